@@ -1,0 +1,7 @@
+"""ragguard keeps poisoned passages out of retrieval-augmented generation."""
+
+from ragguard._version import __version__
+from ragguard.passage import Passage
+from ragguard.verdict import Evidence, Verdict
+
+__all__ = ["Evidence", "Passage", "Verdict", "__version__"]

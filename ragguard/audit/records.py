@@ -1,0 +1,151 @@
+"""The records that the audit store keeps, and the protocol that every store follows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal, Protocol
+
+from ragguard.attribution.attribution import Attribution
+from ragguard.passage import Passage
+
+__all__ = ["AuditStore", "Event", "EventStatus", "QuarantineEntry", "QuarantineStatus"]
+
+EventStatus = Literal["pending", "running", "done", "failed"]
+QuarantineStatus = Literal["quarantined", "confirmed", "released"]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A response that somebody flagged as wrong.
+
+    Attributes:
+        id: Unique id, made by the caller of `AuditStore.add_event`.
+        query: The user's question.
+        response: The response that was flagged.
+        passages: The passages that the generator saw, best first; may be empty.
+        reporter: Who flagged it, or None.
+        status: "pending", "running", "done" or "failed".
+        created_at: When it was flagged, UTC.
+        attempts: How often a worker has begun on it.
+        error: Why the last attempt failed, or None.
+    """
+
+    id: str
+    query: str
+    response: str
+    passages: tuple[Passage, ...] = ()
+    reporter: str | None = None
+    status: EventStatus = "pending"
+    created_at: datetime = field(default_factory=_now)
+    attempts: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class QuarantineEntry:
+    """A passage that the filter drops from now on, until somebody releases it.
+
+    Attributes:
+        key: `ragguard.passage.content_key` of the text; what the filter compares.
+        passage_id: The passage's id in its knowledge base.
+        text: The text itself, kept so that a release can restore it.
+        reason: Why it was quarantined, in words.
+        event_id: The event whose attribution found it, or None if a person put it there.
+        status: "quarantined" (found), "confirmed" (a person agreed), "released" (a person disagreed).
+        created_at: When it was quarantined, UTC.
+        updated_at: When its status last changed, UTC.
+        actor: Who changed the status last, or None for the worker.
+    """
+
+    key: str
+    passage_id: str
+    text: str
+    reason: str
+    event_id: str | None = None
+    status: QuarantineStatus = "quarantined"
+    created_at: datetime = field(default_factory=_now)
+    updated_at: datetime = field(default_factory=_now)
+    actor: str | None = None
+
+
+class AuditStore(Protocol):
+    """Keeps events, attributions, quarantine and verdict counters. Safe to share between threads.
+
+    Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
+    """
+
+    def add_event(self, event: Event) -> None:
+        """Store a new event; an event with the same id is left as it is."""
+        ...
+
+    def event(self, event_id: str) -> Event:
+        """Return the event, or raise `EventNotFoundError`."""
+        ...
+
+    def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
+        """Return the newest events first."""
+        ...
+
+    def claim_event(self, *, lease_s: float) -> Event | None:
+        """Take the oldest event that is pending, or running with an expired lease.
+
+        Atomic across threads and processes: no two callers get the same event within its lease.
+        The returned event has status "running" and its `attempts` counted up.
+        """
+        ...
+
+    def finish_event(self, event_id: str, attribution: Attribution) -> None:
+        """Store the attribution and set the event "done"."""
+        ...
+
+    def fail_event(self, event_id: str, error: str, *, final: bool) -> None:
+        """Set the event back to "pending", or to "failed" when `final`, and keep the error."""
+        ...
+
+    def attribution(self, event_id: str) -> Attribution | None:
+        """Return the attribution of a finished event, else None."""
+        ...
+
+    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
+        """Store new entries and return how many were new.
+
+        A key that is there already is left as it is: in particular, what a person released stays
+        released until a person quarantines it again.
+        """
+        ...
+
+    def set_quarantine_status(
+        self, key: str, status: QuarantineStatus, *, actor: str | None = None
+    ) -> QuarantineEntry:
+        """Change an entry's status and return it, or raise `QuarantineNotFoundError`."""
+        ...
+
+    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
+        """Return the entries, newest first."""
+        ...
+
+    def quarantine_keys(self) -> frozenset[str]:
+        """Return the keys that the filter must drop: every entry that is not released."""
+        ...
+
+    def quarantine_version(self) -> int:
+        """Return a number that grows with every change of `quarantine_keys`, in any process."""
+        ...
+
+    def add_counts(self, counts: Mapping[str, int]) -> None:
+        """Add to the verdict counters (queries, attacked, dropped, errors, ...)."""
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """Return the verdict counters."""
+        ...
+
+    def close(self) -> None:
+        """Release connections; the store is not used afterwards."""
+        ...

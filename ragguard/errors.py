@@ -1,0 +1,81 @@
+"""Every exception that ragguard raises, in one tree.
+
+Each message says what is wrong and what to do next. Catch `RagguardError` to catch all of them;
+the leaves also derive from the builtin that a caller would expect (`ValueError`, `KeyError`, ...).
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AttributionPendingError",
+    "AttributionTimeoutError",
+    "CalibrationError",
+    "EmbeddingError",
+    "EventFailedError",
+    "EventNotFoundError",
+    "GenerationError",
+    "InvalidInputError",
+    "MissingExtraError",
+    "ProxyError",
+    "QuarantineNotFoundError",
+    "RagguardError",
+    "StoreError",
+]
+
+
+class RagguardError(Exception):
+    """Base of every error that ragguard raises."""
+
+
+class InvalidInputError(RagguardError, ValueError):
+    """An argument is not of the type or form that the call takes."""
+
+
+class EmbeddingError(RagguardError, ValueError):
+    """Embeddings are missing, of the wrong shape, or not finite."""
+
+
+class CalibrationError(RagguardError, ValueError):
+    """A calibration is too small, damaged, or made for another embedder."""
+
+
+class MissingExtraError(RagguardError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, needed_for: str, extra: str) -> None:
+        super().__init__(
+            f"{needed_for} needs packages that are not installed: "
+            f"pip install 'ragguard-middleware[{extra}]'"
+        )
+
+
+class StoreError(RagguardError, RuntimeError):
+    """The audit store cannot be opened, read or written."""
+
+
+class EventNotFoundError(RagguardError, LookupError):
+    """No event with that id is in the audit store."""
+
+
+class QuarantineNotFoundError(RagguardError, LookupError):
+    """No quarantined passage with that key is in the audit store."""
+
+
+class AttributionPendingError(RagguardError, RuntimeError):
+    """The attribution of an event is not finished yet; pass `timeout=` to wait for it."""
+
+
+class AttributionTimeoutError(RagguardError, TimeoutError):
+    """The attribution of an event did not finish within the given timeout."""
+
+
+class EventFailedError(RagguardError, RuntimeError):
+    """The attribution of an event failed for good; the message holds the cause."""
+
+
+class ProxyError(RagguardError, RuntimeError):
+    """A proxy language model cannot be loaded or cannot score a text."""
+
+
+class GenerationError(RagguardError, RuntimeError):
+    """A language model that the caller gave did not answer with text."""
