@@ -17,7 +17,7 @@ __all__ = ["Passage", "as_passages", "content_key"]
 
 
 def content_key(text: str) -> str:
-    """Return the 32 hex digits that name a text's content.
+    r"""Return the 32 hex digits that name a text's content.
 
     Case, compatibility forms and white space do not count, so a quarantined passage is still
     recognised when it comes back re-indexed under another id or with its lines wrapped anew.
@@ -55,7 +55,7 @@ class Passage:
         self,
         text: str,
         *,
-        id: str | None = None,  # noqa: A002 - the public name
+        id: str | None = None,
         score: float | None = None,
         embedding: NDArray[np.floating[Any]] | None = None,
         metadata: Mapping[str, Any] | None = None,

@@ -1,0 +1,1 @@
+"""Background half: which passages are responsible for a response."""

@@ -23,7 +23,7 @@ class PassageScore:
     Attributes:
         passage: The passage.
         embedding_similarity: ES, cosine of query and passage, in [-1, 1] (RAGOrigin Eq. 5).
-        semantic_correlation: SC, mean log-probability of the query's tokens, nats per token (Eq. 6).
+        semantic_correlation: SC, mean log-probability of the query's tokens, nats (Eq. 6).
         generation_influence: GC, mean log-probability of the response's tokens, nats (Eq. 7).
         responsibility: RS, the combined score (Eq. 8); a method with one score puts it here.
         responsible: True if the passage is held responsible.
@@ -45,7 +45,7 @@ class Attribution:
         query: The user's question.
         response: The response that was reported.
         method: "ragorigin", "ragforensics", "influence", ...
-        responsible: Passages held responsible, best-ranked first; empty unless cause is "poisoning".
+        responsible: Passages held responsible, best first; empty unless cause is "poisoning".
         scores: One `PassageScore` for every passage in scope, in rank order.
         scope_size: How many passages were in scope.
         cause: "poisoning", "model" (the model errs without help) or "unclear".

@@ -1,0 +1,1 @@
+"""Events, attributions, quarantine and counters, kept where they can be audited."""

@@ -57,7 +57,7 @@ class QuarantineEntry:
         text: The text itself, kept so that a release can restore it.
         reason: Why it was quarantined, in words.
         event_id: The event whose attribution found it, or None if a person put it there.
-        status: "quarantined" (found), "confirmed" (a person agreed), "released" (a person disagreed).
+        status: "quarantined" (found), "confirmed" or "released" (what a person said).
         created_at: When it was quarantined, UTC.
         updated_at: When its status last changed, UTC.
         actor: Who changed the status last, or None for the worker.

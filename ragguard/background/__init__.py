@@ -1,0 +1,1 @@
+"""Who runs attributions: an in-process worker by default."""

@@ -1,0 +1,1 @@
+"""Embedders, and what turns the embedders of other libraries into ours."""

@@ -24,5 +24,5 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32 of shape (len(texts), d), each row of length 1 (or zero for a blank text)."""
+        """Return float32 of shape (len(texts), d), rows of length 1 (zero for a blank text)."""
         ...

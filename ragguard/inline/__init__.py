@@ -1,0 +1,1 @@
+"""Inline half: evidence, gate, grouping, isolation, verdict."""

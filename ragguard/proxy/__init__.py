@@ -1,0 +1,1 @@
+"""Small language models that score text under a context."""
