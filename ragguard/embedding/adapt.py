@@ -1,0 +1,89 @@
+"""Turns what a user has (nothing, a callable, a framework's embedder) into an `Embedder`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.embedding.hashed import HashedEmbedder
+from ragguard.embedding.protocol import Embedder
+from ragguard.errors import EmbeddingError, InvalidInputError
+
+__all__ = ["as_embedder", "unit_rows"]
+
+
+def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """Return the rows of a (n, d) array scaled to length 1; zero rows stay zero."""
+    single = np.asarray(rows, dtype=np.float32)
+    norms = np.linalg.norm(single, axis=-1, keepdims=True)
+    return single / np.where(norms > 0.0, norms, np.float32(1.0))
+
+
+class _FunctionEmbedder:
+    """An embedder around any function from a list of texts to rows of numbers."""
+
+    def __init__(self, function: Callable[[list[str]], Any], name: str) -> None:
+        self._function = function
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        answer = self._function(list(texts))
+        try:
+            rows = np.asarray(answer, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise EmbeddingError(
+                f"embedder {self._name!r} must return one row of numbers for each of its "
+                f"{len(texts)} texts; what it returned is no such array ({error})"
+            ) from error
+        return unit_rows(rows) if rows.ndim == 2 else rows
+
+
+def as_embedder(embedder: Any) -> Embedder:
+    """Return an `Embedder` for whatever the user holds.
+
+    Takes None (the built-in `HashedEmbedder`), an `Embedder`, a LangChain `Embeddings`
+    (`embed_documents`), a LlamaIndex `BaseEmbedding` (`get_text_embedding_batch`), an object with
+    `encode` such as a SentenceTransformer, or a callable from a list of texts to an (n, d) array.
+
+    Raises:
+        InvalidInputError: `embedder` is none of these.
+    """
+    if embedder is None:
+        return HashedEmbedder()
+    if isinstance(embedder, type):
+        raise InvalidInputError(
+            f"embedder is the class {embedder.__name__}; pass an instance: {embedder.__name__}(...)"
+        )
+    if isinstance(embedder, Embedder):
+        return embedder
+    for method in _METHODS:
+        function = getattr(embedder, method, None)
+        if callable(function):
+            return _FunctionEmbedder(function, _name_of(embedder))
+    if callable(embedder):
+        return _FunctionEmbedder(embedder, _name_of(embedder))
+    raise InvalidInputError(
+        f"embedder is a {type(embedder).__name__}; pass None, an object with `embed`, `encode`, "
+        "`embed_documents` or `get_text_embedding_batch`, or a callable from texts to vectors"
+    )
+
+
+# The methods by which LangChain, LlamaIndex and sentence-transformers embed a list of texts.
+_METHODS = ("embed_documents", "get_text_embedding_batch", "encode")
+
+
+def _name_of(embedder: Any) -> str:
+    """Name the vector space by class and model, so that its calibrations are told apart."""
+    kind = embedder.__qualname__ if hasattr(embedder, "__qualname__") else type(embedder).__name__
+    for attribute in ("model_name", "model", "name"):
+        value = getattr(embedder, attribute, None)
+        if isinstance(value, str) and value:
+            return f"{kind}:{value}"
+    return str(kind)

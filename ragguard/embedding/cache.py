@@ -1,0 +1,96 @@
+"""Embeds each text once: a content-hash LRU cache in front of any embedder."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.embedding.protocol import Embedder
+from ragguard.errors import EmbeddingError
+
+__all__ = ["CachedEmbedder"]
+
+
+def _key(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class CachedEmbedder:
+    """An embedder that keeps the vectors of recent texts. Safe to share between threads.
+
+    Args:
+        inner: The embedder that computes what is not cached, one batch a call.
+        max_bytes: Size of the cached vectors; the least recently used go first.
+    """
+
+    def __init__(self, inner: Embedder, *, max_bytes: int = 64 * 2**20) -> None:
+        self._inner = inner
+        self._max_bytes = max_bytes
+        self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """Name of the inner embedder's vector space."""
+        return self._inner.name
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32 of shape (len(texts), d), rows of length 1 (zero for a blank text).
+
+        Raises:
+            EmbeddingError: The inner embedder's answer has the wrong shape or is not finite.
+        """
+        keys = [_key(text) for text in texts]
+        found: dict[bytes, NDArray[np.float32]] = {}
+        missing: dict[bytes, str] = {}
+        with self._lock:
+            for key, text in zip(keys, texts, strict=True):
+                row = self._rows.get(key)
+                if row is not None:
+                    self._rows.move_to_end(key)
+                    found[key] = row
+                elif text.strip():
+                    missing[key] = text
+        if missing:
+            computed = _checked(self._inner, list(missing.values()))
+            fresh = dict(zip(missing, computed, strict=True))
+            found |= fresh
+            self._keep(fresh)
+        if not found:
+            return np.zeros((len(texts), 1), dtype=np.float32)
+        # A blank text never reaches the embedder: some models answer NaN to it.
+        blank = np.zeros_like(next(iter(found.values())))
+        return np.stack([found.get(key, blank) for key in keys])
+
+    def _keep(self, fresh: dict[bytes, NDArray[np.float32]]) -> None:
+        with self._lock:
+            for key, row in fresh.items():
+                if key not in self._rows:
+                    # A copy: a row view would keep its whole batch alive.
+                    self._rows[key] = row.copy()
+                    self._bytes += row.nbytes
+            while self._bytes > self._max_bytes and self._rows:
+                _, evicted = self._rows.popitem(last=False)
+                self._bytes -= evicted.nbytes
+
+
+def _checked(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
+    rows = np.asarray(embedder.embed(texts), dtype=np.float32)
+    if rows.ndim != 2 or rows.shape[0] != len(texts) or rows.shape[1] == 0:
+        raise EmbeddingError(
+            f"embedder {embedder.name!r} answered an array of shape {rows.shape} to "
+            f"{len(texts)} texts; it must return one row a text, shape ({len(texts)}, d)"
+        )
+    if not np.isfinite(rows).all():
+        bad = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+        raise EmbeddingError(
+            f"embedder {embedder.name!r} answered NaN or infinity for the text that begins "
+            f"{texts[bad][:60]!r}; check the model, or leave that passage out"
+        )
+    return rows

@@ -1,0 +1,96 @@
+"""The built-in embedder: hashed words, word pairs and character n-grams. No model, no download."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.text import STOP_WORDS, tokens
+
+__all__ = ["HashedEmbedder"]
+
+_CHAR_NGRAMS = (3, 4)
+_WORD_SHARE = 0.6  # of a word's squared norm; its character n-grams share the rest
+_PAIR_WEIGHT = 0.5
+_STOP_WEIGHT = 0.15
+
+
+@lru_cache(maxsize=65_536)
+def _word_features(word: str, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the buckets and signed weights of one word; their squared sum is about 1."""
+    marked = f"<{word}>"
+    grams = [
+        marked[start : start + n] for n in _CHAR_NGRAMS for start in range(len(marked) - n + 1)
+    ]
+    buckets, signs = zip(
+        *(_bucket(feature, dimensions) for feature in (f"w:{word}", *grams)), strict=True
+    )
+    weights = np.array(signs, dtype=np.float64)
+    weights[0] *= np.sqrt(_WORD_SHARE)
+    if grams:
+        weights[1:] *= np.sqrt((1.0 - _WORD_SHARE) / len(grams))
+    if word in STOP_WORDS:
+        weights *= _STOP_WEIGHT
+    return np.array(buckets, dtype=np.int64), weights
+
+
+def _bucket(feature: str, dimensions: int) -> tuple[int, float]:
+    # CRC-32 rather than hash(): Python salts hash() anew in every process.
+    code = zlib.crc32(feature.encode("utf-8", "surrogatepass"))
+    return (code >> 1) % dimensions, 1.0 if code & 1 else -1.0
+
+
+class HashedEmbedder:
+    """Feature hashing (Weinberger et al., 2009) of words, word pairs and character n-grams.
+
+    Deterministic across processes and machines. Counts enter by their square root, English
+    function words hardly at all.
+
+    Args:
+        dimensions: Length d of the vectors.
+    """
+
+    def __init__(self, dimensions: int = 1024) -> None:
+        self._dimensions = dimensions
+
+    @property
+    def name(self) -> str:
+        """Name of the vector space."""
+        return f"hashed-ngrams-{self._dimensions}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32 of shape (len(texts), d); rows have length 1, a blank text's is zero."""
+        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            self._embed_into(row, tokens(text))
+        return rows
+
+    def _embed_into(self, row: NDArray[np.float32], words: Sequence[str]) -> None:
+        counts: dict[str, int] = {}
+        for word in words:
+            counts[word] = counts.get(word, 0) + 1
+        if not counts:
+            return
+        buckets: list[NDArray[np.int64]] = []
+        weights: list[NDArray[np.float64]] = []
+        for word, count in counts.items():
+            word_buckets, word_weights = _word_features(word, self._dimensions)
+            buckets.append(word_buckets)
+            weights.append(word_weights * np.sqrt(count) if count > 1 else word_weights)
+        content = (word for word in words if word not in STOP_WORDS)
+        pairs = [_bucket(f"{left} {right}", self._dimensions) for left, right in pairwise(content)]
+        if pairs:
+            pair_buckets, pair_signs = zip(*pairs, strict=True)
+            buckets.append(np.array(pair_buckets, dtype=np.int64))
+            weights.append(_PAIR_WEIGHT * np.array(pair_signs))
+        total = np.bincount(
+            np.concatenate(buckets), weights=np.concatenate(weights), minlength=self._dimensions
+        )
+        norm = float(np.linalg.norm(total))
+        if norm > 0.0:
+            row[:] = total / norm

@@ -1,0 +1,127 @@
+"""Embedder on an ONNX model of sentence-transformers form, without torch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.embedding.adapt import unit_rows
+from ragguard.errors import EmbeddingError, MissingExtraError
+
+__all__ = ["OnnxEmbedder"]
+
+
+class OnnxEmbedder:
+    """Embeds with an ONNX encoder: mean over the tokens, or the model's own pooled output.
+
+    Args:
+        path: A folder with `tokenizer.json` and `model.onnx` (also looked for in `onnx/`).
+        providers: ONNX Runtime execution providers, best first; None means CPU.
+        max_length: Tokens a text, the rest is cut; None reads the model's own limit, else 256.
+        batch_size: Texts a forward pass; batches hold texts of like length.
+        threads: Threads inside one operator; None lets ONNX Runtime choose.
+
+    Raises:
+        MissingExtraError: onnxruntime or tokenizers is not installed.
+        EmbeddingError: The folder lacks a file, or a provider is not available.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        providers: Sequence[str] | None = None,
+        max_length: int | None = None,
+        batch_size: int = 32,
+        threads: int | None = None,
+    ) -> None:
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingExtraError("OnnxEmbedder", "onnx") from error
+        folder = Path(path)
+        model = next(
+            (
+                file
+                for file in (folder / "model.onnx", folder / "onnx/model.onnx")
+                if file.is_file()
+            ),
+            None,
+        )
+        if model is None or not (folder / "tokenizer.json").is_file():
+            raise EmbeddingError(
+                f"{folder} must hold tokenizer.json and model.onnx; export the model with "
+                "sentence-transformers' backend='onnx' and save it there"
+            )
+        options = onnxruntime.SessionOptions()
+        if threads is not None:
+            options.intra_op_num_threads = threads
+        wanted = list(providers or ["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(str(model), options, providers=wanted)
+        missing = [name for name in wanted if name not in self._session.get_providers()]
+        if missing:
+            raise EmbeddingError(
+                f"ONNX Runtime did not take the provider {missing[0]}; it has "
+                f"{self._session.get_providers()}. Install onnxruntime-gpu without onnxruntime "
+                "beside it, or ask for a provider that is there"
+            )
+        self._inputs = {node.name for node in self._session.get_inputs()}
+        self._output = self._session.get_outputs()[-1].name
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(max_length or _max_length(folder))
+        self._tokenizer.no_padding()
+        self._batch_size = batch_size
+        self._name = f"onnx:{folder.name}"
+
+    @property
+    def name(self) -> str:
+        """Name of the vector space."""
+        return self._name
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32 of shape (len(texts), d), rows of length 1."""
+        encoded = self._tokenizer.encode_batch([_encodable(text) for text in texts])
+        ids = [encoding.ids for encoding in encoded]
+        order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
+        rows: list[NDArray[np.float32] | None] = [None] * len(ids)
+        for start in range(0, len(order), self._batch_size):
+            chosen = order[start : start + self._batch_size]
+            for index, row in zip(chosen, self._forward([ids[i] for i in chosen]), strict=True):
+                rows[index] = row
+        return unit_rows(np.stack([row for row in rows if row is not None]))
+
+    def _forward(self, ids: list[list[int]]) -> NDArray[np.float32]:
+        length = max(1, *(len(row) for row in ids))
+        tokens = np.zeros((len(ids), length), dtype=np.int64)
+        mask = np.zeros((len(ids), length), dtype=np.int64)
+        for row, sequence in enumerate(ids):
+            tokens[row, : len(sequence)] = sequence
+            mask[row, : len(sequence)] = 1
+        feed: dict[str, Any] = {"input_ids": tokens, "attention_mask": mask}
+        if "token_type_ids" in self._inputs:
+            feed["token_type_ids"] = np.zeros_like(tokens)
+        (output,) = self._session.run([self._output], feed)
+        if output.ndim == 2:
+            return np.asarray(output, dtype=np.float32)
+        weights = mask[:, :, None].astype(np.float32)
+        mean = (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
+        return np.asarray(mean, dtype=np.float32)
+
+
+def _encodable(text: str) -> str:
+    # The tokenizer takes UTF-8 only, which lone surrogates are not.
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _max_length(folder: Path) -> int:
+    config = folder / "sentence_bert_config.json"
+    if config.is_file():
+        return int(json.loads(config.read_text(encoding="utf-8")).get("max_seq_length") or 256)
+    return 256
