@@ -22,7 +22,7 @@ def content_key(text: str) -> str:
     Case, compatibility forms and white space do not count, so a quarantined passage is still
     recognised when it comes back re-indexed under another id or with its lines wrapped anew.
 
-    >>> content_key("Bad  Passage") == content_key("bad passage\\n")
+    >>> content_key("Bad  Passage") == content_key("bad passage\n")
     True
     """
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -19,7 +19,8 @@ def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """Return the rows of a (n, d) array scaled to length 1; zero rows stay zero."""
     single = np.asarray(rows, dtype=np.float32)
     norms = np.linalg.norm(single, axis=-1, keepdims=True)
-    return single / np.where(norms > 0.0, norms, np.float32(1.0))
+    norms[norms == 0.0] = 1.0
+    return (single / norms).astype(np.float32, copy=False)
 
 
 class _FunctionEmbedder:
