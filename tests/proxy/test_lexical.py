@@ -1,0 +1,182 @@
+"""The lexical proxy is a distribution, and reads what a context says."""
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.proxy import LexicalProxy, default
+from ragguard.proxy import lexical as lexical_module
+from ragguard.proxy import words as words_module
+from ragguard.proxy.lexical import PointerModel, with_query
+from ragguard.proxy.words import tokenize, word_log_probability
+
+WORDS = st.sampled_from(["the", "of", "moon", "cheese", "7", "1,5", "都", "zq"])
+TEXTS = st.text(st.characters(), max_size=60)
+
+
+@given(st.lists(WORDS, max_size=30), st.lists(WORDS, max_size=6), WORDS | st.none())
+def test_next_word_probabilities_sum_to_one(context, query, previous):
+    model = PointerModel(context)
+    counts = Counter(query)
+    known = set(context) | set(query) | {"the", "moon"}
+
+    def probability(word):
+        return math.exp(with_query(model.log_probability(word, previous), word, counts))
+
+    # Every unseen word has the same ratio to its prior, which is therefore the mass of the
+    # background model; the prior itself sums to one (tested below).
+    unseen = "unseenword"
+    background = probability(unseen) / math.exp(word_log_probability(unseen))
+    unknown = background * (1.0 - math.fsum(math.exp(word_log_probability(w)) for w in known))
+
+    assert math.fsum(map(probability, known)) + unknown == pytest.approx(1.0, abs=1e-12)
+
+
+def test_prior_over_one_character_words_sums_to_their_length_probability():
+    total = math.fsum(math.exp(word_log_probability(chr(c))) for c in range(0x110000))
+    listed = sum(p for w, p in words_module._FREQUENT_PROBABILITY.items() if len(w) == 1)
+    spelled = (1.0 - words_module._FREQUENT_SHARE) * math.exp(-words_module._MEAN_EXTRA_LENGTH)
+    assert total == pytest.approx(listed + spelled, rel=1e-9)
+
+
+def test_prior_parts_are_distributions():
+    shares = (
+        words_module._LETTERS_SHARE,
+        words_module._DIGITS_SHARE,
+        words_module._IDEOGRAPHS_SHARE,
+        words_module._ANY_SHARE,
+    )
+    assert sum(shares) == pytest.approx(1.0)
+    assert sum(words_module._LETTERS.values()) == pytest.approx(1.0)
+    assert sum(words_module._DIGITS.values()) == pytest.approx(1.0)
+    assert sum(words_module._FREQUENT_PROBABILITY.values()) == pytest.approx(
+        words_module._FREQUENT_SHARE
+    )
+    assert len(words_module._FREQUENT) == len(set(words_module._FREQUENT))
+
+
+def test_prior_over_two_letter_words_sums_to_their_length_probability():
+    # Exhaustive over letters; the two-character strings of the other scripts have known mass.
+    letters = words_module._LETTERS
+    mean = words_module._MEAN_EXTRA_LENGTH
+    length = math.exp(-mean) * mean
+    any_of_these = (len(letters) / 0x110000) ** 2 * words_module._ANY_SHARE
+    total = math.fsum(math.exp(word_log_probability(a + b)) for a in letters for b in letters)
+    listed = sum(p for w, p in words_module._FREQUENT_PROBABILITY.items() if len(w) == 2)
+    expected = (
+        (1.0 - words_module._FREQUENT_SHARE) * length * (words_module._LETTERS_SHARE + any_of_these)
+    )
+    assert total == pytest.approx(listed + expected, rel=1e-9)
+
+
+def reference_scores(context, query, response):
+    """Write the formulas out, word by word, in plain probabilities."""
+    mu = lexical_module._UNIGRAM_PRIOR
+    nu = lexical_module._BIGRAM_PRIOR
+    kappa = lexical_module._QUERY_SHARE
+    c, q, r = tokenize(context), tokenize(query), tokenize(response)
+
+    def pointer(word, previous):
+        unigram = (c.count(word) + mu * math.exp(word_log_probability(word))) / (len(c) + mu)
+        pairs = list(pairwise(c))
+        after = [pair for pair in pairs if pair[0] == previous]
+        return (pairs.count((previous, word)) + nu * unigram) / (len(after) + nu)
+
+    sc = [math.log(pointer(w, p)) for w, p in zip(q, [None, *q], strict=False)]
+    gc = [
+        math.log((1 - kappa) * pointer(w, p) + kappa * q.count(w) / len(q))
+        for w, p in zip(r, [None, *r], strict=False)
+    ]
+    return sum(sc) / len(sc), sum(gc) / len(gc)
+
+
+@pytest.mark.parametrize(
+    "context",
+    ["", "The moon is made of cheese. The moon, of all things!", "cheese", "Mond 1.5 käse 東京都"],
+)
+def test_scores_follow_the_formulas(context):
+    query, response = "What is the moon made of?", "The moon is made of cheese"
+    scores = LexicalProxy().score([context], query, response)
+    sc, gc = reference_scores(context, query, response)
+    assert scores.semantic_correlation == pytest.approx([sc])
+    assert scores.generation_influence == pytest.approx([gc])
+
+
+def test_the_passage_that_states_the_response_predicts_it_best():
+    contexts = [
+        "The lighthouse keeper repaired the lamp before the storm.",
+        "The lighthouse keeper was Orla Venn, who repaired the lamp.",
+        "Bread is baked before dawn in the valley.",
+    ]
+    scores = LexicalProxy().score(contexts, "Who was the lighthouse keeper?", "Orla Venn")
+    assert np.argmax(scores.generation_influence) == 1
+    assert np.argmin(scores.semantic_correlation) == 2
+    assert scores.generation_influence.dtype == np.float64
+    assert scores.generation_influence.shape == (3,)
+
+
+def test_words_that_the_response_takes_from_the_query_hardly_tell_contexts_apart():
+    contexts = ["the comet Halden returned", "a quiet day"]
+    with_query_words = LexicalProxy().score(contexts, "Which comet Halden?", "comet Halden")
+    without = LexicalProxy().score(contexts, "Which one?", "comet Halden")
+    spread = np.ptp(with_query_words.generation_influence)
+    assert spread < 0.5 * np.ptp(without.generation_influence)
+
+
+def test_word_order_counts():
+    contexts = ["vale of green mist", "mist of vale green"]
+    gc = LexicalProxy().score(contexts, "where", "green mist").generation_influence
+    assert gc[0] > gc[1]
+
+
+@given(st.lists(TEXTS, max_size=4), TEXTS, TEXTS)
+def test_any_text_scores_finite_and_each_context_alone(contexts, query, response):
+    proxy = LexicalProxy()
+    scores = proxy.score(contexts, query, response)
+    for values in (scores.semantic_correlation, scores.generation_influence):
+        assert values.shape == (len(contexts),)
+        assert np.isfinite(values).all()
+        assert (values <= 0.0).all()
+    for i, context in enumerate(contexts):
+        alone = proxy.score([context], query, response)
+        assert alone.generation_influence[0] == scores.generation_influence[i]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("... \x00\x07 --", []),
+        ("\ud800 x", ["\ud800", "x"]),
+        ("東京タワー", list("東京タワー")),
+        ("Ｆｕｌｌ Width", ["full", "width"]),
+        ("200,000 people, in 1999.", ["200,000", "people", "in", "1999"]),
+        ("$3.5 😀", ["$", "3.5", "😀"]),
+        ("snake_case Straße", ["snake", "case", "strasse"]),
+    ],
+)
+def test_tokenize(text, expected):
+    assert tokenize(text) == expected
+
+
+def test_empty_query_and_response_score_zero():
+    scores = LexicalProxy().score(["a text", ""], "", "")
+    assert scores.semantic_correlation.tolist() == [0.0, 0.0]
+    assert scores.generation_influence.tolist() == [0.0, 0.0]
+
+
+def test_words_longer_than_any_float_can_hold_score_finite():
+    scores = LexicalProxy().score(["x" * 100_000, "short"], "who", "x" * 100_000)
+    assert scores.generation_influence[0] > -20.0
+    assert np.isfinite(scores.generation_influence[1])
+    assert scores.generation_influence[1] < -10_000.0
+
+
+def test_default_is_a_proxy():
+    scores = default().score(["a b"], "a", "b")
+    assert scores.generation_influence.shape == (1,)
