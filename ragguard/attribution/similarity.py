@@ -1,0 +1,54 @@
+"""Embedding similarity of query and passages, the score that every attribution method reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.embedding import Embedder
+from ragguard.embedding.adapt import unit_rows
+from ragguard.passage import Passage
+
+__all__ = ["embedding_similarity"]
+
+
+def embedding_similarity(
+    embedder: Embedder, query: str, passages: Sequence[Passage]
+) -> NDArray[np.float64]:
+    """Return the cosine of the query with every passage (RAGOrigin, Eq. 5).
+
+    A passage's own embedding counts if it has the length of the query's and is finite; it is then
+    taken to come from the same model. The other texts are embedded in one batch.
+
+    Args:
+        embedder: Embeds the query, and the passages without a usable embedding.
+        query: The user's question.
+        passages: n passages.
+
+    Returns:
+        float64 array of shape (n,), in [-1, 1].
+
+    Raises:
+        EmbeddingError: The embedder's answer has the wrong shape or is not finite.
+    """
+    if not passages:
+        return np.zeros(0)
+    own = [passage.embedding for passage in passages]
+    missing = [passage.text for passage in passages if passage.embedding is None]
+    rows = embedder.embed([query, *missing])
+    target, fresh = rows[0], iter(rows[1:])
+    vectors = [next(fresh) if vector is None else vector for vector in own]
+    unusable = [index for index, vector in enumerate(vectors) if not _usable(vector, target)]
+    if unusable:
+        again = embedder.embed([passages[index].text for index in unusable])
+        for index, row in zip(unusable, again, strict=True):
+            vectors[index] = row
+    cosines = unit_rows(np.stack(vectors)).astype(np.float64) @ target.astype(np.float64)
+    return np.asarray(np.clip(cosines, -1.0, 1.0))
+
+
+def _usable(vector: NDArray[np.floating[Any]], target: NDArray[np.float32]) -> bool:
+    return vector.shape == target.shape and bool(np.isfinite(vector).all())
