@@ -20,14 +20,16 @@ from ragguard.embedding import CachedEmbedder, as_embedder
 from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage, as_passages
-from ragguard.text import tokens
+from ragguard.text import STOP_WORDS, tokens
 
 __all__ = [
     "InfluenceScore",
     "answer_prompt",
     "cluster_by_equivalence",
     "cluster_by_similarity",
+    "gist",
     "semantic_entropy",
+    "states",
 ]
 
 
@@ -130,6 +132,36 @@ def answer_prompt(query: str, passages: Sequence[str]) -> str:
     return prompt.encode("utf-8", "replace").decode("utf-8")
 
 
+_NEGATIONS = frozenset({"no", "not", "nor", "cannot"})
+
+
+def gist(query: str, answer: str) -> str:
+    """Return what `answer` adds to the question: its words without the query's and function words.
+
+    Two opposite answers in whole sentences repeat the question and so resemble each other more
+    than they differ. An answer of nothing but such words ("Rome" to "Rome or Paris?") stays whole.
+
+    >>> gist("When was the bridge built?", "The bridge was built in 1874.")
+    '1874'
+    """
+    words = tokens(answer)
+    known = (frozenset(tokens(query)) | STOP_WORDS) - _NEGATIONS
+    return " ".join([word for word in words if word not in known] or words)
+
+
+def states(response: str, answer: str) -> bool:
+    """Return True if the words of `answer` stand in `response` in a row, or the other way round.
+
+    >>> states("The bridge was finished in 1874.", "1874")
+    True
+    """
+    longer, shorter = sorted((tokens(response), tokens(answer)), key=len, reverse=True)
+    width = len(shorter)
+    return width > 0 and any(
+        longer[start : start + width] == shorter for start in range(len(longer) - width + 1)
+    )
+
+
 class InfluenceScore:
     """Attribution by semantic entropy: IS_i = H_S(Y | all passages) - H_S(Y | passage i) (Eq. 6).
 
@@ -152,7 +184,7 @@ class InfluenceScore:
             `equivalent`.
         samples: N, the answers sampled for each set of passages.
         top_k: k, the passages retrieved for the query; they are the scope.
-        similarity: Cosine from which two answers count as one meaning.
+        similarity: Cosine from which the gist of two answers counts as one meaning.
         equivalent: Tells whether two answers mean the same; replaces the embedder's say.
         concurrency: Requests to the generator at the same time.
         prompt: (query, passages) -> prompt; the passages may be none. Pass the RAG system's own.
@@ -227,22 +259,25 @@ class InfluenceScore:
             answers[start : start + self._samples]
             for start in range(0, len(answers), self._samples)
         ]
-        entropies = [semantic_entropy(self._cluster(group)) for group in groups]
-        repeats = [self._repeated(group, response) for group in groups]
+        entropies = [semantic_entropy(self._cluster(query, group)) for group in groups]
+        repeats = [self._repeated(query, group, response) for group in groups]
         return self._conclusion(model, query, response, scope, entropies, repeats)
 
-    def _cluster(self, answers: Sequence[str]) -> NDArray[np.int64]:
+    def _cluster(self, query: str, answers: Sequence[str]) -> NDArray[np.int64]:
         if self._equivalent is not None:
             return cluster_by_equivalence(answers, self._equivalent)
-        return cluster_by_similarity(self._embedder.embed(answers), self._similarity)
+        gists = [gist(query, answer) for answer in answers]
+        return cluster_by_similarity(self._embedder.embed(gists), self._similarity)
 
-    def _repeated(self, answers: Sequence[str], response: str) -> float:
+    def _repeated(self, query: str, answers: Sequence[str], response: str) -> float:
         """Return the share of `answers` that say what the response says.
 
-        A response is often a sentence around what a short answer states, hence the second test.
+        A response is often a sentence around what a short answer states, hence the first test.
         """
+        claim = gist(query, response)
         same = {
-            answer: states(response, answer) or self._cluster([response, answer]).max() == 0
+            answer: states(claim, gist(query, answer))
+            or bool(self._cluster(query, [response, answer]).max() == 0)
             for answer in set(answers)
         }
         return float(np.mean([same[answer] for answer in answers]))
@@ -292,19 +327,6 @@ class InfluenceScore:
                 **spent(model.usage),
             },
         )
-
-
-def states(response: str, answer: str) -> bool:
-    """Return True if the words of `answer` stand in `response` in a row, or the other way round.
-
-    >>> states("The bridge was finished in 1874.", "1874")
-    True
-    """
-    longer, shorter = sorted((tokens(response), tokens(answer)), key=len, reverse=True)
-    width = len(shorter)
-    return width > 0 and any(
-        longer[start : start + width] == shorter for start in range(len(longer) - width + 1)
-    )
 
 
 def _cause(repeats: Sequence[float]) -> tuple[Cause, str]:
