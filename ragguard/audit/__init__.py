@@ -1,1 +1,48 @@
 """Events, attributions, quarantine and counters, kept where they can be audited."""
+
+from __future__ import annotations
+
+import os
+
+from ragguard.audit.memory import MemoryStore
+from ragguard.audit.records import (
+    AuditStore,
+    Event,
+    EventStatus,
+    QuarantineEntry,
+    QuarantineStatus,
+)
+from ragguard.audit.watch import QuarantineWatch
+
+__all__ = [
+    "AuditStore",
+    "Event",
+    "EventStatus",
+    "MemoryStore",
+    "QuarantineEntry",
+    "QuarantineStatus",
+    "QuarantineWatch",
+    "open_store",
+]
+
+
+def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
+    """Return the store that `store` names.
+
+    Args:
+        store: None for a new `MemoryStore`, a path or URL for a `SqlStore`, or a store, which is
+            returned as it is.
+
+    Raises:
+        InvalidInputError: The URL names neither a SQLite file nor a PostgreSQL database.
+        MissingExtraError: The driver for PostgreSQL is not installed.
+        StoreError: The store cannot be opened.
+    """
+    if store is None:
+        return MemoryStore()
+    if isinstance(store, (str, os.PathLike)):
+        # Here, not above: SQLAlchemy would triple the time that `import ragguard` takes.
+        from ragguard.audit.sql import SqlStore
+
+        return SqlStore(os.fspath(store))
+    return store

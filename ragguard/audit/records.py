@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from ragguard.attribution.attribution import Attribution
+from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
-__all__ = ["AuditStore", "Event", "EventStatus", "QuarantineEntry", "QuarantineStatus"]
+__all__ = [
+    "AuditStore",
+    "Event",
+    "EventStatus",
+    "QuarantineEntry",
+    "QuarantineStatus",
+    "as_utc",
+    "checked_status",
+]
 
 EventStatus = Literal["pending", "running", "done", "failed"]
 QuarantineStatus = Literal["quarantined", "confirmed", "released"]
@@ -18,6 +27,21 @@ QuarantineStatus = Literal["quarantined", "confirmed", "released"]
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def as_utc(moment: datetime) -> datetime:
+    """Return the same moment in UTC; one without a timezone is taken to be UTC already."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def checked_status(status: QuarantineStatus) -> QuarantineStatus:
+    """Return `status`, or raise `InvalidInputError` when it is none of a quarantine's three."""
+    if status not in get_args(QuarantineStatus):
+        raise InvalidInputError(
+            f"a quarantine's status cannot be {status!r}; "
+            f"pass one of {', '.join(get_args(QuarantineStatus))}"
+        )
+    return status
 
 
 @dataclass(frozen=True)
@@ -100,12 +124,25 @@ class AuditStore(Protocol):
         """
         ...
 
+    def renew_lease(self, event_id: str, *, lease_s: float) -> None:
+        """Let the lease of a running event end `lease_s` seconds from now.
+
+        An event that is not running is left as it is.
+        """
+        ...
+
     def finish_event(self, event_id: str, attribution: Attribution) -> None:
-        """Store the attribution and set the event "done"."""
+        """Store the attribution, set the event "done" and forget the error of earlier attempts.
+
+        Raises `EventNotFoundError` for an unknown id.
+        """
         ...
 
     def fail_event(self, event_id: str, error: str, *, final: bool) -> None:
-        """Set the event back to "pending", or to "failed" when `final`, and keep the error."""
+        """Set the event back to "pending", or to "failed" when `final`, and keep the error.
+
+        An event that is done stays done. Raises `EventNotFoundError` for an unknown id.
+        """
         ...
 
     def attribution(self, event_id: str) -> Attribution | None:
@@ -116,7 +153,7 @@ class AuditStore(Protocol):
         """Store new entries and return how many were new.
 
         A key that is there already is left as it is: in particular, what a person released stays
-        released until a person quarantines it again.
+        released until a person quarantines it again. Of two entries with one key the first counts.
         """
         ...
 

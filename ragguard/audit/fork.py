@@ -1,0 +1,59 @@
+"""Keeps objects that own locks, threads or connections usable on both sides of `os.fork`."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Protocol
+
+__all__ = ["ForkAware", "follow_forks"]
+
+
+class ForkAware(Protocol):
+    """Wants to know when the process forks."""
+
+    def _before_fork(self) -> None:
+        """Bring the object into a state that may be copied."""
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        """Go on, in the parent or, with a single thread left, in the child."""
+
+
+_aware: weakref.WeakSet[ForkAware] = weakref.WeakSet()
+_one_fork_at_a_time = threading.Lock()
+_forking: list[ForkAware] = []
+
+
+def follow_forks(owner: ForkAware) -> None:
+    """Call the hooks of `owner` around every fork, for as long as it is alive."""
+    _aware.add(owner)
+
+
+def _before() -> None:
+    _one_fork_at_a_time.acquire()
+    # Strong references: the hooks after the fork must reach the very objects of this list.
+    _forking[:] = list(_aware)
+    for owner in _forking:
+        owner._before_fork()
+
+
+def _after_in_parent() -> None:
+    for owner in _forking:
+        owner._after_fork(in_child=False)
+    _forking.clear()
+    _one_fork_at_a_time.release()
+
+
+def _after_in_child() -> None:
+    global _one_fork_at_a_time
+    for owner in _forking:
+        owner._after_fork(in_child=True)
+    _forking.clear()
+    _one_fork_at_a_time = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+    )

@@ -1,0 +1,194 @@
+"""The audit store in memory: for tests, and for a guard that persists nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ragguard.attribution.attribution import Attribution
+from ragguard.audit.fork import follow_forks
+from ragguard.audit.records import (
+    Event,
+    EventStatus,
+    QuarantineEntry,
+    QuarantineStatus,
+    as_utc,
+    checked_status,
+)
+from ragguard.errors import EventNotFoundError, QuarantineNotFoundError
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore:
+    """The audit store of one process; its content ends with the process.
+
+    Quarantine and open events are kept for good. Of finished events the newest `max_finished`
+    are kept, so that a service that never restarts does not grow without end.
+    """
+
+    def __init__(self, *, max_finished: int = 10_000) -> None:
+        """Make an empty store."""
+        self._lock = threading.RLock()
+        self._max_finished = max_finished
+        self._events: dict[str, Event] = {}
+        self._claimable_at: dict[str, float] = {}  # open events only, on the monotonic clock
+        self._finished: dict[str, Attribution | None] = {}
+        self._quarantine: dict[str, QuarantineEntry] = {}
+        self._version = 0
+        self._counts: dict[str, int] = {}
+        follow_forks(self)
+
+    def add_event(self, event: Event) -> None:
+        """See `AuditStore.add_event`."""
+        with self._lock:
+            if event.id not in self._events:
+                self._put(replace(event, created_at=as_utc(event.created_at)), claimable_at=0.0)
+
+    def event(self, event_id: str) -> Event:
+        """See `AuditStore.event`."""
+        with self._lock:
+            try:
+                return self._events[event_id]
+            except KeyError:
+                raise EventNotFoundError(
+                    f"no event {event_id!r} is in the audit store; "
+                    "use the id that report() returned"
+                ) from None
+
+    def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
+        """See `AuditStore.events`."""
+        with self._lock:
+            # Reversed first: the sort is stable, so of equal times the later one comes first.
+            found = [e for e in reversed(self._events.values()) if status in (None, e.status)]
+        found.sort(key=lambda event: event.created_at, reverse=True)
+        return found[: max(limit, 0)]
+
+    def claim_event(self, *, lease_s: float) -> Event | None:
+        """See `AuditStore.claim_event`."""
+        with self._lock:
+            now = time.monotonic()
+            free = [self._events[i] for i, moment in self._claimable_at.items() if moment <= now]
+            if not free:
+                return None
+            oldest = min(free, key=lambda event: event.created_at)
+            claimed = replace(oldest, status="running", attempts=oldest.attempts + 1)
+            self._put(claimed, claimable_at=now + lease_s)
+            return claimed
+
+    def renew_lease(self, event_id: str, *, lease_s: float) -> None:
+        """See `AuditStore.renew_lease`."""
+        with self._lock:
+            event = self._events.get(event_id)
+            if event is not None and event.status == "running":
+                self._claimable_at[event_id] = time.monotonic() + lease_s
+
+    def finish_event(self, event_id: str, attribution: Attribution) -> None:
+        """See `AuditStore.finish_event`."""
+        with self._lock:
+            event = self.event(event_id)
+            self._finished[event_id] = attribution
+            self._put(replace(event, status="done", error=None))
+
+    def fail_event(self, event_id: str, error: str, *, final: bool) -> None:
+        """See `AuditStore.fail_event`."""
+        with self._lock:
+            event = self.event(event_id)
+            if event.status != "done":
+                status: EventStatus = "failed" if final else "pending"
+                self._put(replace(event, status=status, error=error), claimable_at=0.0)
+
+    def attribution(self, event_id: str) -> Attribution | None:
+        """See `AuditStore.attribution`."""
+        with self._lock:
+            return self._finished.get(event_id)
+
+    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
+        """See `AuditStore.add_quarantine`."""
+        added = 0
+        with self._lock:
+            grown = False
+            for entry in entries:
+                if entry.key not in self._quarantine:
+                    self._quarantine[entry.key] = replace(
+                        entry,
+                        created_at=as_utc(entry.created_at),
+                        updated_at=as_utc(entry.updated_at),
+                    )
+                    added += 1
+                    grown = grown or entry.status != "released"
+            self._version += grown
+        return added
+
+    def set_quarantine_status(
+        self, key: str, status: QuarantineStatus, *, actor: str | None = None
+    ) -> QuarantineEntry:
+        """See `AuditStore.set_quarantine_status`."""
+        checked_status(status)
+        with self._lock:
+            entry = self._quarantine.get(key)
+            if entry is None:
+                raise QuarantineNotFoundError(
+                    f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
+                )
+            changed = replace(entry, status=status, updated_at=datetime.now(UTC), actor=actor)
+            self._quarantine[key] = changed
+            self._version += (entry.status == "released") != (status == "released")
+            return changed
+
+    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
+        """See `AuditStore.quarantine`."""
+        with self._lock:
+            entries = reversed(self._quarantine.values())
+            found = [entry for entry in entries if status in (None, entry.status)]
+        found.sort(key=lambda entry: entry.created_at, reverse=True)
+        return found
+
+    def quarantine_keys(self) -> frozenset[str]:
+        """See `AuditStore.quarantine_keys`."""
+        with self._lock:
+            return frozenset(
+                key for key, entry in self._quarantine.items() if entry.status != "released"
+            )
+
+    def quarantine_version(self) -> int:
+        """See `AuditStore.quarantine_version`."""
+        return self._version
+
+    def add_counts(self, counts: Mapping[str, int]) -> None:
+        """See `AuditStore.add_counts`."""
+        with self._lock:
+            for name, count in counts.items():
+                self._counts[name] = self._counts.get(name, 0) + int(count)
+
+    def counts(self) -> dict[str, int]:
+        """See `AuditStore.counts`."""
+        with self._lock:
+            return dict(self._counts)
+
+    def close(self) -> None:
+        """See `AuditStore.close`; nothing is held that would have to be released."""
+
+    def _put(self, event: Event, *, claimable_at: float | None = None) -> None:
+        self._events[event.id] = event
+        if event.status in ("pending", "running") and claimable_at is not None:
+            self._claimable_at[event.id] = claimable_at
+            self._finished.pop(event.id, None)
+            return
+        self._claimable_at.pop(event.id, None)
+        self._finished.setdefault(event.id, None)
+        while len(self._finished) > self._max_finished:
+            oldest = next(iter(self._finished))
+            del self._finished[oldest], self._events[oldest]
+
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            self._lock = threading.RLock()
+        else:
+            self._lock.release()

@@ -1,0 +1,244 @@
+"""The tables of the SQL audit store.
+
+Every text that a caller can choose goes through `AnyText`, so that the two databases keep the
+same content byte for byte.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import BigInteger, DateTime, Dialect, Double, ForeignKey, Index, Integer, Text
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.types import TypeDecorator
+
+from ragguard.audit.encoding import escape, from_json, to_json, unescape
+from ragguard.audit.records import (
+    Event,
+    EventStatus,
+    QuarantineEntry,
+    QuarantineStatus,
+    as_utc,
+)
+from ragguard.passage import Passage
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "AttributionRow",
+    "Base",
+    "CounterRow",
+    "EventRow",
+    "MetaRow",
+    "PassageRow",
+    "QuarantineRow",
+    "epoch_now",
+]
+
+SCHEMA_VERSION = 1
+
+_Serial = BigInteger().with_variant(Integer, "sqlite")
+
+
+class AnyText(TypeDecorator[str]):
+    """Text of any code points, lone surrogates and NUL included."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else escape(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else unescape(value)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment: timezone-aware and in UTC on every database."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return None if value is None else as_utc(value)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        return None if value is None else as_utc(value)
+
+
+class epoch_now(GenericFunction[float]):  # noqa: N801 - the name of an SQL function
+    """The database's own clock in seconds since 1970: hosts that share a server share it."""
+
+    type = Double()
+    inherit_cache = True
+
+
+@compiles(epoch_now, "sqlite")
+def _epoch_now_sqlite(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(epoch_now, "postgresql")
+def _epoch_now_postgresql(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
+    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
+
+
+class Base(DeclarativeBase):
+    """The audit store's own tables; the prefix keeps them apart in a database that is shared."""
+
+
+class MetaRow(Base):
+    """Numbers about the store itself: "schema_version" and "quarantine_version"."""
+
+    __tablename__ = "ragguard_meta"
+
+    name: Mapped[str] = mapped_column(Text, primary_key=True)
+    value: Mapped[int] = mapped_column(BigInteger)
+
+
+class EventRow(Base):
+    """A flagged response."""
+
+    __tablename__ = "ragguard_events"
+
+    seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
+    id: Mapped[str] = mapped_column(AnyText, unique=True)
+    query: Mapped[str] = mapped_column(AnyText)
+    response: Mapped[str] = mapped_column(AnyText)
+    reporter: Mapped[str | None] = mapped_column(AnyText)
+    status: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    attempts: Mapped[int]
+    error: Mapped[str | None] = mapped_column(AnyText)
+    # Seconds since 1970: 0 when pending, the end of the lease when running, else NULL.
+    claimable_at: Mapped[float | None] = mapped_column(Double)
+
+    passages: Mapped[list[PassageRow]] = relationship(
+        order_by="PassageRow.position", lazy="selectin"
+    )
+
+    __table_args__ = (
+        Index(
+            "ragguard_events_claimable",
+            "created_at",
+            "seq",
+            sqlite_where=claimable_at.isnot(None),
+            postgresql_where=claimable_at.isnot(None),
+        ),
+        Index("ragguard_events_by_status", "status", "created_at", "seq"),
+    )
+
+    def to_event(self) -> Event:
+        """Return the row as the record that the protocol names."""
+        return Event(
+            id=self.id,
+            query=self.query,
+            response=self.response,
+            passages=tuple(passage.to_passage() for passage in self.passages),
+            reporter=self.reporter,
+            status=cast(EventStatus, self.status),
+            created_at=self.created_at,
+            attempts=self.attempts,
+            error=self.error,
+        )
+
+
+class PassageRow(Base):
+    """A passage that the generator saw."""
+
+    __tablename__ = "ragguard_event_passages"
+
+    event_seq: Mapped[int] = mapped_column(ForeignKey(EventRow.seq), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True)
+    passage_id: Mapped[str] = mapped_column(AnyText)
+    text: Mapped[str] = mapped_column(AnyText)
+    score: Mapped[float | None] = mapped_column(Double)
+    metadata_json: Mapped[str] = mapped_column(AnyText)
+
+    @staticmethod
+    def values(event_seq: int, position: int, passage: Passage) -> dict[str, object]:
+        """Return the row's columns; the embedding is not kept, and a NaN score becomes None."""
+        score = passage.score
+        return {
+            "event_seq": event_seq,
+            "position": position,
+            "passage_id": passage.id,
+            "text": passage.text,
+            "score": None if score is None or score != score else score,
+            "metadata_json": to_json(dict(passage.metadata)),
+        }
+
+    def to_passage(self) -> Passage:
+        """Return the row as a `Passage`."""
+        return Passage(
+            self.text,
+            id=self.passage_id,
+            score=self.score,
+            metadata=from_json(self.metadata_json),
+        )
+
+
+class AttributionRow(Base):
+    """The attribution of a finished event, as the JSON of `Attribution.to_dict`."""
+
+    __tablename__ = "ragguard_attributions"
+
+    event_seq: Mapped[int] = mapped_column(ForeignKey(EventRow.seq), primary_key=True)
+    body_json: Mapped[str] = mapped_column(AnyText)
+
+
+class QuarantineRow(Base):
+    """A passage in quarantine, or released from it."""
+
+    __tablename__ = "ragguard_quarantine"
+
+    seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
+    key: Mapped[str] = mapped_column(AnyText, unique=True)
+    passage_id: Mapped[str] = mapped_column(AnyText)
+    text: Mapped[str] = mapped_column(AnyText)
+    reason: Mapped[str] = mapped_column(AnyText)
+    event_id: Mapped[str | None] = mapped_column(AnyText)
+    status: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    actor: Mapped[str | None] = mapped_column(AnyText)
+
+    @staticmethod
+    def values(entry: QuarantineEntry) -> dict[str, object]:
+        """Return the row's columns."""
+        return {
+            "key": entry.key,
+            "passage_id": entry.passage_id,
+            "text": entry.text,
+            "reason": entry.reason,
+            "event_id": entry.event_id,
+            "status": entry.status,
+            "created_at": entry.created_at,
+            "updated_at": entry.updated_at,
+            "actor": entry.actor,
+        }
+
+    def to_entry(self) -> QuarantineEntry:
+        """Return the row as the record that the protocol names."""
+        return QuarantineEntry(
+            key=self.key,
+            passage_id=self.passage_id,
+            text=self.text,
+            reason=self.reason,
+            event_id=self.event_id,
+            status=cast(QuarantineStatus, self.status),
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            actor=self.actor,
+        )
+
+
+class CounterRow(Base):
+    """A verdict counter."""
+
+    __tablename__ = "ragguard_counters"
+
+    name: Mapped[str] = mapped_column(AnyText, primary_key=True)
+    value: Mapped[int] = mapped_column(BigInteger)

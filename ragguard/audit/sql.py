@@ -1,0 +1,514 @@
+"""The audit store in a SQL database: SQLite in a file, PostgreSQL by URL, through the same code."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    URL,
+    Engine,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    make_url,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.orm import Session, sessionmaker
+
+from ragguard.attribution.attribution import Attribution
+from ragguard.audit.encoding import from_json, to_json
+from ragguard.audit.fork import follow_forks
+from ragguard.audit.models import (
+    SCHEMA_VERSION,
+    AttributionRow,
+    Base,
+    CounterRow,
+    EventRow,
+    MetaRow,
+    PassageRow,
+    QuarantineRow,
+    epoch_now,
+)
+from ragguard.audit.records import (
+    Event,
+    EventStatus,
+    QuarantineEntry,
+    QuarantineStatus,
+    checked_status,
+)
+from ragguard.errors import (
+    EventNotFoundError,
+    InvalidInputError,
+    MissingExtraError,
+    QuarantineNotFoundError,
+    StoreError,
+)
+
+__all__ = ["SqlStore"]
+
+_BUSY_S = 10.0
+_CONNECT_S = 10
+_SCHEMA_LOCK = 0x7261676775617264  # any fixed number: PostgreSQL's advisory locks have no names
+_CLAIMABLE_AT: Mapping[str, float] = {"pending": 0.0, "running": 0.0}
+
+
+class SqlStore:
+    """The audit store in SQLite or PostgreSQL; safe to share between threads and across forks.
+
+    Texts come back exactly as they were given, on both databases. Of a passage the text, id,
+    score and metadata are kept, not the embedding. Metadata is kept as JSON: a value that JSON
+    cannot hold comes back as its `str()`, a tuple as a list, and keys come back as strings.
+
+    SQLite runs in WAL mode with `synchronous=NORMAL`: a killed process loses nothing, a power
+    failure at most the last moments. Leases are measured on the database's own clock.
+
+    Attributes:
+        path: Absolute path of the SQLite file, or None for PostgreSQL.
+    """
+
+    path: Path | None
+
+    def __init__(self, url: str) -> None:
+        """Open the store and create its tables where they are missing.
+
+        Args:
+            url: A path, `sqlite:///path`, `postgresql://...` or `postgresql+psycopg://...`.
+
+        Raises:
+            InvalidInputError: `url` names neither a SQLite file nor a PostgreSQL database.
+            MissingExtraError: The driver for PostgreSQL is not installed.
+            StoreError: The server cannot be reached, the file cannot be written, or the tables
+                were made by a newer version of ragguard.
+        """
+        where = _database(url)
+        self._name = where.render_as_string(hide_password=True)
+        self._on_sqlite = where.get_backend_name() == "sqlite"
+        self.path = None
+        if self._on_sqlite and not str(where.database).startswith("file:"):
+            self.path = Path(str(where.database))
+        self._insert: Any = sqlite.insert if self._on_sqlite else postgresql.insert
+        self._closed = False
+        self._engine = _engine(where)
+        self._reads = sessionmaker(self._engine, expire_on_commit=False)
+        self._writes = sessionmaker(
+            self._engine.execution_options(begin_immediate=True), expire_on_commit=False
+        )
+        self._make_gates()
+        self._prepare()
+        follow_forks(self)
+
+    def add_event(self, event: Event) -> None:
+        """See `AuditStore.add_event`."""
+        row = {
+            "id": event.id,
+            "query": event.query,
+            "response": event.response,
+            "reporter": event.reporter,
+            "status": event.status,
+            "created_at": event.created_at,
+            "attempts": event.attempts,
+            "error": event.error,
+            "claimable_at": _CLAIMABLE_AT.get(event.status),
+        }
+        added = (
+            self._insert(EventRow)
+            .values(row)
+            .on_conflict_do_nothing(index_elements=[EventRow.id])
+            .returning(EventRow.seq)
+        )
+        with self._write() as session:
+            seq = session.scalar(added)
+            if seq is not None and event.passages:
+                session.execute(
+                    insert(PassageRow),
+                    [PassageRow.values(seq, *item) for item in enumerate(event.passages)],
+                )
+
+    def event(self, event_id: str) -> Event:
+        """See `AuditStore.event`."""
+        with self._read() as session:
+            row = session.scalar(select(EventRow).where(EventRow.id == event_id))
+            if row is None:
+                raise _no_event(event_id)
+            return row.to_event()
+
+    def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
+        """See `AuditStore.events`."""
+        newest = select(EventRow).order_by(EventRow.created_at.desc(), EventRow.seq.desc())
+        if status is not None:
+            newest = newest.where(EventRow.status == status)
+        with self._read() as session:
+            return [row.to_event() for row in session.scalars(newest.limit(max(limit, 0)))]
+
+    def claim_event(self, *, lease_s: float) -> Event | None:
+        """See `AuditStore.claim_event`."""
+        oldest = (
+            select(EventRow.seq)
+            .where(EventRow.claimable_at <= epoch_now())
+            .order_by(EventRow.created_at, EventRow.seq)
+            .limit(1)
+        )
+        with self._read() as session:
+            # An idle worker polls: it must not take the write lock for nothing.
+            if session.scalar(oldest) is None:
+                return None
+        claim = (
+            update(EventRow)
+            # SQLite renders no FOR UPDATE: there the whole transaction holds the write lock.
+            .where(EventRow.seq == oldest.with_for_update(skip_locked=True).scalar_subquery())
+            .values(
+                status="running",
+                attempts=EventRow.attempts + 1,
+                claimable_at=epoch_now() + lease_s,
+            )
+            .returning(EventRow.seq)
+            .execution_options(synchronize_session=False)
+        )
+        with self._write() as session:
+            seq = session.scalar(claim)
+            return None if seq is None else session.get_one(EventRow, seq).to_event()
+
+    def renew_lease(self, event_id: str, *, lease_s: float) -> None:
+        """See `AuditStore.renew_lease`."""
+        with self._write() as session:
+            session.execute(
+                update(EventRow)
+                .where(EventRow.id == event_id, EventRow.status == "running")
+                .values(claimable_at=epoch_now() + lease_s)
+                .execution_options(synchronize_session=False)
+            )
+
+    def finish_event(self, event_id: str, attribution: Attribution) -> None:
+        """See `AuditStore.finish_event`."""
+        body = to_json(attribution.to_dict())
+        done = (
+            update(EventRow)
+            .where(EventRow.id == event_id)
+            .values(status="done", error=None, claimable_at=None)
+            .returning(EventRow.seq)
+            .execution_options(synchronize_session=False)
+        )
+        with self._write() as session:
+            seq = session.scalar(done)
+            if seq is None:
+                raise _no_event(event_id)
+            stored = self._insert(AttributionRow).values(event_seq=seq, body_json=body)
+            session.execute(
+                stored.on_conflict_do_update(
+                    index_elements=[AttributionRow.event_seq],
+                    set_={"body_json": stored.excluded.body_json},
+                )
+            )
+
+    def fail_event(self, event_id: str, error: str, *, final: bool) -> None:
+        """See `AuditStore.fail_event`."""
+        failed = (
+            update(EventRow)
+            .where(EventRow.id == event_id, EventRow.status != "done")
+            .values(
+                status="failed" if final else "pending",
+                error=error,
+                claimable_at=None if final else 0.0,
+            )
+            .returning(EventRow.seq)
+            .execution_options(synchronize_session=False)
+        )
+        with self._write() as session:
+            if session.scalar(failed) is not None:
+                return
+            if session.scalar(select(EventRow.seq).where(EventRow.id == event_id)) is None:
+                raise _no_event(event_id)
+
+    def attribution(self, event_id: str) -> Attribution | None:
+        """See `AuditStore.attribution`."""
+        stored = (
+            select(AttributionRow.body_json)
+            .join(EventRow, EventRow.seq == AttributionRow.event_seq)
+            .where(EventRow.id == event_id)
+        )
+        with self._read() as session:
+            body = session.scalar(stored)
+        return None if body is None else Attribution.from_dict(from_json(body))
+
+    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
+        """See `AuditStore.add_quarantine`."""
+        if not entries:
+            return 0
+        added = (
+            self._insert(QuarantineRow)
+            .on_conflict_do_nothing(index_elements=[QuarantineRow.key])
+            .returning(QuarantineRow.status)
+        )
+        with self._write() as session:
+            _lock_quarantine(session)
+            rows = [QuarantineRow.values(entry) for entry in entries]
+            statuses = session.scalars(added, rows).all()
+            if any(status != "released" for status in statuses):
+                _grow_version(session)
+        return len(statuses)
+
+    def set_quarantine_status(
+        self, key: str, status: QuarantineStatus, *, actor: str | None = None
+    ) -> QuarantineEntry:
+        """See `AuditStore.set_quarantine_status`."""
+        checked_status(status)
+        with self._write() as session:
+            _lock_quarantine(session)
+            row = session.scalar(select(QuarantineRow).where(QuarantineRow.key == key))
+            if row is None:
+                raise QuarantineNotFoundError(
+                    f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
+                )
+            if (row.status == "released") != (status == "released"):
+                _grow_version(session)
+            row.status = status
+            row.updated_at = datetime.now(UTC)
+            row.actor = actor
+            return row.to_entry()
+
+    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
+        """See `AuditStore.quarantine`."""
+        newest = select(QuarantineRow).order_by(
+            QuarantineRow.created_at.desc(), QuarantineRow.seq.desc()
+        )
+        if status is not None:
+            newest = newest.where(QuarantineRow.status == status)
+        with self._read() as session:
+            return [row.to_entry() for row in session.scalars(newest)]
+
+    def quarantine_keys(self) -> frozenset[str]:
+        """See `AuditStore.quarantine_keys`."""
+        with self._read() as session:
+            return frozenset(
+                session.scalars(select(QuarantineRow.key).where(QuarantineRow.status != "released"))
+            )
+
+    def quarantine_version(self) -> int:
+        """See `AuditStore.quarantine_version`."""
+        with self._read() as session:
+            return session.scalars(
+                select(MetaRow.value).where(MetaRow.name == "quarantine_version")
+            ).one()
+
+    def add_counts(self, counts: Mapping[str, int]) -> None:
+        """See `AuditStore.add_counts`."""
+        if not counts:
+            return
+        added = self._insert(CounterRow)
+        upsert = added.on_conflict_do_update(
+            index_elements=[CounterRow.name],
+            set_={"value": CounterRow.value + added.excluded.value},
+        )
+        # Sorted: two writers that lock the same counters in different order would deadlock.
+        rows = [{"name": name, "value": int(counts[name])} for name in sorted(counts)]
+        with self._write() as session:
+            session.execute(upsert, rows)
+
+    def counts(self) -> dict[str, int]:
+        """See `AuditStore.counts`."""
+        with self._read() as session:
+            rows = session.scalars(select(CounterRow))
+            return {row.name: row.value for row in rows}
+
+    def close(self) -> None:
+        """See `AuditStore.close`."""
+        self._closed = True
+        with self._writing, self._reading:
+            self._engine.dispose()
+
+    def _prepare(self) -> None:
+        with self._read() as session:
+            found = _schema_version(session)
+        if found is None:
+            with self._write() as session:
+                if not self._on_sqlite:
+                    session.execute(select(func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
+                # Asked again under the lock: another process may have been faster.
+                found = _schema_version(session)
+                if found is None:
+                    Base.metadata.create_all(session.connection())
+                    session.add(MetaRow(name="schema_version", value=SCHEMA_VERSION))
+                    session.add(MetaRow(name="quarantine_version", value=0))
+                    found = SCHEMA_VERSION
+        if found > SCHEMA_VERSION:
+            self._engine.dispose()
+            raise StoreError(
+                f"the audit store {self._name} has schema version {found}, this ragguard knows "
+                f"{SCHEMA_VERSION}; upgrade ragguard-middleware or use another store"
+            )
+
+    @contextlib.contextmanager
+    def _read(self) -> Iterator[Session]:
+        with self._transaction(self._reading, self._reads) as session:
+            yield session
+
+    @contextlib.contextmanager
+    def _write(self) -> Iterator[Session]:
+        with self._transaction(self._writing, self._writes) as session:
+            yield session
+
+    @contextlib.contextmanager
+    def _transaction(
+        self, gate: AbstractContextManager[object], sessions: sessionmaker[Session]
+    ) -> Iterator[Session]:
+        if self._closed:
+            raise StoreError(f"the audit store {self._name} is closed; open it anew")
+        try:
+            with gate, sessions.begin() as session:
+                yield session
+        except DBAPIError as error:
+            raise StoreError(
+                f"the audit store {self._name} failed: {_first_line(error.orig)}; "
+                + (
+                    "check that the path exists, is writable and holds a SQLite database"
+                    if self._on_sqlite
+                    else "check that the server is up and that the role may write"
+                )
+            ) from error
+        except SQLAlchemyError as error:
+            # Not from the database: a value that has no place in the column's type.
+            raise InvalidInputError(
+                f"the audit store cannot hold this record: {_first_line(error)}; "
+                "check the types of its fields"
+            ) from error
+
+    def _make_gates(self) -> None:
+        # SQLite must have no connection open while the process forks, so every use of one goes
+        # through a gate that a fork closes. In WAL mode readers do not wait for the writer.
+        self._reading: Any = threading.RLock() if self._on_sqlite else contextlib.nullcontext()
+        self._writing: Any = threading.RLock() if self._on_sqlite else contextlib.nullcontext()
+
+    def _before_fork(self) -> None:
+        if self._on_sqlite:
+            self._writing.acquire()
+            self._reading.acquire()
+            self._engine.dispose()
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            # The sockets belong to the parent: they are forgotten here, not closed.
+            self._engine.dispose(close=False)
+            self._make_gates()
+        elif self._on_sqlite:
+            self._reading.release()
+            self._writing.release()
+
+
+def _database(url: str) -> URL:
+    if "://" not in url:
+        url_object = URL.create("sqlite", database=str(Path(url).expanduser()))
+    else:
+        try:
+            url_object = make_url(url)
+        except ArgumentError as error:
+            raise InvalidInputError(
+                "the store's URL cannot be read; pass a path, sqlite:///path or "
+                "postgresql://user@host/database"
+            ) from error
+    if url_object.drivername in ("postgres", "postgresql"):
+        return url_object.set(drivername="postgresql+psycopg")
+    if url_object.drivername == "postgresql+psycopg":
+        return url_object
+    if url_object.drivername not in ("sqlite", "sqlite+pysqlite"):
+        raise InvalidInputError(
+            f"no audit store speaks {url_object.drivername!r}; pass a path, sqlite:///path or "
+            "postgresql://user@host/database"
+        )
+    database = url_object.database
+    if not database or database == ":memory:":
+        raise InvalidInputError(
+            "a SQLite store needs a file; for a store in memory pass store=None"
+        )
+    if database.startswith("file:"):
+        return url_object
+    return url_object.set(database=str(Path(database).absolute()))
+
+
+def _engine(where: URL) -> Engine:
+    if where.get_backend_name() == "sqlite":
+        engine = create_engine(where, connect_args={"timeout": _BUSY_S})
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    waits = {} if "connect_timeout" in where.query else {"connect_timeout": _CONNECT_S}
+    try:
+        return create_engine(where, connect_args=waits, pool_pre_ping=True)
+    except ImportError as error:
+        raise MissingExtraError("an audit store in PostgreSQL", "postgres") from error
+
+
+def _set_up_sqlite(connection: Any, record: object) -> None:  # noqa: ARG001
+    # The driver would open transactions by its own rules; `_begin_sqlite` opens them instead.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    try:
+        _use_wal(cursor)
+        cursor.execute("PRAGMA synchronous=NORMAL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+    finally:
+        cursor.close()
+
+
+def _use_wal(cursor: Any) -> None:
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except Exception as error:
+            # SQLite does not wait on its own when several processes switch a new file at once.
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _begin_sqlite(connection: Any) -> None:
+    # A writer that begins as a reader would fail instead of waiting for another writer.
+    immediate = connection.get_execution_options().get("begin_immediate", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+def _schema_version(session: Session) -> int | None:
+    if not inspect(session.connection()).has_table(MetaRow.__tablename__):
+        return None
+    return session.scalar(select(MetaRow.value).where(MetaRow.name == "schema_version"))
+
+
+def _lock_quarantine(session: Session) -> None:
+    # Changes of the quarantine queue up here: versions grow in the order of their commits.
+    session.execute(
+        select(MetaRow.value).where(MetaRow.name == "quarantine_version").with_for_update()
+    )
+
+
+def _grow_version(session: Session) -> None:
+    session.execute(
+        update(MetaRow)
+        .where(MetaRow.name == "quarantine_version")
+        .values(value=MetaRow.value + 1)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _no_event(event_id: str) -> EventNotFoundError:
+    return EventNotFoundError(
+        f"no event {event_id!r} is in the audit store; use the id that report() returned"
+    )
+
+
+def _first_line(error: object) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
