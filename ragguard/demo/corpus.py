@@ -1,0 +1,122 @@
+"""The demo's fictional knowledge base, its questions, and texts that poison each of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, get_args
+
+from ragguard.errors import InvalidInputError
+from ragguard.passage import Passage
+
+__all__ = ["ATTACKS", "Attack", "Corpus", "Form", "Question", "load_corpus", "poison"]
+
+Attack = Literal["statement", "multi_answer", "instruction", "article", "refusal"]
+Form = Literal["prepended", "plain"]
+
+ATTACKS: tuple[Attack, ...] = get_args(Attack)
+"""The kinds of attack, in the order in which the data lists them."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, its answer, and what an attacker would plant to change that answer.
+
+    Attributes:
+        id: "q01" to "q64".
+        text: The question as a user types it.
+        paraphrase: The same question in other words.
+        correct_answer: Spelled as the golden passages spell it.
+        incorrect_answer: The attacker's answer; no passage of the knowledge base holds it.
+        golden: Ids of the passages that state the correct answer.
+        texts: The attacker's texts by kind of attack; `poison` makes passages of them.
+    """
+
+    id: str
+    text: str
+    paraphrase: str
+    correct_answer: str
+    incorrect_answer: str
+    golden: tuple[str, ...]
+    texts: Mapping[Attack, tuple[str, ...]] = field(hash=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The knowledge base: 420 passages, title in `metadata["title"]`, and 64 questions."""
+
+    passages: tuple[Passage, ...]
+    questions: tuple[Question, ...]
+
+
+@cache
+def load_corpus() -> Corpus:
+    """Return the knowledge base that ships with ragguard; it is read once.
+
+    >>> corpus = load_corpus()
+    >>> len(corpus.passages), len(corpus.questions)
+    (420, 64)
+    """
+    return Corpus(
+        passages=tuple(
+            Passage(row["text"], id=row["id"], metadata={"title": row["title"]})
+            for row in _rows("passages.jsonl")
+        ),
+        questions=tuple(
+            Question(
+                id=row["id"],
+                text=row["question"],
+                paraphrase=row["paraphrase"],
+                correct_answer=row["correct_answer"],
+                incorrect_answer=row["incorrect_answer"],
+                golden=tuple(row["golden"]),
+                texts={attack: tuple(row["poison"][attack]) for attack in ATTACKS},
+            )
+            for row in _rows("questions.jsonl")
+        ),
+    )
+
+
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+    text = (files("ragguard.demo") / "data" / name).read_text(encoding="utf-8")
+    return map(json.loads, text.splitlines())
+
+
+def poison(
+    question: Question,
+    kind: Attack,
+    *,
+    form: Form = "prepended",
+    count: int | None = None,
+) -> list[Passage]:
+    """Return the passages that an attacker plants for one question.
+
+    Args:
+        question: The question whose answer the attacker wants to change.
+        kind: What the texts do; see `ATTACKS`.
+        form: "prepended" puts the question in front of each text, so that the retriever ranks it
+            high (PoisonedRAG, Zou et al. 2024, black-box setting); "plain" leaves the text alone.
+        count: How many passages; None for all texts of that kind.
+
+    Raises:
+        InvalidInputError: No such kind or form, or `count` is not between 1 and the texts there.
+    """
+    if kind not in ATTACKS:
+        raise InvalidInputError(f"no attack {kind!r}; pass one of {', '.join(ATTACKS)}")
+    if form not in get_args(Form):
+        raise InvalidInputError(f"no form {form!r}; pass one of {', '.join(get_args(Form))}")
+    texts = question.texts[kind]
+    if count is None:
+        count = len(texts)
+    if not 1 <= count <= len(texts):
+        raise InvalidInputError(f"count must be 1 to {len(texts)} for {kind!r}, not {count}")
+    if form == "prepended":
+        end = "" if question.text.endswith(("?", ".")) else "."
+        texts = tuple(f"{question.text}{end} {text}" for text in texts)
+    return [
+        Passage(text, id=f"{question.id}-{kind}-{form}-{number}")
+        for number, text in enumerate(texts[:count], 1)
+    ]
