@@ -1,0 +1,195 @@
+"""Proxy on an exported causal language model: ONNX Runtime, tokenizers and numpy only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
+from ragguard.proxy.manifest import Manifest
+from ragguard.proxy.prompt import PromptEncoder
+from ragguard.proxy.scores import Scores
+
+__all__ = ["OnnxProxy", "length_buckets"]
+
+# The scored positions of a batch meet the whole vocabulary inside the graph: 2^26 float32 logits
+# are 256 MiB.
+_MAX_LOGITS = 2**26
+
+
+class OnnxProxy:
+    """Scores contexts with the graph that `ragguard.proxy.export.export_proxy` wrote.
+
+    One forward pass over "context, query, response" yields semantic correlation and generation
+    influence both. Safe to share between threads. Scores of a dynamically quantised graph
+    (`manifest.quantization == "dynamic"`) move a little with the other contexts of a batch.
+
+    Args:
+        path: The exported folder.
+        providers: ONNX Runtime execution providers, best first; None means CPU.
+        threads: Threads inside one operator; None lets ONNX Runtime choose.
+        max_length: Tokens a prompt has at most, the context is cut to fit; None means the
+            model's own maximum.
+        batch_tokens: Tokens of a forward pass, padding included, unless one prompt alone has more.
+
+    Raises:
+        MissingExtraError: onnxruntime or tokenizers is not installed.
+        ProxyError: The folder is damaged, the graph cannot be loaded, or a provider that was asked
+            for is not available.
+        InvalidInputError: A number is out of range.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        providers: Sequence[str] | None = None,
+        threads: int | None = None,
+        max_length: int | None = None,
+        batch_tokens: int = 8192,
+    ) -> None:
+        try:
+            import onnxruntime
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingExtraError("OnnxProxy", "onnx") from error
+        if batch_tokens < 1 or (threads is not None and threads < 1):
+            raise InvalidInputError("batch_tokens and threads must be at least 1")
+        folder = Path(path)
+        self.manifest = Manifest.read(folder)
+        limit = self.manifest.max_length
+        if max_length is not None and not 1 <= max_length <= limit:
+            raise InvalidInputError(
+                f"max_length must be from 1 to {limit}, the length this model was exported for"
+            )
+        self._session = _session(onnxruntime, folder / "model.onnx", providers, threads)
+        try:
+            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except Exception as error:  # the tokenizers library raises plain Exception
+            raise ProxyError(
+                f"{folder / 'tokenizer.json'} cannot be read ({error}); export the model again"
+            ) from error
+        self._encoder = PromptEncoder(tokenizer, self.manifest.prompt, max_length or limit)
+        self._batch_tokens = batch_tokens
+
+    @property
+    def providers(self) -> list[str]:
+        """The execution providers in use, best first."""
+        return list(self._session.get_providers())
+
+    def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
+        """Return semantic correlation and generation influence of n contexts, nats per token.
+
+        Raises:
+            InvalidInputError: A text is not a str, or query or response is blank.
+            ProxyError: Query and response alone exceed the model's length, or the graph fails.
+        """
+        of_query, of_response = self.token_log_probabilities(contexts, query, response)
+        return Scores(
+            semantic_correlation=of_query.mean(axis=1),
+            generation_influence=of_response.mean(axis=1),
+        )
+
+    def token_log_probabilities(
+        self, contexts: Sequence[str], query: str, response: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the log-probability of each token of the query and of the response, in nats.
+
+        Returns:
+            float64 arrays of shape (n, tokens of the query) and (n, tokens of the response).
+
+        Raises:
+            InvalidInputError: As `score`.
+            ProxyError: As `score`.
+        """
+        distinct = list(dict.fromkeys(contexts)) if not isinstance(contexts, str) else contexts
+        prompts = self._encoder.encode(distinct, query, response)
+        scored = np.concatenate([prompts.query, prompts.response])
+        out = np.empty((len(prompts.rows), len(scored)))
+        most = max(1, _MAX_LOGITS // (len(scored) * self.manifest.vocabulary_size))
+        for batch in length_buckets([len(row) for row in prompts.rows], self._batch_tokens, most):
+            out[batch] = self._forward([prompts.rows[index] for index in batch], scored)
+        if not np.isfinite(out).all():
+            raise ProxyError(
+                f"the {self.manifest.precision} graph answered NaN or infinity; export the model "
+                "in fp32"
+            )
+        position = {text: index for index, text in enumerate(distinct)}
+        out = out[[position[text] for text in contexts]]
+        return out[:, : len(prompts.query)], out[:, len(prompts.query) :]
+
+    def _forward(
+        self, rows: Sequence[NDArray[np.int64]], scored: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        lengths = np.array([len(row) for row in rows])
+        tokens = np.zeros((len(rows), int(lengths.max())), dtype=np.int64)
+        for into, row in zip(tokens, rows, strict=True):
+            into[: len(row)] = row
+        feed = {
+            "input_ids": tokens,
+            "attention_mask": (np.arange(tokens.shape[1]) < lengths[:, None]).astype(np.int64),
+            "positions": lengths[:, None] + scored,
+        }
+        try:
+            (log_probabilities,) = self._session.run(["log_probabilities"], feed)
+        except Exception as error:  # ONNX Runtime's exceptions have no common base but this
+            raise ProxyError(
+                f"ONNX Runtime failed on a batch of {tokens.shape} tokens ({error}); lower "
+                "batch_tokens if memory ran out"
+            ) from error
+        return np.asarray(log_probabilities, dtype=np.float32)
+
+
+def length_buckets(lengths: Sequence[int], batch_tokens: int, most: int) -> Iterator[list[int]]:
+    """Yield batches of row indices, rows of like length together, so that little is padded.
+
+    A batch times its longest row is at most `batch_tokens`, and a batch has at most `most` rows;
+    a single row may be longer.
+
+    >>> list(length_buckets([9, 2, 3, 8], 16, 4))
+    [[1, 2], [3], [0]]
+    """
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and ((len(batch) + 1) * lengths[index] > batch_tokens or len(batch) == most):
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _session(
+    onnxruntime: Any, model: Path, providers: Sequence[str] | None, threads: int | None
+) -> Any:
+    wanted = ["CPUExecutionProvider"] if providers is None else list(providers)
+    available = onnxruntime.get_available_providers()
+    _require(wanted, available, "this installation of ONNX Runtime offers")
+    options = onnxruntime.SessionOptions()
+    if threads is not None:
+        options.intra_op_num_threads = threads
+    try:
+        session = onnxruntime.InferenceSession(str(model), options, providers=wanted)
+    except Exception as error:  # ONNX Runtime's exceptions have no common base but this
+        raise ProxyError(
+            f"{model} cannot be loaded ({error}); export the model again with the installed "
+            f"onnxruntime {onnxruntime.__version__}"
+        ) from error
+    # A provider whose libraries are missing is dropped without an exception.
+    _require(wanted, session.get_providers(), "ONNX Runtime could only start")
+    return session
+
+
+def _require(wanted: Sequence[str], have: Sequence[str], who: str) -> None:
+    missing = [name for name in wanted if name not in have]
+    if missing or not wanted:
+        raise ProxyError(
+            f"provider {', '.join(missing) or '(none given)'} is not available: {who} "
+            f"{', '.join(have)}. For CUDA install ragguard-middleware[onnx-gpu] without [onnx] "
+            "beside it, both packages share one folder; or pass providers=None for the CPU"
+        )
