@@ -20,7 +20,8 @@ def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     single = np.asarray(rows, dtype=np.float32)
     norms = np.linalg.norm(single, axis=-1, keepdims=True)
     norms[norms == 0.0] = 1.0
-    return (single / norms).astype(np.float32, copy=False)
+    scaled: NDArray[np.float32] = (single / norms).astype(np.float32, copy=False)
+    return scaled
 
 
 class _FunctionEmbedder:

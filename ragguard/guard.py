@@ -1,0 +1,351 @@
+"""The guard: the one object a user holds. It joins the inline and the background half."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import uuid
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
+from ragguard.audit import AuditStore, Event, QuarantineWatch, open_store
+from ragguard.audit.counting import VerdictCounter
+from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
+from ragguard.background.worker import Worker
+from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
+from ragguard.errors import (
+    AttributionPendingError,
+    AttributionTimeoutError,
+    CalibrationError,
+    EventFailedError,
+    InvalidInputError,
+)
+from ragguard.inline.calibration import Calibration, load_calibration, save_calibration
+from ragguard.inline.judge import ConformalJudge, Judge, Strategy
+from ragguard.inline.ragdefender import RAGDefenderJudge
+from ragguard.inline.screen import screen, unjudged
+from ragguard.inline.suspicion import SCORER
+from ragguard.passage import Passage, as_passages
+from ragguard.verdict import Mode, Verdict
+
+__all__ = ["Guard"]
+
+logger = logging.getLogger(__name__)
+
+OnError = Literal["pass", "raise"]
+
+
+class Guard:
+    """Filters retrieved passages inline, and traces flagged responses in the background.
+
+    A guard is safe to share between threads, and works on both sides of a fork.
+
+    Args:
+        embedder: None for the built-in embedder (no model, no download); an `Embedder`, a LangChain
+            `Embeddings`, a LlamaIndex `BaseEmbedding`, a SentenceTransformer or a callable.
+        strategy: RAGDefender's grouping, used once the gate has fired; "auto" goes by the question.
+        alpha: Share of clean queries that the filter may touch, in (0, 1).
+        store: URL or path of the audit database, a store, or None to keep all in memory.
+        mode: "filter" drops passages; "monitor" judges and records but drops nothing.
+        on_error: "pass" lets passages through unfiltered if judging fails, and says so in
+            `Verdict.error`, the log and the counters; "raise" raises.
+        calibration: What clean traffic scores: a `Calibration`, a file written by
+            `save_calibration`, or None for the shipped one.
+        retrieve: Searches the whole knowledge base for attributions: `retrieve(query, limit)`,
+            best first. Without it, attributions search the passages of the event.
+        attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy.
+
+    Raises:
+        InvalidInputError: An argument is out of range or of the wrong type.
+        CalibrationError: The calibration cannot be read, or has too few queries for `alpha`.
+        StoreError: The store cannot be opened.
+    """
+
+    def __init__(
+        self,
+        *,
+        embedder: Embedder | Any | None = None,
+        strategy: Strategy = "auto",
+        alpha: float = 0.01,
+        store: str | os.PathLike[str] | AuditStore | None = None,
+        mode: Mode = "filter",
+        on_error: OnError = "pass",
+        calibration: Calibration | str | os.PathLike[str] | None = None,
+        retrieve: Retrieve | None = None,
+        attributor: Attributor | None = None,
+    ) -> None:
+        _require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
+        _require_choice("mode", mode, ("filter", "monitor"))
+        _require_choice("on_error", on_error, ("pass", "raise"))
+        if not isinstance(alpha, (int, float)) or not 0.0 < alpha < 1.0:
+            raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha!r}; try 0.01")
+        self._embedder = CachedEmbedder(as_embedder(embedder))
+        self._strategy: Strategy = strategy
+        self._alpha = float(alpha)
+        self._mode: Mode = mode
+        self._on_error: OnError = on_error
+        self._retrieve = retrieve
+        self._attributor = attributor
+        self._calibration = _as_calibration(calibration)
+        self._judge: Judge = self._conformal(self._calibration)
+        self._owns_store = store is None or isinstance(store, (str, os.PathLike))
+        self._store = open_store(store)
+        self._quarantine = QuarantineWatch(self._store)
+        self._counter = VerdictCounter(self._store)
+        self._worker = Worker(self._store, self._attribute, on_done=self._put_in_quarantine)
+        self._seen = RecentPassages()
+
+    @classmethod
+    def ragdefender(cls, **options: Any) -> Self:
+        """Make a guard that runs RAGDefender as published: no gate, passages dropped every time.
+
+        The baseline of the benchmark. Takes the options of `Guard`; `alpha` and `calibration` have
+        no effect.
+        """
+        guard = cls(**options)
+        guard._judge = RAGDefenderJudge(guard._embedder, strategy=guard._strategy)
+        return guard
+
+    @property
+    def store(self) -> AuditStore:
+        """The audit store."""
+        return self._store
+
+    def filter(
+        self, query: str, passages: Sequence[str | Passage], *, k: int | None = None
+    ) -> Verdict:
+        """Judge the passages retrieved for a query, and keep those that may reach the generator.
+
+        Runs without a language model, network or disk.
+
+        Args:
+            query: The user's question.
+            passages: What the retriever returned, best first.
+            k: How many passages the generator gets. Passages beyond k, where the caller
+                over-fetched, show what the retriever normally returns, and move up for those
+                that are dropped. None means all of them.
+
+        Raises:
+            InvalidInputError: An argument is of the wrong type; whatever `on_error` says.
+            RagguardError: Judging failed and `on_error` is "raise".
+        """
+        if not isinstance(query, str):
+            raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
+        if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
+            raise InvalidInputError(f"k must be a positive int or None, not {k!r}")
+        given = as_passages(passages)
+        error: str | None = None
+        try:
+            judgement = screen(
+                query, given, len(given) if k is None else k, self._judge, self._quarantine.keys()
+            )
+        except Exception as failure:
+            if self._on_error == "raise":
+                raise
+            logger.exception("the filter failed, %d passages pass unfiltered", len(given))
+            error = f"{type(failure).__name__}: {failure}"
+            judgement = unjudged(given)
+        flags = [evidence.flagged for evidence in judgement.evidence]
+        drops = flags if self._mode == "filter" else [False] * len(given)
+        kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]
+        dropped = [passage for passage, drop in zip(given, drops, strict=True) if drop]
+        verdict = Verdict(
+            kept=kept if k is None else kept[:k],
+            dropped=dropped,
+            attacked=judgement.attacked,
+            p_value=judgement.p_value,
+            evidence=judgement.evidence,
+            mode=self._mode,
+            error=error,
+        )
+        self._seen.remember(query, verdict.kept)
+        self._counter.add(
+            queries=1,
+            passages=len(given),
+            attacked=int(verdict.attacked),
+            flagged=sum(flags),
+            dropped=len(dropped),
+            errors=int(error is not None),
+        )
+        return verdict
+
+    async def afilter(
+        self, query: str, passages: Sequence[str | Passage], *, k: int | None = None
+    ) -> Verdict:
+        """Return what `filter` returns, without blocking the event loop."""
+        return await asyncio.to_thread(self.filter, query, passages, k=k)
+
+    def calibrate(
+        self,
+        traffic: Iterable[tuple[str, Sequence[str | Passage]]],
+        *,
+        k: int | None = None,
+    ) -> Calibration:
+        """Adopt trusted clean traffic as the measure of what is normal, and return it.
+
+        Args:
+            traffic: Pairs of query and passages as the retriever returns them, without attacks.
+            k: How many passages the generator gets, where the traffic is over-fetched; the same
+                as will be given to `filter`. None means all of them.
+
+        Raises:
+            CalibrationError: Fewer than 1 / alpha - 1 queries with passages.
+            InvalidInputError: The traffic is not of that form.
+        """
+        judge = self._conformal(None)
+        scores: list[float] = []
+        suspicion: list[np.ndarray[Any, np.dtype[np.float64]]] = []
+        size, with_reference = 1, False
+        for number, pair in enumerate(traffic):
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+                raise InvalidInputError(f"traffic[{number}] must be a pair (query, passages)")
+            query, given = pair[0], as_passages(pair[1])
+            if not given:
+                continue
+            judged = len(given) if k is None else min(k, len(given))
+            scored = judge.score(query, given, judged)
+            scores.append(scored.score)
+            suspicion.append(scored.suspicion)
+            size = max(size, judged)
+            with_reference |= len(given) > judged
+        if not scores:
+            raise CalibrationError("no query of the traffic has passages; give clean traffic")
+        calibration = Calibration(
+            scores=np.array(scores),
+            passage_scores=np.concatenate(suspicion),
+            size=size,
+            with_reference=with_reference,
+            scorer=SCORER,
+            source=f"{len(scores)} queries given to Guard.calibrate",
+        )
+        self._judge = self._conformal(calibration)
+        self._calibration = calibration
+        return calibration
+
+    def save_calibration(self, path: str | os.PathLike[str]) -> None:
+        """Write the adopted calibration as JSON; `Guard(calibration=path)` reads it.
+
+        Raises:
+            CalibrationError: The guard uses the shipped calibration, or the file cannot be written.
+        """
+        if self._calibration is None:
+            raise CalibrationError("the guard has no calibration of its own; call calibrate first")
+        save_calibration(self._calibration, path)
+
+    def report(
+        self,
+        query: str,
+        response: str,
+        *,
+        passages: Sequence[str | Passage] | None = None,
+        reporter: str | None = None,
+    ) -> str:
+        """Flag a response as wrong; its attribution runs in the background. Never raises.
+
+        Args:
+            query: The user's question.
+            response: What the system answered.
+            passages: What the generator saw, best first; None means what this guard last let
+                through for the query, if it remembers.
+            reporter: Who flags it.
+
+        Returns:
+            The id of the event, for `attribution`.
+        """
+        event_id = uuid.uuid4().hex
+        seen: Sequence[Passage] = self._seen.recall(str(query))
+        if passages is not None:
+            try:
+                seen = as_passages(passages)
+            except InvalidInputError as error:
+                logger.warning("event %s goes without the reported passages: %s", event_id, error)
+        event = Event(event_id, str(query), str(response), tuple(seen), reporter)
+        self._worker.submit(event)
+        return event_id
+
+    def attribution(self, event_id: str, timeout: float | None = None) -> Attribution:
+        """Return the attribution of an event.
+
+        Args:
+            event_id: What `report` returned, in this process or another one on the same store.
+            timeout: Seconds to wait for it; None does not wait.
+
+        Raises:
+            AttributionPendingError: It is not finished, and `timeout` is None.
+            AttributionTimeoutError: It did not finish within `timeout`.
+            EventFailedError: Attributing failed for good; the message holds the cause.
+            EventNotFoundError: There is no such event.
+        """
+        if not self._worker.wait(event_id, timeout if timeout is not None else 0.0):
+            if timeout is None:
+                raise AttributionPendingError(
+                    f"event {event_id} is not attributed yet; pass timeout= to wait for it"
+                )
+            raise AttributionTimeoutError(
+                f"event {event_id} was not attributed within {timeout:g} s; "
+                "ask again later, or start `ragguard worker` on the store"
+            )
+        found = self._store.attribution(event_id)
+        if found is None:
+            raise EventFailedError(
+                f"event {event_id} could not be attributed: {self._store.event(event_id).error}"
+            )
+        return found
+
+    def close(self) -> None:
+        """Write what is pending and stop all threads. Open events stay in the store."""
+        self._worker.close()
+        self._counter.close()
+        self._quarantine.close()
+        if self._owns_store:
+            self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _conformal(self, calibration: Calibration | None) -> ConformalJudge:
+        return ConformalJudge(
+            self._embedder, strategy=self._strategy, alpha=self._alpha, calibration=calibration
+        )
+
+    def _attribute(self, event: Event) -> Attribution:
+        if self._attributor is None:
+            from ragguard.attribution import RAGOrigin
+
+            self._attributor = RAGOrigin(embedder=self._embedder)
+        return trace(event, self._attributor, self._retrieve)
+
+    def _put_in_quarantine(self, event: Event, attribution: Attribution) -> None:
+        quarantine_responsible(self._store, event, attribution)
+        self._quarantine.refresh()
+
+
+def _as_calibration(
+    calibration: Calibration | str | os.PathLike[str] | None,
+) -> Calibration | None:
+    if isinstance(calibration, (str, os.PathLike)):
+        calibration = load_calibration(calibration)
+    if calibration is not None and calibration.scorer != SCORER:
+        raise CalibrationError(
+            f"the calibration was made with scorer {calibration.scorer!r}, this version uses "
+            f"{SCORER!r}; calibrate anew"
+        )
+    return calibration
+
+
+def _require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise InvalidInputError(f"{name} must be one of {', '.join(choices)}; not {value!r}")

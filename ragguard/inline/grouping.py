@@ -1,0 +1,121 @@
+"""Grouping: how many of the retrieved passages are adversarial (RAGDefender, Section 4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.inline.terms import count_term_rich, top_terms
+
+__all__ = [
+    "GroupingStrategy",
+    "choose_strategy",
+    "clustering_count",
+    "concentration_count",
+    "concentration_factors",
+    "two_clusters",
+]
+
+GroupingStrategy = Literal["clustering", "concentration"]
+
+Floats = NDArray[np.float64]
+
+
+def two_clusters(embeddings: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Split rows into two clusters by agglomerative clustering with Ward's linkage.
+
+    Args:
+        embeddings: float array of shape (n, d), n >= 2.
+
+    Returns:
+        bool array of shape (n,): the cluster each row is in.
+    """
+    # scipy takes long to import, and a guard that never groups does not need it.
+    from scipy.cluster.hierarchy import linkage
+
+    n = len(embeddings)
+    merges = linkage(np.asarray(embeddings, dtype=np.float64), method="ward")
+    members = np.zeros(n, dtype=bool)
+    pending = [int(merges[-1, 0])]
+    while pending:
+        node = pending.pop()
+        if node < n:
+            members[node] = True
+        else:
+            pending += [int(merges[node - n, 0]), int(merges[node - n, 1])]
+    return members
+
+
+def clustering_count(
+    embeddings: NDArray[np.floating], terms: Sequence[Sequence[str]], m: int = 5
+) -> int:
+    """Return N_adv for single-hop questions (Eq. 1 and 2).
+
+    The two clusters say how large a minority is; the top TF-IDF terms say whether the adversarial
+    passages are that minority or the majority.
+
+    Args:
+        embeddings: float array of shape (n, d).
+        terms: The TF-IDF terms of each passage (`ragguard.inline.terms.tfidf_terms`).
+        m: How many top terms are looked at.
+    """
+    n = len(embeddings)
+    if n < 2:
+        return 0
+    size = int(two_clusters(embeddings).sum())
+    smaller = min(size, n - size)
+    term_rich = count_term_rich(terms, top_terms(terms, m))
+    return smaller if 2 * term_rich <= n else n - smaller
+
+
+def concentration_factors(similarity: NDArray[np.floating]) -> tuple[Floats, Floats]:
+    """Return s_mean and s_median of every passage: its similarity to the others.
+
+    Args:
+        similarity: float array of shape (n, n), n >= 2.
+
+    Returns:
+        Two float64 arrays of shape (n,).
+    """
+    n = len(similarity)
+    others = np.asarray(similarity, dtype=np.float64)[~np.eye(n, dtype=bool)].reshape(n, n - 1)
+    return others.mean(axis=1), np.median(others, axis=1)
+
+
+def concentration_count(similarity: NDArray[np.floating]) -> int:
+    """Return N_adv for multi-hop questions (Eq. 3).
+
+    Passages whose mean and whose median similarity to the others both exceed the set's own.
+
+    Args:
+        similarity: float array of shape (n, n).
+    """
+    if len(similarity) < 2:
+        return 0
+    means, medians = concentration_factors(similarity)
+    return int(((means > means.mean()) & (medians > np.median(medians))).sum())
+
+
+def choose_strategy(query_words: Sequence[str]) -> GroupingStrategy:
+    """Choose the grouping for a question: the rule behind `strategy="auto"`.
+
+    RAGDefender picks by hand: clustering where one passage answers, concentration where several
+    must be put together. A question that needs several passages compares two things, or asks for
+    something of something of something. So "concentration" is chosen if the question holds a word
+    of comparison ("both", "same", "or", "than", ...), or at least two of the links "of", "that",
+    "who", "which", "where", "whose", "'s" beyond its first word; else "clustering".
+
+    Args:
+        query_words: The question as `ragguard.text.tokens` reads it.
+    """
+    if _COMPARISONS.intersection(query_words):
+        return "concentration"
+    links = sum(word in _LINKS for word in query_words[1:])
+    return "concentration" if links >= 2 else "clustering"
+
+
+_COMPARISONS = frozenset({"both", "same", "or", "than", "either", "older", "younger", "earlier"})
+_LINKS = frozenset({"of", "that", "who", "which", "where", "whose", "s"})

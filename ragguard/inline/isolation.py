@@ -1,0 +1,77 @@
+"""Isolation: which of the retrieved passages are adversarial (RAGDefender, Section 4.2)."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["frequency_scores", "isolate", "pair_count", "top_pairs"]
+
+
+def pair_count(adversarial: int) -> int:
+    """Return N_pairs = max(1, C(N_adv, 2)) (Eq. 4)."""
+    return max(1, comb(adversarial, 2))
+
+
+def top_pairs(
+    similarity: NDArray[np.floating], count: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the `count` most similar pairs (Eq. 5); ties go to the pair that comes first.
+
+    Args:
+        similarity: float array of shape (n, n), symmetric.
+        count: How many pairs; all n (n - 1) / 2 if there are fewer.
+
+    Returns:
+        Two integer arrays: the smaller and the larger index of each pair, most similar first.
+    """
+    rows, columns = np.triu_indices(len(similarity), k=1)
+    order = np.argsort(-similarity[rows, columns], kind="stable")[:count]
+    return rows[order], columns[order]
+
+
+def frequency_scores(
+    similarity: NDArray[np.floating], adversarial: int, p: float = 2.0
+) -> NDArray[np.float64]:
+    """Return the pair-frequency score f_i of every passage (Eq. 6).
+
+    Args:
+        similarity: float array of shape (n, n): cosine of each pair of passages.
+        adversarial: N_adv, the estimate of the grouping.
+        p: Weighting exponent.
+
+    Returns:
+        float64 array of shape (n,).
+    """
+    rows, columns = top_pairs(similarity, pair_count(adversarial))
+    pairs = np.asarray(similarity, dtype=np.float64)[rows, columns]
+    weights = np.sign(pairs) * np.abs(pairs) ** p
+    n = len(similarity)
+    scores = np.zeros(n)
+    np.add.at(scores, rows, weights)
+    np.add.at(scores, columns, weights)
+    return scores
+
+
+def isolate(
+    similarity: NDArray[np.floating], adversarial: int, p: float = 2.0
+) -> NDArray[np.bool_]:
+    """Mark the N_adv passages with the highest pair-frequency score (Eq. 7).
+
+    Ties go to the passage of the better rank.
+
+    Args:
+        similarity: float array of shape (n, n).
+        adversarial: N_adv, between 0 and n.
+        p: Weighting exponent.
+
+    Returns:
+        bool array of shape (n,).
+    """
+    marked = np.zeros(len(similarity), dtype=bool)
+    if adversarial > 0:
+        scores = frequency_scores(similarity, adversarial, p)
+        marked[np.argsort(-scores, kind="stable")[:adversarial]] = True
+    return marked

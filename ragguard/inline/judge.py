@@ -1,0 +1,205 @@
+"""The inline judge: words -> signals -> suspicion -> gate -> grouping -> isolation -> selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.embedding.protocol import Embedder
+from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.grouping import (
+    GroupingStrategy,
+    choose_strategy,
+    clustering_count,
+    concentration_count,
+)
+from ragguard.inline.isolation import isolate
+from ragguard.inline.reasons import CLEAN, describe
+from ragguard.inline.selection import select
+from ragguard.inline.signals import SIGNALS, signal_matrix
+from ragguard.inline.suspicion import contributions, nonconformity, suspicions
+from ragguard.inline.terms import tfidf_terms
+from ragguard.inline.vectors import similarity_matrix, vectors
+from ragguard.inline.words import passage_words, query_words
+from ragguard.passage import Passage
+from ragguard.verdict import Evidence
+
+__all__ = ["ConformalJudge", "Judge", "Judgement", "Scored", "Strategy", "group_and_isolate"]
+
+Strategy = Literal["auto", "clustering", "concentration"]
+
+Floats = NDArray[np.float64]
+
+_EVIDENT = 0.5  # nats: a signal that adds less is not named as a reason
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a judge says of one retrieved set; `evidence` has one entry a passage, in order."""
+
+    attacked: bool
+    p_value: float
+    evidence: list[Evidence]
+
+
+class Judge(Protocol):
+    """Says which passages of a retrieved set are to be dropped."""
+
+    def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
+        """Judge `passages`, in rank order, of which the first `k` would reach the generator."""
+        ...
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The evidence of one set as arrays: signals (k, s), suspicion (k,), and the set's score."""
+
+    signals: Floats
+    suspicion: Floats
+    score: float
+
+
+def group_and_isolate(
+    query: str,
+    passages: Sequence[Passage],
+    embedder: Embedder,
+    strategy: Strategy,
+) -> tuple[int, NDArray[np.bool_], Floats]:
+    """Run RAGDefender's grouping and isolation on a set of at least two passages.
+
+    Returns:
+        N_adv, the bool array (n,) of isolated passages, and the (n, n) similarity matrix.
+    """
+    rows = vectors(passages, embedder)
+    similarity = similarity_matrix(rows)
+    chosen: GroupingStrategy = (
+        choose_strategy(query_words(query).sequence) if strategy == "auto" else strategy
+    )
+    if chosen == "clustering":
+        count = clustering_count(rows, [tfidf_terms(passage.text) for passage in passages])
+    else:
+        count = concentration_count(similarity)
+    return count, isolate(similarity, count), similarity
+
+
+class ConformalJudge:
+    """Leaves clean traffic alone, up to a share of `alpha`, and takes out what stands out.
+
+    Args:
+        embedder: Used only for sets that the gate found attacked.
+        strategy: RAGDefender's grouping; "auto" chooses by the question.
+        alpha: Share of clean queries that may be touched.
+        calibration: Scores of clean traffic; None means the shipped ones.
+
+    Raises:
+        CalibrationError: The calibration has too few queries for `alpha`.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        strategy: Strategy = "auto",
+        alpha: float = 0.01,
+        calibration: Calibration | None = None,
+    ) -> None:
+        if calibration is not None:
+            calibration.require(alpha)
+        self._embedder = embedder
+        self._strategy = strategy
+        self._alpha = alpha
+        self._calibration = calibration
+
+    def score(self, query: str, passages: Sequence[Passage], k: int) -> Scored:
+        """Compute the evidence of the first `k` passages; the others are the reference.
+
+        Equal texts count once, or a benign page stored twice would keep itself company.
+        """
+        texts = [passage.text for passage in passages]
+        judged = list(dict.fromkeys(texts[:k]))
+        reference = [text for text in dict.fromkeys(texts[k:]) if text not in set(judged)]
+        signals = signal_matrix(
+            query_words(query),
+            [passage_words(text) for text in (*judged, *reference)],
+            judged,
+            len(judged),
+        )
+        row_of = {text: row for row, text in enumerate(judged)}
+        signals = signals[[row_of[text] for text in texts[:k]]]
+        suspicion = suspicions(signals)
+        return Scored(signals, suspicion, nonconformity(suspicion))
+
+    def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
+        """Judge a set.
+
+        Raises:
+            EmbeddingError: The gate fired and the passages cannot be embedded.
+        """
+        if not passages:
+            return Judgement(attacked=False, p_value=1.0, evidence=[])
+        calibration = self._calibration
+        over_fetched = len(passages) > k
+        if calibration is None:
+            calibration = default_calibration(k, with_reference=over_fetched)
+        shown = passages if calibration.with_reference else passages[:k]
+        scored = self.score(query, shown, k)
+        p_value = calibration.p_value(scored.score, len(scored.suspicion))
+        attacked = p_value <= self._alpha
+        if attacked and over_fetched:
+            # What would move up must be judged as well.
+            below = self.score(query, passages, len(passages))
+            scored = Scored(
+                np.concatenate([scored.signals, below.signals[k:]]),
+                np.concatenate([scored.suspicion, below.suspicion[k:]]),
+                scored.score,
+            )
+        flagged = np.zeros(len(passages), dtype=bool)
+        if attacked:
+            flagged = self._select(query, passages, scored, calibration)
+        return Judgement(attacked, p_value, _evidence(passages, scored, flagged))
+
+    def _select(
+        self,
+        query: str,
+        passages: Sequence[Passage],
+        scored: Scored,
+        calibration: Calibration,
+    ) -> NDArray[np.bool_]:
+        isolated = np.zeros(len(passages), dtype=bool)
+        if len(passages) > 1:
+            _, isolated, _ = group_and_isolate(query, passages, self._embedder, self._strategy)
+        return select(calibration.passage_p_values(scored.suspicion), isolated)
+
+
+def _evidence(
+    passages: Sequence[Passage], scored: Scored, flagged: NDArray[np.bool_]
+) -> list[Evidence]:
+    """Put the arrays into words; passages below the judged ones have no signals of their own."""
+    added = contributions(scored.signals)
+    strongest = added.argmax(axis=1)
+    peaks = added.max(axis=1)
+    rows = scored.signals.tolist()
+    evidence = []
+    for position, passage in enumerate(passages):
+        if position >= len(rows):
+            evidence.append(Evidence(passage.id, "none", 0.0, CLEAN, {}, 0.0, flagged=False))
+            continue
+        row, best = rows[position], int(strongest[position])
+        named = peaks[position] >= _EVIDENT
+        signal, strength = (SIGNALS[best], row[best]) if named else ("none", 0.0)
+        evidence.append(
+            Evidence(
+                passage_id=passage.id,
+                signal=signal,
+                strength=strength,
+                reason=describe(signal, strength) if named else CLEAN,
+                signals=dict(zip(SIGNALS, row, strict=True)),
+                suspicion=float(scored.suspicion[position]),
+                flagged=bool(flagged[position]),
+            )
+        )
+    return evidence

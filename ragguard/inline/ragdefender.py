@@ -1,0 +1,67 @@
+"""RAGDefender as its paper states it, without a gate: the baseline that everything is held against.
+
+Kim, Lee and Koo, "Rescuing the Unpoisoned: Efficient Defense against Knowledge Corruption Attacks
+on RAG Systems" (2025), Sections 4.1 and 4.2. It supposes that every set holds poison, so it drops
+passages from clean sets as well: use it to compare, not to protect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ragguard.embedding.protocol import Embedder
+from ragguard.inline.isolation import frequency_scores
+from ragguard.inline.judge import Judgement, Strategy, group_and_isolate
+from ragguard.inline.reasons import CLEAN, describe
+from ragguard.passage import Passage
+from ragguard.verdict import Evidence
+
+__all__ = ["RAGDefenderJudge"]
+
+
+class RAGDefenderJudge:
+    """Groups, isolates and drops on every query.
+
+    Its p-value is 1 for a set that it leaves alone and 0 otherwise: it has no notion of clean.
+
+    Args:
+        embedder: Embeds passages that carry no vector.
+        strategy: "clustering" for single-hop questions, "concentration" for multi-hop ones; "auto"
+            chooses by the question (`ragguard.inline.grouping.choose_strategy`).
+    """
+
+    def __init__(self, embedder: Embedder, *, strategy: Strategy = "auto") -> None:
+        self._embedder = embedder
+        self._strategy = strategy
+
+    def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
+        """Judge the first `k` passages; what lies below them is kept.
+
+        Raises:
+            EmbeddingError: The passages cannot be embedded.
+        """
+        shown = passages[:k]
+        flagged = np.zeros(len(passages), dtype=bool)
+        scores = np.zeros(len(passages))
+        if len(shown) > 1:
+            count, isolated, similarity = group_and_isolate(
+                query, shown, self._embedder, self._strategy
+            )
+            flagged[: len(shown)] = isolated
+            scores[: len(shown)] = frequency_scores(similarity, count)
+        attacked = bool(flagged.any())
+        evidence = [
+            Evidence(
+                passage_id=passage.id,
+                signal="pair_frequency" if flag else "none",
+                strength=float(score) if flag else 0.0,
+                reason=describe("pair_frequency", float(score)) if flag else CLEAN,
+                signals={"pair_frequency": float(score)},
+                suspicion=float(score),
+                flagged=bool(flag),
+            )
+            for passage, flag, score in zip(passages, flagged, scores, strict=True)
+        ]
+        return Judgement(attacked, 0.0 if attacked else 1.0, evidence)

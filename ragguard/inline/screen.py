@@ -1,0 +1,65 @@
+"""Quarantine first, then the judge: one retrieved set from passages to evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from ragguard.inline.judge import Judge, Judgement
+from ragguard.inline.reasons import describe
+from ragguard.passage import Passage, content_key
+from ragguard.verdict import Evidence
+
+__all__ = ["screen", "unjudged"]
+
+
+def screen(
+    query: str,
+    passages: Sequence[Passage],
+    k: int,
+    judge: Judge,
+    quarantined: Set[str],
+) -> Judgement:
+    """Flag what is in quarantine, and have the judge look at the rest.
+
+    Args:
+        query: The user's question.
+        passages: In rank order.
+        k: How many passages the generator gets.
+        judge: Judges what is not in quarantine.
+        quarantined: `content_key`s of the quarantined texts.
+
+    Raises:
+        RagguardError: What the judge raises.
+    """
+    held = [bool(quarantined) and content_key(p.text) in quarantined for p in passages]
+    free = [passage for passage, is_held in zip(passages, held, strict=True) if not is_held]
+    judgement = judge.judge(query, free, k)
+    if len(free) == len(passages):
+        return judgement
+    rest = iter(judgement.evidence)
+    evidence = [
+        _held(passage) if is_held else next(rest)
+        for passage, is_held in zip(passages, held, strict=True)
+    ]
+    return Judgement(judgement.attacked, judgement.p_value, evidence)
+
+
+def _held(passage: Passage) -> Evidence:
+    return Evidence(
+        passage_id=passage.id,
+        signal="quarantine",
+        strength=1.0,
+        reason=describe("quarantine", 1.0),
+        signals={"quarantine": 1.0},
+        suspicion=0.0,
+        flagged=True,
+    )
+
+
+def unjudged(passages: Sequence[Passage]) -> Judgement:
+    """Return the judgement of a set that could not be judged: nothing is flagged."""
+    evidence = [
+        Evidence(passage.id, "none", 0.0, "not judged: the filter failed", {}, 0.0, flagged=False)
+        for passage in passages
+    ]
+    return Judgement(attacked=False, p_value=1.0, evidence=evidence)

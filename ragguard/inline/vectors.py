@@ -1,0 +1,53 @@
+"""The vectors of a retrieved set: carried by the passages, else embedded in one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.embedding.protocol import Embedder
+from ragguard.errors import EmbeddingError
+from ragguard.passage import Passage
+
+__all__ = ["similarity_matrix", "vectors"]
+
+
+def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float32]:
+    """Return unit rows of shape (n, d) for the passages.
+
+    Vectors that the passages carry are used if every passage carries one; a mixture is embedded
+    anew as a whole, since carried vectors need not be of the embedder's space.
+
+    Raises:
+        EmbeddingError: Carried vectors differ in shape or are not finite, or the embedder fails.
+    """
+    carried = [passage.embedding for passage in passages]
+    if any(vector is None for vector in carried):
+        return embedder.embed([passage.text for passage in passages])
+    rows = [np.asarray(vector) for vector in carried]
+    for passage, row in zip(passages, rows, strict=True):
+        if row.dtype.kind not in "fiu" or row.shape != rows[0].shape or row.ndim != 1:
+            raise EmbeddingError(
+                f"passage {passage.id!r} carries an embedding of shape {row.shape} and dtype "
+                f"{row.dtype}, another one {rows[0].shape}; give all of them one float vector of "
+                "the same length, or none"
+            )
+        if not np.isfinite(row).all():
+            raise EmbeddingError(
+                f"passage {passage.id!r} carries an embedding with NaN or infinity; embed the "
+                "passage again, or leave its embedding out"
+            )
+    matrix = np.stack(rows).astype(np.float64)
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    norms[norms == 0.0] = 1.0
+    unit: NDArray[np.float32] = (matrix / norms).astype(np.float32)
+    return unit
+
+
+def similarity_matrix(rows: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the cosine of every pair of unit rows: float64 of shape (n, n), clipped to [-1, 1]."""
+    wide = np.asarray(rows, dtype=np.float64)
+    similarity: NDArray[np.float64] = np.clip(wide @ wide.T, -1.0, 1.0)
+    return similarity

@@ -1,0 +1,61 @@
+"""The words of a passage, read once and shared by every signal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ragguard.text import STOP_WORDS, tokens
+
+__all__ = ["PassageWords", "QueryWords", "passage_words", "query_words"]
+
+_CACHED_PASSAGES = 8192
+_CACHED_QUERIES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PassageWords:
+    """A passage as the signals read it.
+
+    Attributes:
+        sequence: Its words in order.
+        distinct: Its words as a set.
+        joined: Its words between single spaces, with a space at both ends: a run of words is in
+            the passage if and only if it is in this string.
+    """
+
+    sequence: tuple[str, ...]
+    distinct: frozenset[str]
+    joined: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """A question as the signals read it.
+
+    Attributes:
+        sequence: Its words in order.
+        distinct: Its words as a set.
+        content: Its distinct words without English function words, in order; all of its words if
+            it has no others.
+    """
+
+    sequence: tuple[str, ...]
+    distinct: frozenset[str]
+    content: tuple[str, ...]
+
+
+@lru_cache(maxsize=_CACHED_PASSAGES)
+def passage_words(text: str) -> PassageWords:
+    """Read a passage; recent ones are remembered."""
+    sequence = tuple(tokens(text))
+    return PassageWords(sequence, frozenset(sequence), f" {' '.join(sequence)} ")
+
+
+@lru_cache(maxsize=_CACHED_QUERIES)
+def query_words(text: str) -> QueryWords:
+    """Read a question; recent ones are remembered."""
+    sequence = tuple(tokens(text))
+    in_order = dict.fromkeys(sequence)
+    content = tuple(word for word in in_order if word not in STOP_WORDS)
+    return QueryWords(sequence, frozenset(sequence), content or tuple(in_order))
