@@ -1,0 +1,148 @@
+"""A knowledge base in memory: every passage ranked exactly, without an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.embedding import as_embedder
+from ragguard.embedding.adapt import unit_rows
+from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.jsonl import open_input, passage_from_json, read_lines
+from ragguard.passage import Passage, as_passages
+
+__all__ = ["KnowledgeBase"]
+
+_BATCH = 256
+
+
+class KnowledgeBase:
+    """Passages ranked by their cosine with the query; `retrieve` is what an attributor asks for.
+
+    Exact and deterministic: of two passages with one cosine the earlier comes first, and a longer
+    ranking begins with the shorter one. Holds 4 d bytes a passage (4 KiB with the built-in
+    embedder) and reads all of them for every query. Safe to share between threads.
+
+    Args:
+        passages: The passages; strings become passages.
+        embedder: Whatever `ragguard.embedding.as_embedder` takes; None for the built-in one. Give
+            the attributor the same one: it will use the embeddings that `retrieve` hands out. A
+            passage's own embedding is used instead of embedding its text, so it must come from
+            the same model.
+
+    Raises:
+        InvalidInputError: `passages` holds something else than passages and strings.
+        EmbeddingError: Embeddings are not finite or not all of one length.
+    """
+
+    def __init__(self, passages: Iterable[str | Passage], *, embedder: Any = None) -> None:
+        self._passages = as_passages(passages)
+        self._embedder = as_embedder(embedder)
+        self._rows = self._embedded()
+
+    @classmethod
+    def from_jsonl(cls, path: str | Path, *, embedder: Any = None) -> KnowledgeBase:
+        """Read one passage a line: a string, or an object with "text" and optionally "id".
+
+        Raises:
+            InvalidInputError: The file cannot be read, holds no passage, or a line of it is bad;
+                the message then begins with "file:number".
+            EmbeddingError: Embeddings are not finite or not all of one length.
+        """
+        with open_input(path) as stream:
+            passages = [
+                passage_from_json(line.value, line.place) for line in read_lines(stream, str(path))
+            ]
+        if not passages:
+            raise InvalidInputError(
+                f'{path} holds no passages; write one object with "id" and "text" a line'
+            )
+        return cls(passages, embedder=embedder)
+
+    def __len__(self) -> int:
+        """Return how many passages there are."""
+        return len(self._passages)
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        """Return the `limit` passages that are most similar to the query, best first.
+
+        They are copies whose `score` is the cosine and whose `embedding` is the vector, float32 of
+        shape (d,) and length 1, read-only.
+
+        Raises:
+            InvalidInputError: `limit` is negative.
+            EmbeddingError: The embedder's answer to the query does not fit the passages.
+        """
+        if limit < 0:
+            raise InvalidInputError(f"limit must not be negative, got {limit}")
+        count = min(limit, len(self._passages))
+        if count == 0:
+            return []
+        target = self._checked(self._embedder.embed([query]), 1)[0]
+        if target.shape[0] != self._rows.shape[1]:
+            raise EmbeddingError(
+                f"embedder {self._embedder.name!r} answers vectors of {target.shape[0]} numbers, "
+                f"the passages have {self._rows.shape[1]}; use the embedder that made the "
+                "passages' embeddings, or leave those out"
+            )
+        cosines = self._rows @ unit_rows(target)
+        return [self._ranked(index, float(cosines[index])) for index in _best(cosines, count)]
+
+    def _ranked(self, index: int, cosine: float) -> Passage:
+        passage = self._passages[index]
+        return Passage(
+            passage.text,
+            id=passage.id,
+            score=cosine,
+            embedding=self._rows[index],
+            metadata=passage.metadata,
+        )
+
+    def _embedded(self) -> NDArray[np.float32]:
+        vectors: list[NDArray[Any] | None] = [passage.embedding for passage in self._passages]
+        missing = [index for index, vector in enumerate(vectors) if vector is None]
+        for start in range(0, len(missing), _BATCH):
+            batch = missing[start : start + _BATCH]
+            rows = self._embedder.embed([self._passages[index].text for index in batch])
+            for index, row in zip(batch, self._checked(rows, len(batch)), strict=True):
+                vectors[index] = row
+        complete = [np.asarray(vector) for vector in vectors if vector is not None]
+        if not complete:
+            return np.zeros((0, 1), dtype=np.float32)
+        shapes = {vector.shape for vector in complete}
+        if len(shapes) > 1 or len(complete[0].shape) != 1:
+            raise EmbeddingError(
+                f"the passages' embeddings have the shapes {sorted(shapes)}; they must come from "
+                f"one embedder: leave them out to have {self._embedder.name!r} make them anew"
+            )
+        rows = unit_rows(self._checked(np.stack(complete), len(complete)))
+        rows.setflags(write=False)
+        return rows
+
+    def _checked(self, rows: NDArray[Any], count: int) -> NDArray[np.float32]:
+        rows = np.asarray(rows, dtype=np.float32)
+        if rows.ndim != 2 or rows.shape[0] != count:
+            raise EmbeddingError(
+                f"embedder {self._embedder.name!r} answered an array of shape {rows.shape} to "
+                f"{count} texts; it must return one row a text, shape ({count}, d)"
+            )
+        if not np.isfinite(rows).all():
+            raise EmbeddingError(
+                "an embedding holds NaN or infinity; check the model that made it, or leave that "
+                "passage out"
+            )
+        return rows
+
+
+def _best(cosines: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    """Return the indices of the `count` largest values, largest first, ties in input order."""
+    bound = np.partition(cosines, cosines.size - count)[cosines.size - count]
+    # Everything that ties with the last place is sorted too: which of them partition() puts in
+    # front is left open, and the ranking must not depend on it.
+    candidates = np.flatnonzero(cosines >= bound)
+    order = np.argsort(-cosines[candidates], kind="stable")
+    return candidates[order][:count].astype(np.int64)

@@ -1,0 +1,169 @@
+"""Reads JSON lines, and says of a bad line which one it is and what it should hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.errors import InvalidInputError
+from ragguard.passage import Passage
+
+__all__ = ["Line", "kind_of", "open_input", "passage_from_json", "read_json", "read_lines"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line that holds a JSON value.
+
+    Attributes:
+        place: Where it is, as "file:number".
+        value: The parsed value.
+        end: How many bytes of the input had been read when this line ended.
+    """
+
+    place: str
+    value: Any
+    end: int
+
+
+def open_input(path: str | Path) -> BinaryIO:
+    """Open a file for reading bytes.
+
+    Raises:
+        InvalidInputError: It cannot be opened.
+    """
+    try:
+        return Path(path).open("rb")
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot read {path}: {error.strerror}; pass a file that exists and is readable"
+        ) from error
+
+
+def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
+    r"""Yield the JSON value of every line that is not blank, each as soon as it is complete.
+
+    Lines end with LF or CRLF; a byte order mark before the first one is skipped. An escaped lone
+    surrogate (`\ud800`) is read as it stands; bytes that are not UTF-8, NaN and Infinity are
+    errors, because guessing what was meant would judge another text than the generator reads.
+
+    Args:
+        stream: What to read, opened for bytes.
+        name: What to call it in errors.
+
+    Raises:
+        InvalidInputError: A line is not UTF-8 or not JSON; the message begins with "name:number".
+    """
+    end = 0
+    for number, raw in enumerate(stream, start=1):
+        end += len(raw)
+        line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
+        if line.strip():
+            place = f"{name}:{number}"
+            yield Line(place, _parsed(line, place), end)
+
+
+def read_json(path: str | Path) -> Any:
+    """Return the one JSON value that a file holds, under the rules of `read_lines`.
+
+    Raises:
+        InvalidInputError: The file cannot be read, is not UTF-8 or not JSON.
+    """
+    with open_input(path) as stream:
+        return _parsed(stream.read().removeprefix(_BYTE_ORDER_MARK), str(path))
+
+
+def passage_from_json(value: Any, place: str) -> Passage:
+    """Return the passage that a JSON value describes.
+
+    Args:
+        value: A string, or an object with "text" and optionally "id" (string or integer),
+            "score" (number), "embedding" (numbers) and "metadata" (object); other keys are left
+            out, null counts as absent.
+        place: Where it is, for errors.
+
+    Raises:
+        InvalidInputError: `value` is none of these; the message begins with `place`.
+    """
+    if isinstance(value, str):
+        return Passage(value)
+    if not isinstance(value, dict):
+        _expected(place, 'a string or an object with "text" (str)', value)
+    text, id_, score = value.get("text"), value.get("id"), value.get("score")
+    metadata, embedding = value.get("metadata"), value.get("embedding")
+    if not isinstance(text, str):
+        _expected(place, '"text" to be a string', text)
+    if isinstance(id_, int) and not isinstance(id_, bool):
+        id_ = str(id_)
+    if id_ is not None and not isinstance(id_, str):
+        _expected(place, '"id" to be a string or an integer', id_)
+    if score is not None and not _is_number(score):
+        _expected(place, '"score" to be a finite number', score)
+    if metadata is not None and not isinstance(metadata, dict):
+        _expected(place, '"metadata" to be an object', metadata)
+    vector = None if embedding is None else _vector(embedding, place)
+    return Passage(text, id=id_, score=score, embedding=vector, metadata=metadata)
+
+
+def kind_of(value: Any) -> str:
+    """Return what JSON calls the type of a parsed value, with its article."""
+    return _KINDS.get(type(value), type(value).__name__)
+
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_KINDS = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "a boolean",
+    type(None): "null",
+}
+
+
+def _parsed(raw: bytes, place: str) -> Any:
+    try:
+        return json.loads(raw.decode("utf-8"), parse_constant=_reject_constant)
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{place}: byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8; "
+            "convert the file to UTF-8"
+        ) from error
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(
+            f"{place}: expected one JSON value, but {error.msg} at column {error.colno}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        # NaN, integers of thousands of digits, brackets nested without end.
+        raise InvalidInputError(f"{place}: expected one JSON value, but {error}") from error
+
+
+def _reject_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON; write null")
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _vector(value: Any, place: str) -> NDArray[np.float64]:
+    if not isinstance(value, list) or not value or not all(map(_is_number, value)):
+        _expected(place, '"embedding" to be a list of finite numbers', value)
+    return np.array(value, dtype=np.float64)
+
+
+def _expected(place: str, what: str, got: Any) -> NoReturn:
+    raise InvalidInputError(f"{place}: expected {what}, got {kind_of(got)}")

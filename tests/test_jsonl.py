@@ -1,0 +1,112 @@
+"""JSON lines: what is read, and how bad lines are named."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.errors import InvalidInputError
+from ragguard.jsonl import passage_from_json, read_json, read_lines
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(_VALUES, max_size=6), st.sampled_from([b"\n", b"\r\n", b"\n\n"]))
+def test_reads_back_what_json_wrote(values, newline):
+    raw = newline.join(json.dumps(value).encode() for value in values)
+    lines = list(read_lines(io.BytesIO(raw), "f"))
+    assert [line.value for line in lines] == values
+    if lines:
+        assert lines[-1].end == len(raw)
+
+
+def test_counts_blank_lines_and_names_the_place():
+    lines = list(read_lines(io.BytesIO(b"\xef\xbb\xbf1\n\n  \n2\n"), "f"))
+    assert [(line.place, line.value, line.end) for line in lines] == [("f:1", 1, 5), ("f:4", 2, 11)]
+
+
+def test_reads_an_escaped_lone_surrogate_as_it_stands():
+    (line,) = read_lines(io.BytesIO(b'"\\ud800"\n'), "f")
+    assert line.value == "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b'"caf\xe9"', "f:2: byte 5 (0xe9) is not UTF-8; convert the file to UTF-8"),
+        (b'"\xed\xa0\x80"', "f:2: byte 2 (0xed) is not UTF-8"),  # a surrogate in UTF-8's clothes
+        (b'{"a": }', "f:2: expected one JSON value, but Expecting value at column 7"),
+        (b"{} {}", "f:2: expected one JSON value, but Extra data at column 4"),
+        (b'{"a": NaN}', "f:2: expected one JSON value, but NaN is no JSON"),
+        (b"-Infinity", "f:2: expected one JSON value, but -Infinity is no JSON"),
+        (b"[" * 100_000, "f:2: expected one JSON value, but"),
+        (b"9" * 5_000, "f:2: expected one JSON value, but"),
+    ],
+)
+def test_names_a_bad_line_after_the_good_ones(raw, message):
+    lines = read_lines(io.BytesIO(b"1\n" + raw + b"\n3\n"), "f")
+    assert next(lines).value == 1
+    with pytest.raises(InvalidInputError) as caught:
+        next(lines)
+    assert str(caught.value).startswith(message)
+
+
+def test_passage_with_everything():
+    value = {"text": "t", "id": 3, "score": 1, "embedding": [1, 2.5], "metadata": {"a": 1}, "x": 0}
+    passage = passage_from_json(value, "f:1")
+    assert (passage.text, passage.id, passage.score) == ("t", "3", 1.0)
+    assert dict(passage.metadata) == {"a": 1}
+    assert passage.embedding.dtype == np.float64
+    assert passage.embedding.tolist() == [1.0, 2.5]
+
+
+def test_null_counts_as_absent():
+    nothing = dict.fromkeys(["id", "score", "embedding", "metadata"])
+    assert passage_from_json({"text": "t", **nothing}, "f:1") == passage_from_json("t", "f:1")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (3, 'f:1: expected a string or an object with "text" (str), got a number'),
+        (None, 'f:1: expected a string or an object with "text" (str), got null'),
+        ({"id": "a"}, 'f:1: expected "text" to be a string, got null'),
+        ({"text": ["a"]}, 'f:1: expected "text" to be a string, got a list'),
+        ({"text": "a", "id": True}, 'f:1: expected "id" to be a string or an integer, got a boo'),
+        ({"text": "a", "id": 1.5}, 'f:1: expected "id" to be a string or an integer, got a numb'),
+        ({"text": "a", "score": "1"}, 'f:1: expected "score" to be a finite number, got a string'),
+        ({"text": "a", "score": 1e999}, 'f:1: expected "score" to be a finite number, got a numb'),
+        ({"text": "a", "score": 10**400}, 'f:1: expected "score" to be a finite number'),
+        ({"text": "a", "score": True}, 'f:1: expected "score" to be a finite number, got a bool'),
+        ({"text": "a", "metadata": []}, 'f:1: expected "metadata" to be an object, got a list'),
+        ({"text": "a", "embedding": 1}, 'f:1: expected "embedding" to be a list of finite numb'),
+        ({"text": "a", "embedding": []}, 'f:1: expected "embedding" to be a list of finite num'),
+        ({"text": "a", "embedding": ["1"]}, 'f:1: expected "embedding" to be a list of finite'),
+        ({"text": "a", "embedding": [[1]]}, 'f:1: expected "embedding" to be a list of finite'),
+        ({"text": "a", "embedding": [1e999]}, 'f:1: expected "embedding" to be a list of fini'),
+    ],
+)
+def test_refuses_what_is_no_passage(value, message):
+    with pytest.raises(InvalidInputError) as caught:
+        passage_from_json(value, "f:1")
+    assert str(caught.value).startswith(message)
+
+
+def test_reads_one_document(tmp_path):
+    path = tmp_path / "event.json"
+    path.write_bytes(b'\xef\xbb\xbf{\n "query": "q"\n}\n')
+    assert read_json(path) == {"query": "q"}
+    path.write_bytes(b"\xff")
+    with pytest.raises(InvalidInputError, match=r"event\.json: byte 1 \(0xff\) is not UTF-8"):
+        read_json(path)
+    with pytest.raises(InvalidInputError, match="cannot read"):
+        read_json(tmp_path)
