@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from ragguard.errors import InvalidInputError, ProxyError
+from ragguard.proxy.manifest import Manifest, sha256_of
+from ragguard.proxy.parity import GATES, Gate, Parity, Probe
+from ragguard.proxy.prompt import PromptFormat
+
+torch = pytest.importorskip("torch", reason="exporting needs torch")
+pytest.importorskip("transformers", reason="exporting needs transformers")
+pytest.importorskip("onnxscript", reason="exporting needs onnxscript")
+onnx = pytest.importorskip("onnx", reason="exporting needs onnx")
+pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
+
+from ragguard.proxy.export import export_proxy  # noqa: E402
+from ragguard.proxy.onnx import OnnxProxy  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+FAMILIES = ("llama", "qwen2", "qwen3", "gpt2", "gpt-neox", "opt")
+QUERY = "In which year was the Oskar Bridge opened?"
+RESPONSE = "It was opened in 1911."
+CONTEXTS = [
+    "The Oskar Bridge was opened in 1911, the year of the flood.",
+    "",
+    "The moss of Pell grows on roofs.",
+    "Bridge. " * 12,
+    "A switch resets the pump.",
+]
+
+
+def slow_token_scores(model, tokenizer, context, query, response):
+    """Log-probabilities from the model's full logits, for one passage."""
+    tail = f"\n\nQuestion: {query}\nAnswer: {response}"
+    encoding = tokenizer.encode(tail, add_special_tokens=False)
+    ids = [
+        *tokenizer.encode("Passage: ", add_special_tokens=False).ids,
+        *tokenizer.encode(context, add_special_tokens=False).ids,
+    ]
+    start = len(ids)
+    ids += encoding.ids
+    with torch.no_grad():
+        log_probs = model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+    of_query, of_response = [], []
+    query_at, answer_at = tail.index(query), tail.rindex(response)
+    for offset, (begin, end) in enumerate(encoding.offsets):
+        value = log_probs[start + offset - 1, encoding.ids[offset]].item()
+        if begin < query_at + len(query) and end > query_at:
+            of_query.append(value)
+        elif end > answer_at:
+            of_response.append(value)
+    return of_query, of_response
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_scores_as_torch_does(family, tiny_model, tiny_tokenizer, tmp_path):
+    model = tiny_model(family)
+    manifest = export_proxy(model, tmp_path / "out", tokenizer=tiny_tokenizer, max_length=200)
+    assert manifest.architecture == type(model).__name__
+    proxy = OnnxProxy(tmp_path / "out", threads=1)
+    of_query, of_response = proxy.token_log_probabilities(CONTEXTS, QUERY, RESPONSE)
+    scores = proxy.score(CONTEXTS, QUERY, RESPONSE)
+    model.eval()
+    for row, context in enumerate(CONTEXTS):
+        expected = slow_token_scores(model, tiny_tokenizer, context, QUERY, RESPONSE)
+        np.testing.assert_allclose(of_query[row], expected[0], atol=2e-5)
+        np.testing.assert_allclose(of_response[row], expected[1], atol=2e-5)
+        assert scores.semantic_correlation[row] == pytest.approx(np.mean(expected[0]), abs=2e-5)
+        assert scores.generation_influence[row] == pytest.approx(np.mean(expected[1]), abs=2e-5)
+
+
+@pytest.fixture(scope="module")
+def exported(tiny_model, tiny_tokenizer, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("proxy") / "llama"
+    export_proxy(tiny_model("llama"), folder, tokenizer=tiny_tokenizer, max_length=200)
+    return folder
+
+
+class TestGraph:
+    def test_takes_tokens_mask_and_positions_and_returns_one_number_a_position(self, exported):
+        graph = onnx.load(exported / "model.onnx").graph
+        assert [node.name for node in graph.input] == ["input_ids", "attention_mask", "positions"]
+        assert [node.name for node in graph.output] == ["log_probabilities"]
+        assert len(graph.output[0].type.tensor_type.shape.dim) == 2
+
+    def test_the_vocabulary_meets_the_scored_positions_only(self, exported, tiny_tokenizer):
+        model = onnx.shape_inference.infer_shapes(onnx.load(exported / "model.onnx"))
+        vocabulary = tiny_tokenizer.get_vocab_size()
+        scored = model.graph.input[2].type.tensor_type.shape.dim[1].dim_param
+        weights = {node.name for node in model.graph.initializer}
+        wide = [
+            [dim.dim_param or dim.dim_value for dim in info.type.tensor_type.shape.dim]
+            for info in model.graph.value_info
+            if info.name not in weights and len(info.type.tensor_type.shape.dim) == 3
+        ]
+        logits = [shape for shape in wide if shape[-1] == vocabulary]
+        assert logits
+        assert all(shape[1] == scored for shape in logits)
+
+    def test_there_is_no_cache(self, exported):
+        text = str(onnx.load(exported / "model.onnx").graph.input)
+        assert "past" not in text
+
+
+class TestManifest:
+    def test_says_how_the_graph_was_made(self, exported, tiny_tokenizer):
+        manifest = Manifest.read(exported)
+        assert manifest.precision == "fp32"
+        assert manifest.quantization == "none"
+        assert manifest.opset == 18
+        assert manifest.max_length == 200
+        assert manifest.vocabulary_size == tiny_tokenizer.get_vocab_size()
+        assert manifest.prompt == PromptFormat()
+        assert {"torch", "transformers", "onnx", "onnxruntime"} <= set(manifest.versions)
+        assert manifest.files == {
+            name: sha256_of(exported / name) for name in ("model.onnx", "tokenizer.json")
+        }
+        assert GATES["fp32"].failures(Parity(**manifest.parity)) == []
+
+    def test_a_changed_file_is_noticed(self, exported, tmp_path):
+        for file in exported.iterdir():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+        with (tmp_path / "tokenizer.json").open("a") as stream:
+            stream.write(" ")
+        with pytest.raises(ProxyError, match=r"tokenizer\.json is missing or is not the file"):
+            OnnxProxy(tmp_path)
+
+    @pytest.mark.parametrize("text", [None, "{", "[]", "{}", '{"format": "other/1"}'])
+    def test_a_damaged_manifest(self, tmp_path, text):
+        if text is not None:
+            (tmp_path / "manifest.json").write_text(text)
+        with pytest.raises(ProxyError, match=r"manifest\.json cannot be read"):
+            OnnxProxy(tmp_path)
+
+
+class TestPrecisions:
+    @pytest.mark.parametrize("family", ["llama", "gpt2", "opt"])
+    def test_int8_is_smaller_and_keeps_the_order(
+        self, family, tiny_model, tiny_tokenizer, tmp_path
+    ):
+        manifest = export_proxy(
+            tiny_model(family),
+            tmp_path / "out",
+            tokenizer=tiny_tokenizer,
+            precision="int8",
+            max_length=200,
+        )
+        assert manifest.quantization in ("dynamic", "weights")
+        assert 1e-4 < manifest.parity["mean_token_error"] < 0.15
+        kinds = {node.op_type for node in onnx.load(tmp_path / "out/model.onnx").graph.node}
+        assert kinds & {"MatMulInteger", "MatMulNBits"}
+
+    def test_int8_falls_back_to_quantised_weights(self, tiny_model, tiny_tokenizer, tmp_path):
+        # Between what the two ways reach on this model.
+        gate = Gate(max_token_error=0.05, mean_token_error=0.012, rank_correlation=0.97)
+        manifest = export_proxy(
+            tiny_model("gpt-neox"),
+            tmp_path / "out",
+            tokenizer=tiny_tokenizer,
+            precision="int8",
+            max_length=200,
+            gates={**GATES, "int8": gate},
+        )
+        assert gate.failures(Parity(**manifest.parity)) == []
+        assert manifest.quantization == "weights"
+        kinds = {node.op_type for node in onnx.load(tmp_path / "out/model.onnx").graph.node}
+        assert "MatMulNBits" in kinds
+        OnnxProxy(tmp_path / "out").score(CONTEXTS, QUERY, RESPONSE)
+
+    def test_fp16(self, tiny_model, tiny_tokenizer, tmp_path):
+        manifest = export_proxy(
+            tiny_model("qwen2"),
+            tmp_path / "out",
+            tokenizer=tiny_tokenizer,
+            precision="fp16",
+            max_length=200,
+        )
+        assert manifest.parity["mean_token_error"] < 0.02
+        weights = onnx.load(tmp_path / "out/model.onnx").graph.initializer
+        assert any(weight.data_type == onnx.TensorProto.FLOAT16 for weight in weights)
+
+    def test_a_failed_gate_leaves_nothing_behind(self, tiny_model, tiny_tokenizer, tmp_path):
+        with pytest.raises(ProxyError, match="does not score as the original") as caught:
+            export_proxy(
+                tiny_model("gpt2"),
+                tmp_path / "out",
+                tokenizer=tiny_tokenizer,
+                precision="int8",
+                max_length=200,
+                gates={**GATES, "int8": Gate(1e-9, 1e-9, 1.0)},
+            )
+        assert "dynamic: max_token_error" in str(caught.value)
+        assert "weights: max_token_error" in str(caught.value)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_the_model_is_left_as_it_was(tiny_model, tiny_tokenizer, tmp_path):
+    model = tiny_model("llama").to(torch.bfloat16).train()
+    before = copy.deepcopy(model.state_dict())
+    attention = model.config._attn_implementation
+    export_proxy(model, tmp_path / "out", tokenizer=tiny_tokenizer, max_length=200)
+    assert model.training
+    assert model.config._attn_implementation == attention
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+
+
+def test_exports_by_the_path_of_a_model(tiny_model, tiny_tokenizer, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    tiny_model("gpt2").save_pretrained(tmp_path / "model")
+    wrapped = transformers.PreTrainedTokenizerFast(tokenizer_object=tiny_tokenizer)
+    wrapped.save_pretrained(tmp_path / "model")
+    (tmp_path / "out").mkdir()
+    export_proxy(tmp_path / "model", tmp_path / "out", max_length=4096)
+    assert Manifest.read(tmp_path / "out").max_length == 256
+    assert json.loads((tmp_path / "out/tokenizer.json").read_text())["truncation"] is None
+
+
+class TestBadInput:
+    def test_a_folder_with_files_in_it(self, tiny_model, tiny_tokenizer, tmp_path):
+        (tmp_path / "precious").write_text("x")
+        with pytest.raises(ProxyError, match="not an empty folder"):
+            export_proxy(tiny_model("gpt2"), tmp_path, tokenizer=tiny_tokenizer)
+
+    def test_an_unknown_precision(self, tiny_tokenizer, tmp_path):
+        with pytest.raises(InvalidInputError, match="fp32, fp16, int8"):
+            export_proxy(None, tmp_path / "out", tokenizer=tiny_tokenizer, precision="int4")
+
+    @pytest.mark.parametrize("probes", [(), (Probe(("same", "same"), "q", "r"),)])
+    def test_probes_that_compare_nothing(self, tiny_tokenizer, tmp_path, probes):
+        with pytest.raises(InvalidInputError, match="probes"):
+            export_proxy(None, tmp_path / "out", tokenizer=tiny_tokenizer, probes=probes)
+
+    def test_a_tokenizer_that_is_none(self, tiny_model, tmp_path):
+        with pytest.raises(ProxyError, match="fast tokenizer"):
+            export_proxy(tiny_model("gpt2"), tmp_path / "out", tokenizer=str.split)

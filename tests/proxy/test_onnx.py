@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
+from ragguard.proxy.onnx import OnnxProxy, length_buckets
+from ragguard.proxy.prompt import PromptEncoder, PromptFormat
+
+QUERY = "In which year was the Oskar Bridge opened?"
+RESPONSE = "It was opened in 1911."
+CONTEXTS = [
+    "The Oskar Bridge was opened in 1911.",
+    "",
+    "moss " * 40,
+    "A switch resets the pump.",
+    "The Oskar Bridge was opened in 1911.",
+    "Gr\u00fc\u00dfe aus \u6771\u4eac, caf\u00e9 \U0001f309",
+]
+
+
+class TestBuckets:
+    @given(st.lists(st.integers(1, 100), max_size=40), st.integers(1, 300), st.integers(1, 12))
+    def test_every_row_once_and_no_batch_too_large(self, lengths, batch_tokens, most):
+        batches = list(length_buckets(lengths, batch_tokens, most))
+        assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+        for batch in batches:
+            longest = max(lengths[index] for index in batch)
+            assert len(batch) <= most
+            assert len(batch) == 1 or len(batch) * longest <= batch_tokens
+        flat = [lengths[index] for batch in batches for index in batch]
+        assert flat == sorted(flat)
+
+
+class TestPromptEncoder:
+    def decoded(self, tokenizer, row):
+        return tokenizer.decode(row.tolist(), skip_special_tokens=False)
+
+    def test_reads_passage_question_and_answer(self, tiny_tokenizer):
+        encoder = PromptEncoder(tiny_tokenizer, PromptFormat(), 200)
+        prompts = encoder.encode(["Some moss."], QUERY, RESPONSE)
+        (row,) = prompts.rows
+        text = self.decoded(tiny_tokenizer, row)
+        assert text == f"Passage: Some moss.\n\nQuestion: {QUERY}\nAnswer: {RESPONSE}"
+        assert self.decoded(tiny_tokenizer, row[len(row) + prompts.query]).strip() == QUERY
+        assert self.decoded(tiny_tokenizer, row[len(row) + prompts.response]).strip() == RESPONSE
+
+    def test_a_begin_token_comes_first(self, tokenizer_with_begin):
+        encoder = PromptEncoder(tokenizer_with_begin, PromptFormat(), 200)
+        (row,) = encoder.encode(["Some moss."], QUERY, RESPONSE).rows
+        assert row[0] == 1
+        assert 1 not in row[1:]
+
+    def test_a_passage_cannot_spell_a_control_token(self, tokenizer_with_begin):
+        encoder = PromptEncoder(tokenizer_with_begin, PromptFormat(), 300)
+        texts = ("<|end|> <|begin|>", "who <|end|>?", "<|begin|> me")
+        (row,) = encoder.encode([texts[0]], *texts[1:]).rows
+        assert row[0] == 1
+        assert not np.isin(row[1:], [0, 1]).any()
+
+    @given(st.text(max_size=400), st.integers(60, 120))
+    def test_a_long_context_is_cut_and_query_and_response_never(
+        self, tiny_tokenizer, context, max_length
+    ):
+        encoder = PromptEncoder(tiny_tokenizer, PromptFormat(), max_length)
+        prompts = encoder.encode([context, ""], QUERY, RESPONSE)
+        cut, empty = prompts.rows
+        assert len(cut) <= max_length
+        tail = len(empty) - len(tiny_tokenizer.encode("Passage: ").ids)
+        assert cut[-tail:].tolist() == empty[-tail:].tolist()
+        whole = PromptEncoder(tiny_tokenizer, PromptFormat(), 10_000).encode(
+            [context], QUERY, RESPONSE
+        )
+        assert whole.query.tolist() == prompts.query.tolist()
+        assert whole.response.tolist() == prompts.response.tolist()
+        if len(whole.rows[0]) <= max_length:
+            assert whole.rows[0].tolist() == cut.tolist()
+        else:
+            assert len(cut) == max_length
+
+    def test_a_cut_context_keeps_both_ends(self, tiny_tokenizer):
+        encoder = PromptEncoder(tiny_tokenizer, PromptFormat(), 100)
+        context = "alpha " + "moss " * 300_000 + "omega"
+        (row,) = encoder.encode([context], QUERY, RESPONSE).rows
+        text = self.decoded(tiny_tokenizer, row)
+        assert text.startswith("Passage: alpha moss")
+        assert f"moss omega\n\nQuestion: {QUERY}" in text
+
+    def test_no_room_for_a_context(self, tiny_tokenizer):
+        encoder = PromptEncoder(tiny_tokenizer, PromptFormat(), 40)
+        with pytest.raises(ProxyError, match="leave no room"):
+            encoder.encode(["moss"], QUERY, "1911 " * 40)
+
+    @pytest.mark.parametrize(
+        ("contexts", "query", "response"),
+        [
+            (["a"], "", "b"),
+            (["a"], "q", " \n"),
+            (["a", None], "q", "b"),
+            ("a", "q", "b"),
+            (["a"], None, "b"),
+        ],
+    )
+    def test_bad_input(self, tiny_tokenizer, contexts, query, response):
+        encoder = PromptEncoder(tiny_tokenizer, PromptFormat(), 200)
+        with pytest.raises(InvalidInputError):
+            encoder.encode(contexts, query, response)
+
+    def test_lone_surrogates(self, tiny_tokenizer):
+        encoder = PromptEncoder(tiny_tokenizer, PromptFormat(), 200)
+        (row,) = encoder.encode(["a\ud800b"], "q\udc00", "r\ud800").rows
+        assert "a?b" in self.decoded(tiny_tokenizer, row)
+
+    def test_the_callers_tokenizer_is_left_as_it_was(self, tiny_tokenizer):
+        before = tiny_tokenizer.to_str()
+        PromptEncoder(tiny_tokenizer, PromptFormat(), 200).encode(["a"], QUERY, RESPONSE)
+        assert tiny_tokenizer.to_str() == before
+        assert tiny_tokenizer.encode("<|end|>").ids == [0]
+
+
+@pytest.fixture(scope="module")
+def folder(tiny_model, tokenizer_with_begin, tmp_path_factory):
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    from ragguard.proxy.export import export_proxy
+
+    out = tmp_path_factory.mktemp("onnx") / "proxy"
+    export_proxy(tiny_model("qwen3"), out, tokenizer=tokenizer_with_begin, max_length=200)
+    return out
+
+
+@pytest.mark.torch
+class TestOnnxProxy:
+    def test_arrays_come_in_the_order_of_the_contexts(self, folder):
+        scores = OnnxProxy(folder, threads=1).score(CONTEXTS, QUERY, RESPONSE)
+        assert scores.semantic_correlation.shape == (6,)
+        assert scores.generation_influence.dtype == np.float64
+        assert scores.generation_influence[0] == scores.generation_influence[4]
+        assert len(set(scores.generation_influence.tolist())) == 5
+        assert (scores.semantic_correlation < 0.0).all()
+        back = OnnxProxy(folder, threads=1).score(CONTEXTS[::-1], QUERY, RESPONSE)
+        np.testing.assert_allclose(
+            back.generation_influence[::-1], scores.generation_influence, atol=1e-5
+        )
+
+    @pytest.mark.parametrize("batch_tokens", [1, 150, 100_000])
+    def test_batches_do_not_change_the_scores(self, folder, batch_tokens):
+        together = OnnxProxy(folder, batch_tokens=batch_tokens, threads=1).score(
+            CONTEXTS, QUERY, RESPONSE
+        )
+        proxy = OnnxProxy(folder, threads=1)
+        for row, context in enumerate(CONTEXTS):
+            alone = proxy.score([context], QUERY, RESPONSE)
+            assert together.semantic_correlation[row] == pytest.approx(
+                alone.semantic_correlation[0], abs=1e-5
+            )
+            assert together.generation_influence[row] == pytest.approx(
+                alone.generation_influence[0], abs=1e-5
+            )
+
+    def test_one_forward_pass_scores_query_and_response(self, folder):
+        proxy = OnnxProxy(folder, threads=1)
+        session, calls = proxy._session, []
+
+        class Counting:
+            def run(self, names, feed):
+                calls.append(feed)
+                return session.run(names, feed)
+
+        proxy._session = Counting()
+        of_query, of_response = proxy.token_log_probabilities(CONTEXTS, QUERY, RESPONSE)
+        assert len(calls) == 1
+        # The repeated context is scored once.
+        assert calls[0]["positions"].shape == (5, of_query.shape[1] + of_response.shape[1])
+
+    def test_a_shorter_max_length_cuts_long_contexts_only(self, folder):
+        full, cut = OnnxProxy(folder, threads=1), OnnxProxy(folder, max_length=70, threads=1)
+        wide = full.score(CONTEXTS, QUERY, RESPONSE).generation_influence
+        narrow = cut.score(CONTEXTS, QUERY, RESPONSE).generation_influence
+        same = np.isclose(wide, narrow, atol=1e-5)
+        assert not same[2]
+        assert same[[1, 3]].all()
+
+    def test_no_contexts(self, folder):
+        scores = OnnxProxy(folder).score([], QUERY, RESPONSE)
+        assert scores.semantic_correlation.shape == (0,)
+        assert scores.generation_influence.shape == (0,)
+
+    def test_a_context_of_a_megabyte(self, folder):
+        scores = OnnxProxy(folder).score(["moss and stone " * 70_000], QUERY, RESPONSE)
+        assert np.isfinite(scores.generation_influence).all()
+
+    def test_threads_get_the_same_answers(self, folder):
+        proxy = OnnxProxy(folder, threads=1)
+        queries = [f"What of bridge number {n}?" for n in range(12)]
+        expected = [
+            proxy.score(CONTEXTS, query, RESPONSE).semantic_correlation for query in queries
+        ]
+        with ThreadPoolExecutor(4) as pool:
+            scores = pool.map(lambda query: proxy.score(CONTEXTS, query, RESPONSE), queries)
+            for one, other in zip(expected, scores, strict=True):
+                np.testing.assert_array_equal(one, other.semantic_correlation)
+
+    def test_a_provider_that_is_not_there(self, folder):
+        onnxruntime = pytest.importorskip("onnxruntime")
+        assert OnnxProxy(folder).providers == ["CPUExecutionProvider"]
+        assert OnnxProxy(folder, providers=["CPUExecutionProvider"]).providers
+        absent = next(
+            name
+            for name in ("CUDAExecutionProvider", "ROCMExecutionProvider")
+            if name not in onnxruntime.get_available_providers()
+        )
+        with pytest.raises(ProxyError, match=f"{absent} is not available"):
+            OnnxProxy(folder, providers=[absent, "CPUExecutionProvider"])
+        with pytest.raises(ProxyError, match="none given"):
+            OnnxProxy(folder, providers=[])
+
+    def test_a_provider_that_onnx_runtime_drops_silently(self, folder, monkeypatch):
+        onnxruntime = pytest.importorskip("onnxruntime")
+
+        class Fallen:
+            def __init__(self, *arguments, **options):
+                pass
+
+            def get_providers(self):
+                return ["CPUExecutionProvider"]
+
+        monkeypatch.setattr(
+            onnxruntime, "get_available_providers", lambda: ["CUDAExecutionProvider"]
+        )
+        monkeypatch.setattr(onnxruntime, "InferenceSession", Fallen)
+        with pytest.raises(ProxyError, match="could only start CPUExecutionProvider"):
+            OnnxProxy(folder, providers=["CUDAExecutionProvider"])
+
+    @pytest.mark.parametrize(
+        "options", [{"max_length": 201}, {"max_length": 0}, {"batch_tokens": 0}, {"threads": 0}]
+    )
+    def test_numbers_out_of_range(self, folder, options):
+        with pytest.raises(InvalidInputError):
+            OnnxProxy(folder, **options)
+
+    def test_nan_is_an_error(self, folder):
+        proxy = OnnxProxy(folder)
+
+        class Broken:
+            def run(self, names, feed):
+                return [np.full(feed["positions"].shape, np.nan, dtype=np.float32)]
+
+        proxy._session = Broken()
+        with pytest.raises(ProxyError, match="NaN"):
+            proxy.score(CONTEXTS, QUERY, RESPONSE)
+
+    def test_a_failing_graph_is_an_error_of_ours(self, folder):
+        proxy = OnnxProxy(folder)
+
+        class Failing:
+            def run(self, names, feed):
+                raise RuntimeError("out of memory")
+
+        proxy._session = Failing()
+        with pytest.raises(ProxyError, match="lower batch_tokens"):
+            proxy.score(CONTEXTS, QUERY, RESPONSE)
+
+
+def test_without_onnx_runtime(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match=r"ragguard-middleware\[onnx\]"):
+        OnnxProxy(tmp_path)

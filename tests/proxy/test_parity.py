@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ragguard.proxy.parity import Gate, Parity, compare, rank_correlation
+
+
+class TestParity:
+    def test_by_hand(self):
+        ours = (np.array([[-1.0], [-2.0]]), np.array([[-1.0, -3.0], [-2.0, -2.5]]))
+        theirs = (np.array([[-1.0], [-2.5]]), np.array([[-1.0, -3.0], [-2.0, -1.5]]))
+        parity = compare([ours], [theirs])
+        # Six tokens, differences 0.5 and 1.0; the two contexts change places: -2, -2.25 and
+        # -2, -1.75.
+        assert parity == Parity(1.0, 0.25, -1.0)
+
+    @pytest.mark.parametrize(
+        ("right", "expected"),
+        [([1, 2, 3, 4], 1.0), ([4, 3, 2, 1], -1.0), ([2, 1, 4, 3], 0.6), ([1, 3, 2, 4], 0.8)],
+    )
+    def test_rank_correlation(self, right, expected):
+        left = np.array([10.0, 20.0, 30.0, 40.0])
+        assert rank_correlation(left, np.array(right, dtype=float)) == pytest.approx(expected)
+
+    def test_nan_fails_the_gate(self):
+        nan = float("nan")
+        assert len(Gate(1.0, 1.0, 0.5).failures(Parity(nan, nan, nan))) == 3
+        assert Gate(1.0, 1.0, 0.5).failures(Parity(1.0, 1.0, 0.5)) == []
