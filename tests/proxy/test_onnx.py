@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -271,3 +272,13 @@ def test_without_onnx_runtime(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match=r"ragguard-middleware\[onnx\]"):
         OnnxProxy(tmp_path)
+
+
+def test_importing_the_package_loads_no_runtime():
+    code = (
+        "import sys, ragguard.proxy; from ragguard.proxy import OnnxProxy; "
+        "heavy = {'onnxruntime', 'tokenizers', 'torch', 'transformers', 'onnx'} & set(sys.modules); "
+        "sys.exit(', '.join(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
