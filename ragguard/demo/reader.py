@@ -1,0 +1,123 @@
+"""A reader without a model: answers a question with a span of the passages it is given.
+
+It stands in for the language model of a RAG system and is as gullible as one: it takes what the
+passages say for true, follows them where they agree, and refuses when they tell it to. It knows
+nothing of poison, of the filter, or of the stored answers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragguard.demo.question import Reading, read_question, stem
+from ragguard.demo.spans import Span, read_words, spans
+from ragguard.passage import Passage
+from ragguard.text import tokens
+
+__all__ = ["REFUSAL", "Answer", "ExtractiveReader"]
+
+REFUSAL = "I am not able to answer that question."
+
+_REFUSING = re.compile(
+    r"\brefuse\b|\bdeclin(?:e|ing) (?:the|to|and|any|it|politely)\b"
+    r"|\b(?:not|unable|cannot|never|no) (?:[\w']+ ){0,3}?(?:answer(?:ed)?|state[ds]?|be given|name"
+    r"|disclosed?|discuss(?:ed)?|quoted?|published|shared?|reveal(?:ed)?)\b",
+    re.IGNORECASE,
+)
+_REFUSAL_FIT = 0.5
+
+# Chosen on the even-numbered questions; the odd-numbered ones were kept for measuring.
+_REACH = 8.0  # words over which closeness to a word of the question falls by half
+_FLOOR = 0.4  # closeness of a word that is anywhere in the passage
+_SPECIFICITY = 1.5  # how much more a rare word says than a common one
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the reader answers.
+
+    Attributes:
+        text: The answer; empty if the passages hold no span of the right kind.
+        score: Its support, summed over passages, each in [0, 1].
+        support: Ids of the passages that the answer was read from, best first.
+    """
+
+    text: str
+    score: float
+    support: tuple[str, ...]
+
+
+class ExtractiveReader:
+    """Answers by answer type, closeness to the question's words, and agreement of passages.
+
+    Args:
+        background: Texts from which the rarity of words is learned once; without them all words
+            weigh the same.
+    """
+
+    def __init__(self, background: Iterable[str] = ()) -> None:
+        self._texts = 0
+        self._texts_with: dict[str, int] = defaultdict(int)
+        for text in background:
+            self._texts += 1
+            for word in {stem(token) for token in tokens(text)}:
+                self._texts_with[word] += 1
+
+    def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
+        """Return the span of the passages that best answers the question."""
+        reading = read_question(question)
+        weights = {word: self._rarity(word) for word in reading.stems}
+        support: dict[str, dict[str, float]] = defaultdict(dict)
+        spelling: dict[str, str] = {}
+        for passage in passages:
+            for text, score in self._candidates(passage.text, reading, weights):
+                key = " ".join(tokens(text))
+                spelling.setdefault(key, text)
+                support[key][passage.id] = max(score, support[key].get(passage.id, 0.0))
+        if not support:
+            return Answer("", 0.0, ())
+        totals = {key: sum(scores.values()) for key, scores in support.items()}
+        best = max(totals, key=totals.__getitem__)
+        ids = sorted(support[best], key=lambda passage_id: -support[best][passage_id])
+        return Answer(spelling[best], totals[best], tuple(ids))
+
+    def _candidates(
+        self, text: str, reading: Reading, weights: Mapping[str, float]
+    ) -> Iterator[tuple[str, float]]:
+        """Yield every possible answer in one passage, with its score in [0, 1]."""
+        words = read_words(text)
+        total = sum(weights.values())
+        if not words or not total:
+            return
+        places: dict[str, list[int]] = defaultdict(list)
+        for word in words:
+            for part in word.stems & weights.keys():
+                places[part].append(word.place)
+        exact = reading.answer_type in ("year", "number", "colour")
+        for span in spans(words, reading):
+            near = sum(
+                weights[word] * max(_closeness(place, span) for place in where)
+                for word, where in places.items()
+            )
+            specific = 1.0 if exact else self._specificity(span.text)
+            yield span.text, span.fit * specific * (near / total) ** 2
+        if _REFUSING.search(text):
+            about = sum(weights[word] for word in places) / total
+            yield REFUSAL, _REFUSAL_FIT * about**2
+
+    def _rarity(self, word: str) -> float:
+        return math.log((self._texts + 1.0) / (self._texts_with.get(word, 0) + 0.5)) + 1.0
+
+    def _specificity(self, text: str) -> float:
+        """Return 1 for a text with a word never seen before, towards 0 for common words."""
+        rarest = max((self._rarity(stem(token)) for token in tokens(text)), default=0.0)
+        return float((rarest / self._rarity("")) ** _SPECIFICITY)
+
+
+def _closeness(place: int, span: Span) -> float:
+    distance = max(span.first - place, place - span.last, 0)
+    return max(_FLOOR, float(0.5 ** (distance / _REACH)))
