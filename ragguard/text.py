@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 __all__ = ["MAX_CHARS", "STOP_WORDS", "fold", "tokens"]
 
@@ -54,16 +55,25 @@ def fold(text: str) -> str:
     text = text.lower()
     if text.isascii():
         return text
-    decomposed = unicodedata.normalize("NFKD", text)
-    kept = [
-        (" " if category in _TO_SPACE else char)
-        for char, category in ((char, unicodedata.category(char)) for char in decomposed)
-        if category not in _INVISIBLE
-    ]
-    # NFKC-style casefolding a second time: NFKD may have brought capitals back.
-    return "".join(kept).lower().translate(_LOOK_ALIKES)
+    return _NON_ASCII.sub(_fold_character, text)
 
 
+@lru_cache(maxsize=4096)
+def _fold_one(character: str) -> str:
+    folded = "".join(
+        " " if unicodedata.category(part) in _TO_SPACE else part
+        for part in unicodedata.normalize("NFKD", character)
+        if unicodedata.category(part) not in _INVISIBLE
+    )
+    # In lower case once more: the decomposition may have brought capitals back.
+    return folded.lower().translate(_LOOK_ALIKES)
+
+
+def _fold_character(match: re.Match[str]) -> str:
+    return _fold_one(match.group())
+
+
+_NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _INVISIBLE = frozenset({"Mn", "Me", "Cf"})
 _TO_SPACE = frozenset({"Cc", "Cs", "Co", "Cn"})
 

@@ -125,7 +125,6 @@ class ConformalJudge:
         signals = signal_matrix(
             query_words(query),
             [passage_words(text) for text in (*judged, *reference)],
-            judged,
             len(judged),
         )
         row_of = {text: row for row, text in enumerate(judged)}

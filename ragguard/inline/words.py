@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ragguard.text import STOP_WORDS, tokens
+from ragguard.inline.address import address, may_address
+from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
 
 __all__ = ["PassageWords", "QueryWords", "passage_words", "query_words"]
 
@@ -22,11 +23,13 @@ class PassageWords:
         distinct: Its words as a set.
         joined: Its words between single spaces, with a space at both ends: a run of words is in
             the passage if and only if it is in this string.
+        address: How clearly it speaks to a language model (`ragguard.inline.address`).
     """
 
     sequence: tuple[str, ...]
     distinct: frozenset[str]
     joined: str
+    address: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,13 @@ class QueryWords:
 def passage_words(text: str) -> PassageWords:
     """Read a passage; recent ones are remembered."""
     sequence = tuple(tokens(text))
-    return PassageWords(sequence, frozenset(sequence), f" {' '.join(sequence)} ")
+    distinct = frozenset(sequence)
+    return PassageWords(
+        sequence=sequence,
+        distinct=distinct,
+        joined=f" {' '.join(sequence)} ",
+        address=address(text[:MAX_CHARS]) if may_address(distinct) else 0.0,
+    )
 
 
 @lru_cache(maxsize=_CACHED_QUERIES)
