@@ -167,7 +167,7 @@ class PassageRow(Base):
             "passage_id": passage.id,
             "text": passage.text,
             "score": None if score is None or score != score else score,
-            "metadata_json": to_json(dict(passage.metadata)),
+            "metadata_json": to_json(passage.metadata),
         }
 
     def to_passage(self) -> Passage:

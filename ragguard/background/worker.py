@@ -174,18 +174,18 @@ class Worker:
         deadline = _deadline(timeout)
         with self._state:
             self._closed = True
-            threads = list(self._threads.values())
+            threads = dict(self._threads)
             self._state.notify_all()
         self._stop.set()
         self._work_to_save.set()
         self._work_to_do.set()
-        for thread in threads:
+        for thread in threads.values():
             if thread is not threading.current_thread():
                 thread.join(_left(deadline))
-        ended = not any(thread.is_alive() for thread in threads)
-        if ended:
+        running = {name for name, thread in threads.items() if thread.is_alive()}
+        if "save" not in running:
             self._save_rest()
-        return ended and not self._unsaved
+        return not running and not self._unsaved
 
     def run_once(self) -> bool:
         """Claim one event and attribute it in the caller's thread; False if there is none.

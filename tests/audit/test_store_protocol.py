@@ -1,0 +1,287 @@
+"""What every store must do, on every database."""
+
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from ragguard import Passage
+from ragguard.attribution.attribution import Attribution, PassageScore
+from ragguard.audit import Event, MemoryStore, QuarantineEntry
+from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+NASTY = "nul \x00, escape \x100000, lone \ud800, pair \ud83d\ude00, back\\slash, \U0001f600"
+
+
+def event(event_id, minute=0, **fields):
+    return Event(event_id, "who?", "me", created_at=NOON + timedelta(minutes=minute), **fields)
+
+
+def entry(key, minute=0, **fields):
+    moment = NOON + timedelta(minutes=minute)
+    return QuarantineEntry(
+        key, f"id of {key}", "text", "because", created_at=moment, updated_at=moment, **fields
+    )
+
+
+def attribution(text="bad", **fields):
+    score = PassageScore(Passage(text, id="p", score=0.5), 0.1, -2.0, -3.0, 1.5, True)
+    return Attribution("who?", "me", "ragorigin", [score.passage], [score], 1, "poisoning", "so")
+
+
+def test_an_event_comes_back_as_it_was_added(store):
+    passages = (
+        Passage("first", id="a", score=0.25, metadata={"page": 3, "tags": ["x", None]}),
+        Passage("second"),
+    )
+    added = event("e", passages=passages, reporter="ann")
+    store.add_event(added)
+    assert store.event("e") == added
+    assert store.events() == [added]
+
+
+def test_any_text_survives(store):
+    added = Event(
+        NASTY,
+        NASTY,
+        NASTY,
+        (Passage(NASTY, id=NASTY, metadata={NASTY: NASTY}),),
+        reporter=NASTY,
+        created_at=NOON,
+    )
+    store.add_event(added)
+    assert store.event(NASTY) == added
+    store.fail_event(NASTY, NASTY, final=False)
+    assert store.event(NASTY).error == NASTY
+    store.finish_event(NASTY, attribution(NASTY))
+    assert store.attribution(NASTY) == attribution(NASTY)
+    quarantined = QuarantineEntry(NASTY, NASTY, NASTY, NASTY, NASTY, actor=NASTY)
+    store.add_quarantine([quarantined])
+    assert store.quarantine() == [quarantined]
+    assert store.quarantine_keys() == {NASTY}
+    assert store.set_quarantine_status(NASTY, "confirmed", actor=NASTY).actor == NASTY
+    store.add_counts({NASTY: 2})
+    assert store.counts() == {NASTY: 2}
+
+
+def test_a_megabyte_survives(store):
+    added = event("e", passages=(Passage("\ud800x" * 500_000),))
+    store.add_event(added)
+    assert store.event("e") == added
+
+
+def test_times_come_back_in_utc(store):
+    elsewhere = datetime(2024, 5, 1, 14, 0, 0, 123456, timezone(timedelta(hours=2)))
+    store.add_event(Event("e", "q", "r", created_at=elsewhere))
+    store.add_event(Event("naive", "q", "r", created_at=datetime(2024, 5, 1, 12)))
+    assert store.event("e").created_at == elsewhere
+    assert store.event("e").created_at.utcoffset() == timedelta(0)
+    assert store.event("naive").created_at == NOON
+
+
+def test_an_event_is_added_once(store):
+    store.add_event(event("e"))
+    store.add_event(event("e", minute=5, reporter="bob"))
+    assert store.events() == [event("e")]
+
+
+def test_unknown_events(store):
+    for call in (
+        lambda: store.event("e"),
+        lambda: store.finish_event("e", attribution()),
+        lambda: store.fail_event("e", "x", final=True),
+    ):
+        with pytest.raises(EventNotFoundError, match="'e'"):
+            call()
+    store.renew_lease("e", lease_s=1.0)
+    assert store.attribution("e") is None
+
+
+def test_events_are_listed_newest_first(store):
+    for event_id, minute in (("b", 2), ("a", 1), ("c", 3), ("d", 3)):
+        store.add_event(event(event_id, minute))
+    store.fail_event("a", "x", final=True)
+    assert [e.id for e in store.events()] == ["d", "c", "b", "a"]
+    assert [e.id for e in store.events(limit=2)] == ["d", "c"]
+    assert [e.id for e in store.events(status="failed")] == ["a"]
+    assert store.events(limit=0) == []
+    assert store.events(limit=-1) == []
+
+
+def test_the_oldest_open_event_is_claimed_first(store):
+    for event_id, minute in (("b", 2), ("a", 1), ("c", 2)):
+        store.add_event(event(event_id, minute))
+    claimed = [store.claim_event(lease_s=3600) for _ in range(4)]
+    assert [c and c.id for c in claimed] == ["a", "b", "c", None]
+    assert claimed[0] == event("a", 1, status="running", attempts=1)
+    assert store.event("a") == claimed[0]
+
+
+def test_an_expired_lease_is_claimed_anew(store):
+    store.add_event(event("e"))
+    assert store.claim_event(lease_s=0).attempts == 1
+    assert store.claim_event(lease_s=3600).attempts == 2
+    assert store.claim_event(lease_s=3600) is None
+
+
+def test_a_renewed_lease_holds(store):
+    store.add_event(event("e"))
+    store.claim_event(lease_s=0)
+    store.renew_lease("e", lease_s=3600)
+    assert store.claim_event(lease_s=3600) is None
+
+
+def test_a_lease_that_nobody_holds_is_not_renewed(store):
+    store.add_event(event("e"))
+    store.renew_lease("e", lease_s=3600)
+    assert store.claim_event(lease_s=3600).id == "e"
+    store.finish_event("e", attribution())
+    store.renew_lease("e", lease_s=0)
+    assert store.claim_event(lease_s=3600) is None
+
+
+def test_a_finished_event(store):
+    store.add_event(event("e"))
+    store.claim_event(lease_s=0)
+    store.fail_event("e", "busy", final=False)
+    assert store.event("e") == event("e", attempts=1, error="busy")
+    assert store.attribution("e") is None
+    store.claim_event(lease_s=0)
+    store.finish_event("e", attribution())
+    assert store.event("e") == event("e", status="done", attempts=2)
+    assert store.attribution("e") == attribution()
+    assert store.claim_event(lease_s=0) is None
+    store.fail_event("e", "too late", final=False)
+    assert store.event("e").status == "done"
+    store.finish_event("e", attribution("worse"))
+    assert store.attribution("e") == attribution("worse")
+
+
+def test_a_failed_event(store):
+    store.add_event(event("e"))
+    store.claim_event(lease_s=0)
+    store.fail_event("e", "broken", final=True)
+    assert store.event("e") == event("e", status="failed", attempts=1, error="broken")
+    assert store.claim_event(lease_s=0) is None
+
+
+def test_quarantine_keeps_what_was_there_first(store):
+    assert store.add_quarantine([entry("k"), entry("k", 1), entry("l", 2)]) == 2
+    assert store.add_quarantine([entry("k", 3), entry("m", 1)]) == 1
+    assert store.add_quarantine([]) == 0
+    assert store.quarantine() == [entry("l", 2), entry("m", 1), entry("k")]
+    assert store.quarantine_keys() == {"k", "l", "m"}
+
+
+def test_what_was_released_stays_released(store):
+    store.add_quarantine([entry("k", event_id="e")])
+    before = datetime.now(UTC)
+    released = store.set_quarantine_status("k", "released", actor="ann")
+    assert before <= released.updated_at <= datetime.now(UTC)
+    assert released.updated_at.utcoffset() == timedelta(0)
+    assert (released.status, released.actor, released.event_id) == ("released", "ann", "e")
+    assert released.created_at == NOON
+    assert store.add_quarantine([entry("k")]) == 0
+    assert store.quarantine(status="released") == [released]
+    assert store.quarantine(status="quarantined") == []
+    assert store.quarantine_keys() == frozenset()
+    store.set_quarantine_status("k", "quarantined")
+    assert store.quarantine_keys() == {"k"}
+
+
+def test_the_version_grows_with_the_keys(store):
+    versions = [store.quarantine_version()]
+
+    def grew():
+        versions.append(store.quarantine_version())
+        return versions[-1] > versions[-2]
+
+    store.add_quarantine([entry("k"), entry("l")])
+    assert grew()
+    store.add_quarantine([entry("k")])
+    assert not grew()
+    store.set_quarantine_status("k", "confirmed")
+    assert not grew()
+    store.set_quarantine_status("k", "released")
+    assert grew()
+    store.set_quarantine_status("k", "released")
+    assert not grew()
+    store.set_quarantine_status("k", "confirmed")
+    assert grew()
+    store.add_quarantine([entry("m", status="released")])
+    assert not grew()
+
+
+def test_a_status_that_does_not_exist(store):
+    store.add_quarantine([entry("k")])
+    with pytest.raises(InvalidInputError, match="confirmed"):
+        store.set_quarantine_status("k", "gone")
+    with pytest.raises(QuarantineNotFoundError, match="'x'"):
+        store.set_quarantine_status("x", "released")
+
+
+def test_counters_add_up(store):
+    store.add_counts({"queries": 2, "dropped": 0})
+    store.add_counts({"queries": 3})
+    store.add_counts({})
+    assert store.counts() == {"queries": 5, "dropped": 0}
+
+
+def in_threads(work, n=4):
+    """Run `work(i)` in n threads that begin together; raise what any of them raised."""
+    barrier, errors = threading.Barrier(n), []
+
+    def run(i):
+        try:
+            barrier.wait()
+            work(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def test_no_two_threads_claim_one_event(store):
+    for i in range(40):
+        store.add_event(event(f"e{i}", i))
+    claimed = []
+
+    def claim(_):
+        while (mine := store.claim_event(lease_s=3600)) is not None:
+            claimed.append(mine.id)
+
+    in_threads(claim)
+    assert sorted(claimed) == sorted(f"e{i}" for i in range(40))
+
+
+def test_threads_lose_no_counts_and_no_versions(store):
+    names = ["queries", "attacked", "dropped"]
+
+    def write(i):
+        for n in range(10):
+            store.add_counts(dict.fromkeys(names if i % 2 else reversed(names), 1))
+            both = [entry(f"{n}-a"), entry(f"{n}-b"), entry(f"{i}-{n}")]
+            store.add_quarantine(both if i % 2 else both[::-1])
+
+    in_threads(write)
+    assert store.counts() == dict.fromkeys(names, 40)
+    assert len(store.quarantine_keys()) == 60
+    assert store.quarantine_version() >= 40
+
+
+def test_memory_forgets_the_oldest_finished_events_only():
+    store = MemoryStore(max_finished=2)
+    for i in range(5):
+        store.add_event(event(f"e{i}", i))
+    for i in (1, 2, 3):
+        store.finish_event(f"e{i}", attribution())
+    assert [e.id for e in store.events()] == ["e4", "e3", "e2", "e0"]
+    assert store.attribution("e1") is None
+    assert store.attribution("e3") == attribution()

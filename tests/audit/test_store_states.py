@@ -1,0 +1,182 @@
+"""Any sequence of calls leaves every store in the state of a model made of plain dicts."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from ragguard import Passage
+from ragguard.attribution.attribution import Attribution
+from ragguard.audit import Event, QuarantineEntry
+from ragguard.errors import EventNotFoundError, QuarantineNotFoundError
+
+names = st.sampled_from(["a", "b", "c", "\ud800", "A"])
+texts = st.text(st.characters(exclude_categories=()), max_size=5)
+moments = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))
+passages = st.builds(
+    Passage,
+    texts,
+    id=st.none() | texts,
+    score=st.none() | st.floats(allow_nan=False),
+    metadata=st.dictionaries(texts, st.none() | st.integers() | texts | st.booleans(), max_size=2),
+)
+events = st.builds(
+    Event,
+    names,
+    texts,
+    texts,
+    st.lists(passages, max_size=2).map(tuple),
+    reporter=st.none() | texts,
+    created_at=moments,
+)
+statuses = st.sampled_from(["quarantined", "confirmed", "released"])
+entries = st.builds(
+    QuarantineEntry,
+    names,
+    texts,
+    texts,
+    texts,
+    event_id=st.none() | texts,
+    status=statuses,
+    created_at=moments,
+    updated_at=moments,
+    actor=st.none() | texts,
+)
+attributions = st.builds(
+    Attribution,
+    texts,
+    texts,
+    texts,
+    st.just([]),
+    st.just([]),
+    st.integers(0, 9),
+    st.sampled_from(["poisoning", "model", "unclear"]),
+    texts,
+    st.dictionaries(texts, st.floats(allow_nan=False) | texts, max_size=2),
+)
+leases = st.sampled_from([0.0, 3600.0])
+
+
+class StoreStates(RuleBasedStateMachine):
+    def __init__(self, new_store):
+        super().__init__()
+        self.store = new_store()
+        self.events: dict[str, Event] = {}
+        self.free: set[str] = set()  # pending, or running with an expired lease
+        self.attributions: dict[str, Attribution] = {}
+        self.entries: dict[str, QuarantineEntry] = {}
+        self.counts: dict[str, int] = {}
+        self.keys = frozenset()
+        self.version = self.store.quarantine_version()
+
+    def teardown(self):
+        self.store.close()
+
+    @rule(event=events)
+    def add_event(self, event):
+        self.store.add_event(event)
+        if event.id not in self.events:
+            self.events[event.id] = event
+            self.free.add(event.id)
+
+    @rule(lease_s=leases)
+    def claim_event(self, lease_s):
+        claimed = self.store.claim_event(lease_s=lease_s)
+        open_events = [event for event in self.events.values() if event.id in self.free]
+        if not open_events:
+            assert claimed is None
+            return
+        oldest = min(open_events, key=lambda event: event.created_at)
+        expected = replace(oldest, status="running", attempts=oldest.attempts + 1)
+        assert claimed == expected
+        self.events[oldest.id] = expected
+        if lease_s:
+            self.free.remove(oldest.id)
+
+    @rule(event_id=names, lease_s=leases)
+    def renew_lease(self, event_id, lease_s):
+        self.store.renew_lease(event_id, lease_s=lease_s)
+        if event_id in self.events and self.events[event_id].status == "running":
+            (self.free.discard if lease_s else self.free.add)(event_id)
+
+    @rule(event_id=names, attribution=attributions)
+    def finish_event(self, event_id, attribution):
+        if event_id not in self.events:
+            with pytest.raises(EventNotFoundError):
+                self.store.finish_event(event_id, attribution)
+            return
+        self.store.finish_event(event_id, attribution)
+        self.events[event_id] = replace(self.events[event_id], status="done", error=None)
+        self.attributions[event_id] = attribution
+        self.free.discard(event_id)
+
+    @rule(event_id=names, error=texts, final=st.booleans())
+    def fail_event(self, event_id, error, final):
+        if event_id not in self.events:
+            with pytest.raises(EventNotFoundError):
+                self.store.fail_event(event_id, error, final=final)
+            return
+        self.store.fail_event(event_id, error, final=final)
+        if self.events[event_id].status != "done":
+            status = "failed" if final else "pending"
+            self.events[event_id] = replace(self.events[event_id], status=status, error=error)
+            (self.free.discard if final else self.free.add)(event_id)
+
+    @rule(batch=st.lists(entries, max_size=3))
+    def add_quarantine(self, batch):
+        known = len(self.entries)
+        for entry in batch:
+            self.entries.setdefault(entry.key, entry)
+        assert self.store.add_quarantine(batch) == len(self.entries) - known
+
+    @rule(key=names, status=statuses, actor=st.none() | texts)
+    def set_quarantine_status(self, key, status, actor):
+        if key not in self.entries:
+            with pytest.raises(QuarantineNotFoundError):
+                self.store.set_quarantine_status(key, status, actor=actor)
+            return
+        changed = self.store.set_quarantine_status(key, status, actor=actor)
+        expected = replace(
+            self.entries[key], status=status, actor=actor, updated_at=changed.updated_at
+        )
+        assert changed == expected
+        self.entries[key] = expected
+
+    @rule(counts=st.dictionaries(names, st.integers(0, 10**6), max_size=3))
+    def add_counts(self, counts):
+        self.store.add_counts(counts)
+        for name, count in counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count
+
+    @invariant()
+    def agrees(self):
+        # Of equal times the one that was added later comes first.
+        newest = sorted(self.events.values(), key=lambda e: e.created_at)[::-1]
+        assert self.store.events() == newest
+        for event in newest:
+            assert self.store.event(event.id) == event
+            assert self.store.attribution(event.id) == self.attributions.get(event.id)
+        assert self.store.counts() == self.counts
+        keys = frozenset(k for k, entry in self.entries.items() if entry.status != "released")
+        assert self.store.quarantine_keys() == keys
+        assert sorted(self.store.quarantine(), key=lambda e: e.key) == sorted(
+            self.entries.values(), key=lambda e: e.key
+        )
+        version = self.store.quarantine_version()
+        assert version > self.version if keys != self.keys else version >= self.version
+        self.keys, self.version = keys, version
+
+
+def test_every_sequence_of_calls(new_store):
+    run_state_machine_as_test(
+        lambda: StoreStates(new_store),
+        settings=settings(
+            max_examples=20,
+            stateful_step_count=25,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,239 @@
+import gc
+import logging
+import os
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+from ragguard.audit import MemoryStore, QuarantineEntry, QuarantineWatch
+from ragguard.errors import InvalidInputError, StoreError
+
+NEVER = 3600.0
+
+
+def entry(key):
+    return QuarantineEntry(key, "p", "t", "r")
+
+
+def eventually(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+class PolledStore(MemoryStore):
+    """A store that a watch can only poll, and that fails when told to."""
+
+    path = None
+
+    def __init__(self):
+        super().__init__()
+        self.down = False
+        self.asked = 0
+
+    def quarantine_version(self):
+        self.asked += 1
+        if self.down:
+            raise StoreError("down")
+        return super().quarantine_version()
+
+
+@pytest.fixture
+def polled(monkeypatch):
+    # A subclass of MemoryStore would be asked directly; the watch must take it for another store.
+    monkeypatch.setattr("ragguard.audit.watch.MemoryStore", type("Other", (), {}))
+    return PolledStore()
+
+
+@pytest.fixture
+def watch_of():
+    watches = []
+
+    def make(store, interval_s=NEVER):
+        watches.append(QuarantineWatch(store, interval_s))
+        return watches[-1]
+
+    yield make
+    for watch in watches:
+        watch.close()
+
+
+def test_the_keys_of_an_empty_store(store, watch_of):
+    assert watch_of(store).keys() == frozenset()
+
+
+def test_the_keys_that_were_there_before(store, watch_of):
+    store.add_quarantine([entry("k")])
+    assert watch_of(store).keys() == {"k"}
+
+
+def test_a_refresh_loads_at_once(store, watch_of):
+    watch = watch_of(store)
+    store.add_quarantine([entry("k")])
+    assert watch.refresh() == {"k"}
+    assert watch.keys() == {"k"}
+
+
+def test_the_thread_notices_every_change(store, watch_of):
+    watch = watch_of(store, 0.01)
+    store.add_quarantine([entry("k")])
+    eventually(lambda: watch.keys() == {"k"})
+    store.set_quarantine_status("k", "released")
+    eventually(lambda: watch.keys() == frozenset())
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_the_next_call_sees_a_change(kind, new_url, watch_of):
+    from ragguard.audit import open_store
+
+    url = new_url(kind)
+    store = open_store(url)
+    other = store if url is None else open_store(url)
+    watch = watch_of(store)
+    # Often, and as fast as it goes: a file's times move in steps longer than a round.
+    for i in range(200):
+        other.add_quarantine([entry(f"{i}")])
+        assert watch.keys() == {f"{i}"}
+        other.set_quarantine_status(f"{i}", "released")
+        assert watch.keys() == frozenset()
+    store.close()
+    other.close()
+
+
+def test_the_next_call_sees_another_process(tmp_path, watch_of):
+    from ragguard.audit import open_store
+
+    url = str(tmp_path / "audit.db")
+    store = open_store(url)
+    watch = watch_of(store)
+    code = """
+        import sys
+        from ragguard.audit import QuarantineEntry, open_store
+        store = open_store(sys.argv[1])
+        store.add_quarantine([QuarantineEntry(sys.argv[2], "p", "t", "r")])
+        store.close()
+        """
+    for key in ("k", "l"):
+        subprocess.run([sys.executable, "-c", textwrap.dedent(code), url, key], check=True)
+        assert watch.keys() >= {key}
+    store.close()
+
+
+def test_an_unchanged_file_costs_no_query(tmp_path, watch_of, monkeypatch):
+    from ragguard.audit import open_store
+
+    store = open_store(str(tmp_path / "audit.db"))
+    watch = watch_of(store)
+    log = f"{store.path}-wal"
+    os.utime(log, ns=(0, 10**18))  # long ago: settled
+    watch.refresh()
+
+    def fail():
+        raise AssertionError("asked the store")
+
+    monkeypatch.setattr(store, "quarantine_version", fail)
+    assert [watch.keys() for _ in range(3)] == [frozenset()] * 3
+    monkeypatch.undo()
+    store.close()
+
+
+def test_a_polled_store_is_never_asked_by_a_query(polled, watch_of):
+    watch = watch_of(polled)
+    asked = polled.asked
+    polled.add_quarantine([entry("k")])
+    assert watch.keys() == frozenset()
+    assert polled.asked == asked
+
+
+def test_a_store_that_fails_keeps_its_last_keys(polled, watch_of, caplog):
+    polled.add_quarantine([entry("k")])
+    watch = watch_of(polled, 0.001)
+    streaks = 2
+    with caplog.at_level(logging.ERROR, "ragguard.audit.watch"):
+        for i in range(streaks):
+            polled.down = True
+            failed = polled.asked + 5
+            eventually(lambda failed=failed: polled.asked > failed)
+            assert watch.keys() >= {"k"}
+            polled.down = False
+            polled.add_quarantine([entry(f"new {i}")])
+            eventually(lambda i=i: watch.keys() >= {f"new {i}"})
+    assert len(caplog.records) == streaks
+    assert "1 known keys stay in force: down" in caplog.messages[0]
+
+
+def test_a_refresh_says_when_the_store_fails(polled, watch_of):
+    watch = watch_of(polled)
+    polled.down = True
+    with pytest.raises(StoreError, match="down"):
+        watch.refresh()
+    assert watch.keys() == frozenset()
+    with pytest.raises(StoreError, match="down"):
+        QuarantineWatch(polled)
+
+
+def test_the_thread_ends_with_the_watch(polled):
+    watch = QuarantineWatch(polled, 0.001)
+    thread = watch._thread
+    assert thread.is_alive()
+    assert thread.daemon
+    del watch
+    gc.collect()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def test_a_closed_watch_keeps_its_keys(polled):
+    polled.add_quarantine([entry("k")])
+    watch = QuarantineWatch(polled, 0.001)
+    watch.close()
+    watch._thread.join(30)
+    assert not watch._thread.is_alive()
+    polled.set_quarantine_status("k", "released")
+    assert watch.keys() == {"k"}
+
+
+def test_a_memory_store_needs_no_thread(watch_of):
+    watch = watch_of(MemoryStore(), 0.001)
+    watch.keys()
+    assert watch._thread is None
+
+
+@pytest.mark.parametrize("interval_s", [0, -1, float("nan")])
+def test_an_interval_that_is_none(interval_s):
+    with pytest.raises(InvalidInputError, match="interval_s"):
+        QuarantineWatch(MemoryStore(), interval_s)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_keeps_watching_and_no_thread_keeps_a_process(sql_url, open_sql):
+    open_sql()
+    code = """
+        import os, sys, time, warnings
+        from ragguard.audit import QuarantineEntry, QuarantineWatch, open_store
+        warnings.simplefilter("ignore", DeprecationWarning)
+        store = open_store(sys.argv[1])
+        watch = QuarantineWatch(store, 0.01)
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.read(read, 1)
+            deadline = time.monotonic() + 30
+            while "k" not in watch.keys() and time.monotonic() < deadline:
+                time.sleep(0.005)
+            os._exit(0 if watch.keys() == {"k"} else 1)
+        store.add_quarantine([QuarantineEntry("k", "p", "t", "r")])
+        os.write(write, b"x")
+        print(os.waitpid(pid, 0)[1], watch.refresh())
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), sql_url],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "0 frozenset({'k'})\n", done.stderr

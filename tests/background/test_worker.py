@@ -1,0 +1,747 @@
+import logging
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from ragguard.attribution.attribution import Attribution
+from ragguard.audit import Event, MemoryStore, QuarantineEntry
+from ragguard.background import Worker
+from ragguard.errors import EventNotFoundError, InvalidInputError, StoreError
+
+LONG = 60.0
+
+
+def event(event_id):
+    return Event(event_id, "who?", "me")
+
+
+def attribute(flagged):
+    return Attribution(flagged.query, flagged.response, "test", [], [], 0, "model", flagged.id)
+
+
+class Failing:
+    """An attribution that fails the first `times` times."""
+
+    def __init__(self, times, error=ValueError("broken")):  # noqa: B008
+        self.times = times
+        self.error = error
+        self.calls = 0
+
+    def __call__(self, flagged):
+        self.calls += 1
+        if self.calls <= self.times:
+            raise self.error
+        return attribute(flagged)
+
+
+class Held:
+    """An attribution that begins, and ends when it is released."""
+
+    def __init__(self):
+        self.begun = threading.Event()
+        self.released = threading.Event()
+
+    def __call__(self, flagged):
+        self.begun.set()
+        assert self.released.wait(LONG)
+        return attribute(flagged)
+
+
+class BrokenStore(MemoryStore):
+    """A store whose methods fail for as long as they are named in `down`."""
+
+    def __init__(self, *down):
+        super().__init__()
+        self.down = set(down)
+        self.tried = threading.Semaphore(0)
+
+    def _check(self, method):
+        if method in self.down:
+            self.tried.release()
+            raise StoreError("down")
+
+    def add_event(self, event):
+        self._check("add_event")
+        super().add_event(event)
+
+    def claim_event(self, *, lease_s):
+        self._check("claim_event")
+        return super().claim_event(lease_s=lease_s)
+
+    def finish_event(self, event_id, attribution):
+        self._check("finish_event")
+        super().finish_event(event_id, attribution)
+
+    def fail_event(self, event_id, error, *, final):
+        self._check("fail_event")
+        super().fail_event(event_id, error, final=final)
+
+
+@pytest.fixture
+def worker_of():
+    workers = []
+
+    def make(store, attribute=attribute, **options):
+        workers.append(Worker(store, attribute, **{"poll_s": 0.01, **options}))
+        return workers[-1]
+
+    yield make
+    for worker in workers:
+        worker.close(LONG)
+
+
+@pytest.fixture(autouse=True)
+def quick_retries(monkeypatch):
+    monkeypatch.setattr("ragguard.background.worker._FIRST_RETRY_S", 0.001)
+    monkeypatch.setattr("ragguard.background.worker._LAST_RETRY_S", 0.01)
+
+
+def test_a_submitted_event_is_attributed(store, worker_of):
+    worker = worker_of(store)
+    worker.submit(event("e"))
+    assert worker.wait("e", LONG)
+    assert store.event("e").status == "done"
+    assert store.attribution("e") == attribute(event("e"))
+
+
+def test_events_are_attributed_in_order(store, worker_of):
+    order = []
+    worker = worker_of(store, lambda flagged: order.append(flagged.id) or attribute(flagged))
+    for i in range(10):
+        store.add_event(event(f"{i}"))
+    for i in range(10, 20):
+        worker.submit(event(f"{i}"))
+    assert worker.wait("19", LONG)
+    assert order == [f"{i}" for i in range(20)]
+
+
+def test_submit_does_not_wait_for_the_store(worker_of):
+    class Stuck(MemoryStore):
+        def add_event(self, event):
+            released.wait(LONG)
+            super().add_event(event)
+
+    released = threading.Event()
+    store = Stuck()
+    worker = worker_of(store)
+    worker.submit(event("a"))
+    worker.submit(event("b"))
+    assert store.events() == []
+    assert not worker.wait("a", 0)
+    released.set()
+    assert worker.drain(LONG)
+    assert len(store.events(status="done")) == 2
+
+
+def test_an_event_is_persisted_while_another_is_attributed(store, worker_of):
+    held, saved = Held(), threading.Event()
+    worker = worker_of(store, held)
+    worker.submit(event("a"))
+    assert held.begun.wait(LONG)
+    add_event = store.add_event
+
+    def add_and_tell(flagged):
+        add_event(flagged)
+        saved.set()
+
+    store.add_event = add_and_tell
+    worker.submit(event("b"))
+    assert saved.wait(LONG)
+    assert store.event("b").status == "pending"
+    held.released.set()
+    assert worker.drain(LONG)
+
+
+def test_the_quarantine_is_written_before_anyone_is_woken(store, worker_of):
+    def quarantine(flagged, attribution):
+        assert store.event(flagged.id).status == "running"
+        assert attribution == attribute(flagged)
+        assert not waiting.is_set()
+        store.add_quarantine([QuarantineEntry(flagged.id, "p", "t", "r", flagged.id)])
+
+    def wait():
+        worker.wait("e", LONG)
+        waiting.set()
+        seen.append((store.event("e").status, store.attribution("e"), store.quarantine_keys()))
+
+    waiting, seen = threading.Event(), []
+    held = Held()
+    worker = worker_of(store, held, on_done=quarantine)
+    worker.submit(event("e"))
+    waiters = [threading.Thread(target=wait) for _ in range(3)]
+    for thread in waiters:
+        thread.start()
+    held.released.set()
+    for thread in waiters:
+        thread.join(LONG)
+    assert seen == [("done", attribute(event("e")), {"e"})] * 3
+
+
+def test_a_failing_attribution_is_tried_again(store, worker_of, caplog):
+    failing = Failing(2)
+    worker = worker_of(store, failing)
+    worker.submit(event("e"))
+    assert worker.wait("e", LONG)
+    done = store.event("e")
+    assert (done.status, done.attempts, done.error) == ("done", 3, None)
+    assert "attempt 1 of 3 to attribute event e failed: ValueError: broken" in caplog.text
+
+
+def test_a_failure_that_lasts_is_final(store, worker_of):
+    failing = Failing(99)
+    worker = worker_of(store, failing, max_attempts=2)
+    worker.submit(event("e"))
+    assert worker.wait("e", LONG)
+    failed = store.event("e")
+    assert (failed.status, failed.attempts) == ("failed", 2)
+    assert failed.error == "ValueError: broken"
+    assert failing.calls == 2
+
+
+def test_one_failing_event_does_not_stop_the_others(store, worker_of):
+    def pick(flagged):
+        if flagged.id == "bad":
+            raise ValueError("broken")
+        return attribute(flagged)
+
+    worker = worker_of(store, pick)
+    for name in ("bad", "good"):
+        worker.submit(event(name))
+    assert worker.drain(LONG)
+    assert store.event("bad").status == "failed"
+    assert store.event("good").status == "done"
+
+
+def test_an_on_done_that_fails_is_a_failed_attempt(store, worker_of):
+    calls = []
+
+    def on_done(flagged, attribution):
+        calls.append(flagged.id)
+        if len(calls) == 1:
+            raise KeyError("quarantine")
+
+    worker = worker_of(store, on_done=on_done)
+    worker.submit(event("e"))
+    assert worker.wait("e", LONG)
+    assert store.event("e").attempts == 2
+    assert calls == ["e", "e"]
+
+
+def test_an_event_that_kills_its_workers_is_given_up(store, worker_of):
+    store.add_event(event("e"))
+    for _ in range(3):
+        assert store.claim_event(lease_s=0) is not None
+    counted = Failing(0)
+    worker = worker_of(store, counted, max_attempts=3)
+    assert worker.wait("e", LONG)
+    failed = store.event("e")
+    assert failed.status == "failed"
+    assert failed.error == "given up after 3 attempts: the process died or was stopped"
+    assert counted.calls == 0
+
+
+def test_what_an_earlier_process_left_is_taken_up(store, worker_of):
+    store.add_event(event("pending"))
+    store.add_event(event("expired"))
+    store.claim_event(lease_s=0)
+    worker = worker_of(store)
+    worker.start()
+    assert worker.wait("pending", LONG)
+    assert worker.wait("expired", LONG)
+
+
+def test_what_another_worker_holds_is_left_alone(store, worker_of):
+    store.add_event(event("held"))
+    store.claim_event(lease_s=3600)
+    worker = worker_of(store)
+    worker.submit(event("mine"))
+    assert worker.wait("mine", LONG)
+    assert not worker.wait("held", 0)
+    assert store.event("held").status == "running"
+    store.finish_event("held", attribute(event("held")))
+    assert worker.wait("held", LONG)
+
+
+def test_a_lease_is_kept_while_the_attribution_runs(store, worker_of):
+    renewed = threading.Semaphore(0)
+    renew_lease = store.renew_lease
+
+    def renew(event_id, *, lease_s):
+        renew_lease(event_id, lease_s=lease_s)
+        renewed.release()
+
+    store.renew_lease = renew
+    held = Held()
+    worker = worker_of(store, held, lease_s=2.0)
+    worker.submit(event("e"))
+    for _ in range(4):  # more than a lease's length
+        assert renewed.acquire(timeout=LONG)
+        assert store.claim_event(lease_s=1.0) is None
+    held.released.set()
+    assert worker.wait("e", LONG)
+    assert store.event("e").attempts == 1
+
+
+def test_a_lease_that_cannot_be_renewed_stops_nothing(worker_of, caplog):
+    class Unrenewable(MemoryStore):
+        def renew_lease(self, event_id, *, lease_s):
+            tried.set()
+            raise StoreError("down")
+
+    tried = threading.Event()
+    store = Unrenewable()
+
+    def slow(flagged):
+        assert tried.wait(LONG)
+        return attribute(flagged)
+
+    worker = worker_of(store, slow, lease_s=0.03)
+    worker.submit(event("e"))
+    assert worker.wait("e", LONG)
+    assert "the lease of event e is not renewed: down" in caplog.text
+
+
+def test_waiting_for_nothing_known(store, worker_of):
+    with pytest.raises(EventNotFoundError, match="'x'"):
+        worker_of(store).wait("x", LONG)
+
+
+def test_waiting_ends_with_the_time(store, worker_of):
+    held = Held()
+    worker = worker_of(store, held)
+    worker.submit(event("e"))
+    assert held.begun.wait(LONG)
+    assert not worker.wait("e", 0)
+    assert not worker.wait("e", 0.02)
+    assert not worker.drain(0.02)
+    held.released.set()
+    assert worker.wait("e")
+    assert worker.drain()
+
+
+def test_waiting_ends_with_the_worker(worker_of):
+    store = MemoryStore()
+    store.add_event(event("e"))
+    store.claim_event(lease_s=3600)
+    worker = worker_of(store)
+    answers = []
+    waiter = threading.Thread(target=lambda: answers.append(worker.wait("e")))
+    waiter.start()
+    assert worker.close(LONG)
+    waiter.join(LONG)
+    assert answers == [False]
+
+
+def test_a_store_that_is_down_keeps_events_in_memory(worker_of, caplog):
+    store = BrokenStore("add_event", "claim_event")
+    worker = worker_of(store)
+    for i in range(3):
+        worker.submit(event(f"{i}"))
+    for _ in range(20):
+        assert store.tried.acquire(timeout=LONG)
+    assert not worker.wait("0", 0)
+    store.down.clear()
+    assert worker.drain(LONG)
+    assert sorted(e.id for e in store.events(status="done")) == ["0", "1", "2"]
+    assert worker.dropped == 0
+    # Once a streak, not once a try.
+    assert caplog.text.count("events wait in memory, the store fails: down") == 1
+    assert caplog.text.count("no events can be claimed, the store fails: down") == 1
+
+
+def test_a_full_queue_drops_and_counts(worker_of, caplog):
+    store = BrokenStore("add_event")
+    worker = worker_of(store, max_unsaved=2)
+    with caplog.at_level(logging.ERROR):
+        for i in range(7):
+            worker.submit(event(f"{i}"))
+    assert worker.dropped == 5
+    assert [r.args[2] for r in caplog.records if "is lost" in r.message] == [1, 2, 4]
+    store.down.clear()
+    assert worker.drain(LONG)
+    assert sorted(e.id for e in store.events()) == ["0", "1"]
+
+
+def test_an_event_that_the_store_refuses_blocks_no_other(worker_of, caplog):
+    class Picky(MemoryStore):
+        def add_event(self, event):
+            if event.id == "bad":
+                raise InvalidInputError("cannot hold this")
+            if event.id == "stuck" and "good" not in self._events:
+                raise StoreError("not now")
+            super().add_event(event)
+
+    store = Picky()
+    worker = worker_of(store)
+    for name in ("bad", "stuck", "good"):
+        worker.submit(event(name))
+    assert worker.drain(LONG)
+    assert sorted(e.id for e in store.events(status="done")) == ["good", "stuck"]
+    assert worker.dropped == 1
+    assert "event bad is lost: the store refused it: cannot hold this" in caplog.text
+    with pytest.raises(EventNotFoundError):
+        worker.wait("bad", LONG)
+
+
+def test_a_result_waits_for_a_store_that_is_down(worker_of):
+    store = BrokenStore("finish_event")
+    counted = Failing(0)
+    worker = worker_of(store, counted)
+    worker.submit(event("e"))
+    for _ in range(5):
+        assert store.tried.acquire(timeout=LONG)
+    store.down.clear()
+    assert worker.wait("e", LONG)
+    assert counted.calls == 1
+    assert store.event("e").attempts == 1
+
+
+def test_a_failure_waits_for_a_store_that_is_down(worker_of):
+    store = BrokenStore("fail_event")
+    worker = worker_of(store, Failing(1))
+    worker.submit(event("e"))
+    for _ in range(5):
+        assert store.tried.acquire(timeout=LONG)
+    store.down.clear()
+    assert worker.wait("e", LONG)
+    assert store.event("e").attempts == 2
+
+
+def test_a_result_that_cannot_be_stored_for_long_is_left_to_the_lease(worker_of, caplog):
+    store = BrokenStore("finish_event", "fail_event")
+    worker = worker_of(store, lease_s=0.01)
+    store.add_event(event("e"))
+    assert worker.run_once()
+    assert store.event("e").status == "running"
+    assert "event e stays claimed until its lease ends: down" in caplog.text
+
+
+def test_close_persists_what_was_submitted(store):
+    # No thread ever ran: as when the interpreter could not start one.
+    worker = Worker(store, attribute)
+    worker.start = lambda: None
+    worker.submit(event("e"))
+    assert store.events() == []
+    assert worker.close(LONG)
+    assert [e.id for e in store.events()] == ["e"]
+    worker.submit(event("late"))
+    assert worker.dropped == 1
+    assert worker.close(LONG)
+
+
+def test_close_lets_the_running_attribution_end(store):
+    held = Held()
+    worker = Worker(store, held)
+    worker.submit(event("a"))
+    assert held.begun.wait(LONG)
+    worker.submit(event("b"))
+    assert not worker.close(0)
+    held.released.set()
+    assert worker.close(LONG)
+    assert store.event("a").status == "done"
+    assert store.event("b").status == "pending"
+
+
+def test_close_tells_what_could_not_be_persisted(caplog):
+    store = BrokenStore("add_event")
+    worker = Worker(store, attribute)
+    worker.submit(event("e"))
+    assert not worker.close(LONG)
+    assert "1 events are lost, the store fails: down" in caplog.text
+    store.down.clear()
+    assert worker.close(LONG)
+    assert store.event("e").status == "pending"
+
+
+def test_submit_survives_a_system_without_threads(store, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    worker = Worker(store, attribute)
+    with monkeypatch.context() as context:
+        context.setattr(threading.Thread, "start", refuse)
+        worker.submit(event("e"))
+    assert worker.wait("e", LONG)
+    assert worker.close(LONG)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_died_is_replaced(store, worker_of):
+    calls = []
+
+    def leave(flagged):
+        calls.append(flagged.id)
+        if len(calls) == 1:
+            raise SystemExit
+        return attribute(flagged)
+
+    worker = worker_of(store, leave)
+    worker.submit(event("a"))
+    worker._threads["attribute"].join(LONG)
+    assert store.event("a").error == "the worker was interrupted"
+    worker.submit(event("b"))
+    assert worker.drain(LONG)
+    assert calls == ["a", "a", "b"]
+
+
+def test_run_once_takes_one_event(store):
+    worker = Worker(store, Failing(1))
+    assert not worker.run_once()
+    for name in ("a", "b"):
+        store.add_event(event(name))
+    assert worker.run_once()
+    assert store.event("a").error == "ValueError: broken"
+    assert worker.run_once()
+    assert store.event("a").status == "done"
+    assert store.event("b").status == "pending"
+    worker.close()
+
+
+def test_run_once_says_when_the_store_fails():
+    worker = Worker(BrokenStore("claim_event"), attribute)
+    with pytest.raises(StoreError, match="down"):
+        worker.run_once()
+
+
+def test_ctrl_c_gives_the_event_back(store):
+    store.add_event(event("e"))
+    worker = Worker(store, Failing(1, KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        worker.run_once()
+    assert store.event("e").status == "pending"
+    worker.close()
+
+
+def test_run_forever_runs_until_it_is_stopped(store):
+    stop, seen = threading.Event(), []
+
+    def last_stops(flagged):
+        seen.append(flagged.id)
+        if flagged.id == "2":
+            stop.set()
+        return attribute(flagged)
+
+    for i in range(4):
+        store.add_event(event(f"{i}"))
+    Worker(store, last_stops).run_forever(stop)
+    assert seen == ["0", "1", "2"]
+    assert store.event("2").status == "done"
+    assert store.event("3").status == "pending"
+
+
+def test_events_that_others_finished_are_forgotten(store, worker_of):
+    worker = worker_of(store, poll_s=3600)
+    worker.start = lambda: None
+    worker.submit(event("e"))
+    worker.submit(event("f"))
+    worker._save_rest()
+    assert list(worker._submitted) == ["e", "f"]
+    store.finish_event("e", attribute(event("e")))
+    worker._forget_settled()
+    assert list(worker._submitted) == ["f"]
+
+
+@pytest.mark.parametrize("option", ["max_attempts", "lease_s", "poll_s", "max_unsaved"])
+def test_options_that_make_no_sense(option):
+    with pytest.raises(InvalidInputError, match=option):
+        Worker(MemoryStore(), attribute, **{option: 0})
+
+
+def test_threads_of_one_store_attribute_each_event_once(store, worker_of):
+    def count(flagged):
+        store.add_counts({flagged.id: 1})
+        return attribute(flagged)
+
+    workers = [worker_of(store, count) for _ in range(4)]
+    for i in range(40):
+        workers[i % 4].submit(event(f"{i}"))
+    assert all(worker.drain(LONG) for worker in workers)
+    assert store.counts() == {f"{i}": 1 for i in range(40)}
+
+
+# What follows needs real processes.
+
+PRELUDE = """
+import os, sys, threading, warnings
+from ragguard.attribution.attribution import Attribution
+from ragguard.audit import Event, open_store
+from ragguard.background import Worker
+warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns of threads before a fork
+
+def attribute(flagged):
+    return Attribution(flagged.query, flagged.response, "test", [], [], 0, "model", "why")
+
+store = open_store(sys.argv[1])
+"""
+
+
+def spawn(code, *args, **options):
+    return subprocess.Popen(
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(code), *args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def output(child):
+    stdout, stderr = child.communicate(timeout=120)
+    assert child.returncode == 0, stderr
+    assert not stderr
+    return stdout
+
+
+def test_processes_attribute_each_event_once(sql_url, open_sql):
+    store = open_sql()
+    code = """
+        def count(flagged):
+            store.add_counts({flagged.id: 1})
+            return attribute(flagged)
+        name = sys.argv[2]
+        workers = [Worker(store, count, poll_s=0.01) for _ in range(2)]
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for i in range(20):
+            workers[i % 2].submit(Event(f"{name}-{i}", "q", "r"))
+        for worker in workers:
+            assert worker.drain(90)
+        for worker in workers:
+            assert worker.close(60)
+        store.close()
+        """
+    children = [spawn(code, sql_url, name) for name in "abc"]
+    for child in children:
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    for child in children:
+        output(child)
+    assert store.counts() == {f"{name}-{i}": 1 for name in "abc" for i in range(20)}
+    assert len(store.events(status="done")) == 60
+
+
+def test_a_killed_process_loses_nothing(sql_url, open_sql, worker_of):
+    store = open_sql()
+    child = spawn(
+        """
+        def hang(flagged):
+            print("begun", flagged.id, flush=True)
+            threading.Event().wait()
+        worker = Worker(store, hang, lease_s=0.5)
+        worker.submit(Event("running", "q", "r"))
+        sys.stdin.readline()
+        worker.submit(Event("pending", "q", "r"))
+        while worker._unsaved:
+            threading.Event().wait(0.01)
+        print("saved", flush=True)
+        threading.Event().wait()
+        """,
+        sql_url,
+    )
+    assert child.stdout.readline() == "begun running\n"
+    child.stdin.write("go\n")
+    child.stdin.flush()
+    assert child.stdout.readline() == "saved\n"
+    child.kill()
+    child.communicate(timeout=60)
+    assert store.event("running").status == "running"
+    assert store.event("pending").status == "pending"
+    worker = worker_of(store)
+    assert worker.wait("running", LONG)
+    assert worker.wait("pending", LONG)
+    assert store.event("running").attempts == 2
+    assert {e.status for e in store.events()} == {"done"}
+
+
+def test_exit_persists_what_the_thread_did_not(sql_url, open_sql):
+    child = spawn(
+        """
+        from ragguard.errors import StoreError
+        add_event = store.add_event
+
+        def add_in_main_thread_only(flagged):
+            if threading.current_thread() is not threading.main_thread():
+                raise StoreError("down")
+            add_event(flagged)
+
+        store.add_event = add_in_main_thread_only
+        worker = Worker(store, attribute)
+        import logging
+        logging.disable()
+        for i in range(10):
+            worker.submit(Event(f"{i}", "q", "r"))
+        """,
+        sql_url,
+    )
+    output(child)
+    assert {e.id for e in open_sql().events()} == {f"{i}" for i in range(10)}
+
+
+def test_a_fork_has_its_own_queue_and_threads(sql_url, open_sql):
+    child = spawn(
+        """
+        worker = Worker(store, attribute, poll_s=0.01)
+        worker.submit(Event("parent", "q", "r"))
+        assert worker.wait("parent", 60)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                assert not worker._threads
+                worker.submit(Event("child", "q", "r"))
+                assert worker.wait("child", 60)
+                assert worker.wait("parent", 60)
+                assert worker.close(60)
+            except BaseException as error:
+                print(repr(error), flush=True)
+                os._exit(1)
+            os._exit(0)
+        print(os.waitpid(pid, 0)[1])
+        worker.submit(Event("after", "q", "r"))
+        assert worker.wait("after", 60)
+        assert worker.close(60)
+        store.close()
+        """,
+        sql_url,
+    )
+    assert output(child) == "0\n"
+    assert {e.id: e.status for e in open_sql().events()} == {
+        "parent": "done",
+        "child": "done",
+        "after": "done",
+    }
+
+
+def test_a_fork_in_the_midst_of_submits_does_not_hang(tmp_path):
+    child = spawn(
+        """
+        worker = Worker(store, attribute, poll_s=0.01)
+        stop = threading.Event()
+
+        def submit():
+            while not stop.is_set():
+                worker.submit(Event("again and again", "q", "r"))
+
+        thread = threading.Thread(target=submit)
+        thread.start()
+        statuses = []
+        for n in range(10):
+            pid = os.fork()
+            if pid == 0:
+                worker.submit(Event(f"c{n}", "q", "r"))
+                os._exit(0 if worker.wait(f"c{n}", 60) else 1)
+            statuses.append(os.waitpid(pid, 0)[1])
+        stop.set()
+        thread.join()
+        print(statuses == [0] * 10)
+        assert worker.close(60)
+        store.close()
+        """,
+        str(tmp_path / "audit.db"),
+    )
+    assert output(child) == "True\n"

@@ -1,0 +1,94 @@
+"""Audit stores on every database, for the tests of whatever works with one."""
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from urllib.parse import quote
+
+import pytest
+
+from ragguard.audit import AuditStore, open_store
+
+POSTGRES = os.environ.get("RAGGUARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
+
+
+@pytest.fixture(scope="session")
+def postgres_schemas() -> Iterator[Callable[[], str]]:
+    """Make empty schemas in the test database; each is a URL of its own, dropped at the end."""
+    psycopg = pytest.importorskip("psycopg", reason="needs psycopg")
+    try:
+        connection = psycopg.connect(POSTGRES, autocommit=True, connect_timeout=3)
+    except psycopg.OperationalError:
+        pytest.skip(f"no PostgreSQL answers at {POSTGRES}; set RAGGUARD_TEST_POSTGRES")
+    schemas: list[str] = []
+
+    def new_schema() -> str:
+        schema = f"ragguard_test_{uuid.uuid4().hex[:12]}"
+        connection.execute(f"CREATE SCHEMA {schema}")
+        schemas.append(schema)
+        separator = "&" if "?" in POSTGRES else "?"
+        return f"{POSTGRES}{separator}options={quote(f'-csearch_path={schema}', safe='')}"
+
+    with connection:
+        yield new_schema
+        for schema in schemas:
+            connection.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
+@pytest.fixture
+def new_url(request, tmp_path) -> Callable[[str], str | None]:
+    """Return a function that makes an empty database of a kind and returns its URL."""
+
+    def make(kind: str) -> str | None:
+        if kind == "memory":
+            return None
+        if kind == "sqlite":
+            return str(tmp_path / f"{uuid.uuid4().hex[:12]}.db")
+        return request.getfixturevalue("postgres_schemas")()
+
+    return make
+
+
+SQL_KINDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(params=["memory", *SQL_KINDS])
+def new_store(request, new_url) -> Iterator[Callable[[], AuditStore]]:
+    """Return a function that opens a new, empty store; in memory, SQLite and PostgreSQL."""
+    opened: list[AuditStore] = []
+    if request.param == "postgres":
+        request.getfixturevalue("postgres_schemas")
+
+    def make() -> AuditStore:
+        opened.append(open_store(new_url(request.param)))
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(new_store) -> AuditStore:
+    """An empty store; in memory, SQLite and PostgreSQL."""
+    return new_store()
+
+
+@pytest.fixture(params=SQL_KINDS)
+def sql_url(request, new_url) -> str:
+    """The URL of an empty database; SQLite and PostgreSQL."""
+    return new_url(request.param)
+
+
+@pytest.fixture
+def open_sql(sql_url) -> Iterator[Callable[[], AuditStore]]:
+    """Return a function that opens the database of `sql_url` once more."""
+    opened: list[AuditStore] = []
+
+    def make() -> AuditStore:
+        opened.append(open_store(sql_url))
+        return opened[-1]
+
+    yield make
+    for store in opened:
+        store.close()
