@@ -96,7 +96,7 @@ def read_question(question: str) -> Reading:
 def _answer_type(words: list[str], present: set[str]) -> tuple[AnswerType, frozenset[str]]:
     """Return the answer's type and the words that only ask, such as "many" in "how many"."""
     opening = words[:3]
-    if present & {"who", "whose"}:
+    if present & {"who", "whom", "whose"}:
         return "person", frozenset()
     if words[:1] == ["when"] or ("year" in present and present & {"what", "which"}):
         return "year", frozenset(("year",))

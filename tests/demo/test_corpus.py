@@ -4,6 +4,7 @@ import pytest
 
 from ragguard.demo.corpus import ATTACKS, load_corpus, poison
 from ragguard.errors import InvalidInputError
+from ragguard.text import tokens
 
 CORPUS = load_corpus()
 BY_ID = {passage.id: passage for passage in CORPUS.passages}
@@ -93,3 +94,9 @@ def test_unknown_kind_and_form():
         poison(CORPUS.questions[0], "magic")
     with pytest.raises(InvalidInputError, match="no form 'upside-down'"):
         poison(CORPUS.questions[0], "statement", form="upside-down")
+
+
+def test_some_pages_repeat_the_question_word_for_word():
+    benign = [f" {' '.join(tokens(p.text))} " for p in CORPUS.passages]
+    asked = [f" {' '.join(tokens(q.text))} " for q in CORPUS.questions]
+    assert sum(any(question in text for text in benign) for question in asked) == 8
