@@ -148,5 +148,5 @@ def test_names_the_bad_line(tmp_path):
 
 
 def test_says_when_a_file_cannot_be_read(tmp_path):
-    with pytest.raises(InvalidInputError, match="cannot read .*nowhere.jsonl: No such file"):
+    with pytest.raises(InvalidInputError, match=r"cannot read .*nowhere\.jsonl: No such file"):
         KnowledgeBase.from_jsonl(tmp_path / "nowhere.jsonl")

@@ -1,0 +1,76 @@
+"""Puts the commands together."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from ragguard._version import __version__
+from ragguard.cli.attribute import attribute
+from ragguard.cli.calibrate import calibrate
+from ragguard.cli.demo import demo
+from ragguard.cli.events import events, report
+from ragguard.cli.exits import RootGroup
+from ragguard.cli.filter import filter_traffic
+from ragguard.cli.info import info
+from ragguard.cli.logs import log_to_stderr
+from ragguard.cli.quarantine import quarantine
+from ragguard.cli.worker import worker
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="ragguard",
+    cls=RootGroup,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    epilog=(
+        "Exit codes: 0 fine; 1 a finding that a --fail-on option asks about; 2 usage or bad input; "
+        "3 operational failure; 130 interrupted; 141 the reader of stdout has gone."
+    ),
+)
+
+app.command("demo")(demo)
+app.command("filter")(filter_traffic)
+app.command("calibrate")(calibrate)
+app.command("attribute")(attribute)
+app.command("report")(report)
+app.add_typer(events, name="events")
+app.add_typer(quarantine, name="quarantine")
+app.command("worker")(worker)
+app.command("info")(info)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", envvar="RAGGUARD_DEBUG", help="Show the traceback of an error."),
+    ] = False,
+    version: Annotated[  # noqa: ARG001
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Keep poisoned passages out of retrieval-augmented generation."""
+    log_to_stderr(debug=debug)
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A passage may hold what the terminal's encoding cannot: that is no reason to stop.
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="ragguard")

@@ -1,0 +1,27 @@
+"""`ragguard demo`: the whole loop on a fictional knowledge base."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ragguard.cli.output import JsonOption
+
+__all__ = ["demo"]
+
+
+def demo(
+    questions: Annotated[
+        int | None, typer.Option(min=1, help="How many questions to ask; all of them if left out.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the choice of questions.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Poison a small fictional knowledge base, and watch the filter and the attribution work.
+
+    Needs no network, no model and no key.
+    """
+    from ragguard import demo as program
+
+    raise typer.Exit(program.main(json=as_json, questions=questions, seed=seed))

@@ -1,0 +1,128 @@
+"""`ragguard info`: what is installed, what would be used, and whether the store answers."""
+
+from __future__ import annotations
+
+import platform
+import re
+from importlib import metadata
+from typing import Annotated, Any
+
+import typer
+
+from ragguard._version import __version__
+from ragguard.cli.exits import OPERATIONAL
+from ragguard.cli.output import JsonOption, printable, write_json
+from ragguard.cli.store import opened_store
+from ragguard.errors import RagguardError
+
+__all__ = ["info"]
+
+_DISTRIBUTION = "ragguard-middleware"
+_EXTRA = re.compile(r"""^(?P<name>[\w.-]+).*\bextra\s*==\s*["'](?P<extra>[\w.-]+)["']""")
+
+
+def info(
+    store: Annotated[
+        str | None,
+        typer.Option(envvar="RAGGUARD_STORE", metavar="URL", help="An audit store to try."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show versions, installed extras, the embedder and proxy in use, and try the store.
+
+    Exits with 3 if the store cannot be reached.
+    """
+    facts: dict[str, Any] = {
+        "ragguard": __version__,
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _requirements("")},
+        "extras": _extras(),
+        "embedder": _embedder(),
+        "proxy": _proxy(),
+        "store": None if store is None else _try_store(store),
+    }
+    if as_json:
+        write_json(facts)
+    else:
+        _show(facts)
+    if facts["store"] is not None and not facts["store"]["reachable"]:
+        raise typer.Exit(OPERATIONAL)
+
+
+def _requirements(extra: str) -> list[str]:
+    """Return the names of the packages that an extra needs, or with "" the core."""
+    try:
+        lines = metadata.requires(_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return []  # run from a source tree: what would be installed is not on record
+    marked = [(line, _EXTRA.match(line)) for line in lines]
+    if not extra:
+        return [re.split(r"[^\w.-]", line)[0] for line, found in marked if found is None]
+    return [found["name"] for _, found in marked if found is not None and found["extra"] == extra]
+
+
+def _extras() -> dict[str, dict[str, str | None]]:
+    """Return for every extra its packages, with their versions where they are installed."""
+    try:
+        names = metadata.metadata(_DISTRIBUTION).get_all("Provides-Extra") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    # An extra that only refers to other extras says nothing of its own.
+    return {
+        name: {package: _version(package) for package in packages}
+        for name in names
+        if _DISTRIBUTION not in (packages := _requirements(name))
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _embedder() -> str:
+    from ragguard.embedding import as_embedder
+
+    return as_embedder(None).name
+
+
+def _proxy() -> str:
+    from ragguard.proxy import default
+
+    try:
+        proxy = default()
+    except RagguardError as error:
+        return f"none: {error}"
+    return type(proxy).__name__
+
+
+def _try_store(url: str) -> dict[str, Any]:
+    try:
+        with opened_store(url) as store:
+            counts = store.counts()
+            keys = len(store.quarantine_keys())
+    except RagguardError as error:
+        return {"reachable": False, "error": str(error)}
+    return {"reachable": True, "quarantined": keys, "counts": counts}
+
+
+def _show(facts: dict[str, Any]) -> None:
+    packages = ", ".join(f"{name} {version or '?'}" for name, version in facts["packages"].items())
+    typer.echo(f"ragguard  {facts['ragguard']} on Python {facts['python']}")
+    typer.echo(f"packages  {packages or 'not on record: run from a source tree'}")
+    typer.echo(f"embedder  {facts['embedder']}")
+    typer.echo(f"proxy     {facts['proxy']}")
+    for name, needed in facts["extras"].items():
+        missing = [package for package, version in needed.items() if version is None]
+        state = "installed" if not missing else f"missing {', '.join(missing)}"
+        typer.echo(f"extra     {name}: {state}")
+    store = facts["store"]
+    if store is None:
+        typer.echo("store     none given; try one with --store URL")
+    elif store["reachable"]:
+        counts = ", ".join(f"{name} {value}" for name, value in sorted(store["counts"].items()))
+        typer.echo(f"store     reachable, {store['quarantined']} quarantined; {counts or 'empty'}")
+    else:
+        typer.echo(f"store     unreachable: {printable(store['error'])}")

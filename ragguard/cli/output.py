@@ -1,0 +1,158 @@
+"""How the commands write: JSON for programs, tables for people, and nothing else on stdout."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ragguard.audit.records import Event, QuarantineEntry
+    from ragguard.passage import Passage
+
+__all__ = [
+    "JsonOption",
+    "event_to_dict",
+    "minute",
+    "passage_to_dict",
+    "printable",
+    "quarantine_to_dict",
+    "show_table",
+    "write_json",
+    "write_json_line",
+]
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, nothing else.")]
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    r"""Return `text` on one line, with what would steer a terminal made visible.
+
+    Passages are written by strangers: an escape sequence or a right-to-left override in one could
+    hide the very line that accuses it.
+
+    Args:
+        text: Any text.
+        limit: Cut it to this many characters.
+
+    >>> printable("one\n two \x1b[2J")
+    'one two \\x1b[2J'
+    """
+    words = " ".join(text.split())
+    line = "".join(
+        char if unicodedata.category(char) not in _STEERING else ascii(char)[1:-1] for char in words
+    )
+    return line if limit is None or len(line) <= limit else line[: limit - 3] + "..."
+
+
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+
+
+def write_json(value: Any) -> None:
+    """Write one JSON document to stdout."""
+    typer.echo(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def write_json_line(value: Any, file: IO[str] | None = None) -> None:
+    """Write one line of JSON to a file or stdout, and flush it.
+
+    The line is ASCII: other characters are escaped, so that lone surrogates survive and the
+    reader's locale does not matter.
+    """
+    typer.echo(json.dumps(_plain(value), allow_nan=False), file=file)
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy's scalars and arrays
+        return _plain(value.tolist())
+    return str(value)
+
+
+def passage_to_dict(passage: Passage) -> dict[str, Any]:
+    """Return a passage in the form that the commands read; the embedding is left out."""
+    return {
+        "id": passage.id,
+        "text": passage.text,
+        "score": passage.score,
+        "metadata": passage.metadata,
+    }
+
+
+def event_to_dict(event: Event) -> dict[str, Any]:
+    """Return an event's fields."""
+    return {
+        "id": event.id,
+        "query": event.query,
+        "response": event.response,
+        "passages": [passage_to_dict(passage) for passage in event.passages],
+        "reporter": event.reporter,
+        "status": event.status,
+        "created_at": event.created_at,
+        "attempts": event.attempts,
+        "error": event.error,
+    }
+
+
+def quarantine_to_dict(entry: QuarantineEntry) -> dict[str, Any]:
+    """Return a quarantine entry's fields."""
+    return asdict(entry)
+
+
+def minute(moment: datetime) -> str:
+    """Return a moment as a table shows it, in UTC."""
+    return moment.strftime("%Y-%m-%d %H:%M")
+
+
+def show_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], *, wrapped: Sequence[str] = ()
+) -> None:
+    """Draw a table on stdout.
+
+    Args:
+        columns: The columns' names.
+        rows: Their cells; made `printable` here, and never read as markup.
+        wrapped: The columns that may be broken into lines; the others are kept whole, so that ids
+            can be copied.
+    """
+    from rich import box
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_FILE_WIDTH)
+    cells = [[printable(cell) for cell in row] for row in rows]
+    table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
+    needed = 0
+    for index, column in enumerate(columns):
+        longest = max(map(cell_len, (column, *(row[index] for row in cells))))
+        width = min(longest, _WRAPPED_WIDTH) if column in wrapped else longest
+        table.add_column(column, no_wrap=column not in wrapped, min_width=width, overflow="fold")
+        needed += width + 2
+    for row in cells:
+        table.add_row(*map(Text, row))
+    # On a narrow terminal long lines wrap; Rich would cut ids off instead.
+    console.width = max(console.width, needed + 2)
+    console.print(table)
+
+
+_FILE_WIDTH = 1_000  # one row a line, for grep
+_WRAPPED_WIDTH = 16

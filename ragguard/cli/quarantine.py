@@ -1,0 +1,136 @@
+"""`ragguard quarantine`: see what is quarantined, and say what a person thinks of it."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragguard.cli.exits import DefaultListGroup
+from ragguard.cli.output import JsonOption, minute, quarantine_to_dict, show_table, write_json
+from ragguard.cli.store import StoreOption, opened_store
+from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+
+if TYPE_CHECKING:
+    from ragguard.audit import QuarantineEntry, QuarantineStatus
+
+__all__ = ["quarantine"]
+
+quarantine = typer.Typer(
+    cls=DefaultListGroup, help="List, release or confirm quarantined passages."
+)
+
+_SHOWN_KEY = 12  # hex digits: 48 bits tell the entries of any store apart
+
+TargetsArgument = Annotated[
+    list[str], typer.Argument(metavar="TARGET...", help="A key, its beginning, or a passage id.")
+]
+ActorOption = Annotated[
+    str | None, typer.Option(help="Who decides this, for the audit; else your login name.")
+]
+
+
+class Status(StrEnum):
+    """What was said of a passage last."""
+
+    quarantined = "quarantined"
+    confirmed = "confirmed"
+    released = "released"
+
+
+@quarantine.command("list")
+def list_entries(
+    store: StoreOption,
+    status: Annotated[Status | None, typer.Option(help="Only these.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the newest entries first (UTC)."""
+    with opened_store(store) as opened:
+        found = opened.quarantine(status=None if status is None else status.value)
+    _write(found, as_json=as_json)
+
+
+@quarantine.command("release")
+def release(
+    targets: TargetsArgument,
+    store: StoreOption,
+    actor: ActorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let passages through again: they were no attack."""
+    _decide(store, targets, "released", actor, as_json=as_json)
+
+
+@quarantine.command("confirm")
+def confirm(
+    targets: TargetsArgument,
+    store: StoreOption,
+    actor: ActorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Confirm that passages are an attack: they stay quarantined."""
+    _decide(store, targets, "confirmed", actor, as_json=as_json)
+
+
+def _decide(
+    url: str, targets: Sequence[str], status: QuarantineStatus, actor: str | None, *, as_json: bool
+) -> None:
+    who = actor or _login_name()
+    with opened_store(url) as store:
+        entries = store.quarantine()
+        # All of them are looked up before the first is changed: a typo changes nothing.
+        keys = [_match(entries, target).key for target in targets]
+        changed = [store.set_quarantine_status(key, status, actor=who) for key in keys]
+    _write(changed, as_json=as_json)
+
+
+def _match(entries: Sequence[QuarantineEntry], target: str) -> QuarantineEntry:
+    matches = [
+        entry
+        for entry in entries
+        if target and (entry.key.startswith(target.lower()) or entry.passage_id == target)
+    ]
+    if not matches:
+        raise QuarantineNotFoundError(
+            f"no quarantined passage has the id or key {target!r}; "
+            "`ragguard quarantine list` shows what there is"
+        )
+    if len(matches) > 1:
+        keys = ", ".join(entry.key[:_SHOWN_KEY] for entry in matches[:5])
+        raise InvalidInputError(
+            f"{target!r} names {len(matches)} quarantined passages; pass more of the key "
+            f"of the one that you mean: {keys}"
+        )
+    return matches[0]
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError) as error:
+        raise InvalidInputError("your login name is unknown here; pass --actor NAME") from error
+
+
+def _write(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None:
+    if as_json:
+        write_json([quarantine_to_dict(entry) for entry in entries])
+        return
+    show_table(
+        ["key", "passage", "status", "changed", "by", "reason", "text"],
+        [
+            [
+                entry.key[:_SHOWN_KEY],
+                entry.passage_id,
+                entry.status,
+                minute(entry.updated_at),
+                entry.actor or "worker",
+                entry.reason,
+                entry.text[:100],
+            ]
+            for entry in entries
+        ],
+        wrapped=["reason", "text"],
+    )

@@ -1,0 +1,151 @@
+"""`ragguard worker`: attribute the events of a store until stopped."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragguard.cli.exits import OPERATIONAL
+from ragguard.cli.logs import log_to_stderr
+from ragguard.cli.output import JsonOption, write_json_line
+from ragguard.cli.store import StoreOption, opened_store
+
+if TYPE_CHECKING:
+    from ragguard.attribution import Attribution
+    from ragguard.attribution.attribution import Retrieve
+    from ragguard.audit import AuditStore, Event
+
+__all__ = ["worker"]
+
+logger = logging.getLogger("ragguard.worker")
+
+
+def worker(
+    context: typer.Context,
+    store: StoreOption,
+    knowledge_base: Annotated[
+        Path | None,
+        typer.Option(
+            "--knowledge-base",
+            "-b",
+            help='JSON lines of {"id", "text"}, read once. Without it, an event\'s own passages.',
+        ),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Attribute what is pending now, then exit.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Attribute pending events and quarantine what is responsible, until stopped.
+
+    SIGTERM and SIGINT let the running attribution end and then exit with 0; a second one
+    interrupts it, and another worker takes it up again. Progress goes to stderr; --json writes a
+    line for every finished event to stdout. Any number of workers may share a store.
+    """
+    from ragguard.attribution.knowledge_base import KnowledgeBase
+    from ragguard.background import Worker
+
+    log_to_stderr(debug=context.find_root().params["debug"], progress=True)
+    with _stopped_by_signals() as stop, opened_store(store, create=True) as opened:
+        base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
+        desk = _Desk(opened, None if base is None else base.retrieve, stop, as_json=as_json)
+        runner = Worker(opened, desk.attribute, on_done=desk.finish)
+        if once:
+            while not stop.is_set() and runner.run_once():
+                pass
+        else:
+            logger.info("waiting for events")
+            runner.run_forever(stop)
+    logger.info("stopped")
+    if desk.output_error is not None:
+        raise desk.output_error
+    if once and desk.failed:
+        raise typer.Exit(OPERATIONAL)
+
+
+class _Desk:
+    """Attributes events and writes down what was found.
+
+    Attributes:
+        failed: Ids of the events whose last attempt failed.
+        output_error: Why stdout can no longer be written, or None.
+    """
+
+    def __init__(
+        self,
+        store: AuditStore,
+        retrieve: Retrieve | None,
+        stop: threading.Event,
+        *,
+        as_json: bool,
+    ) -> None:
+        from ragguard.attribution import RAGOrigin
+
+        self._store = store
+        self._retrieve = retrieve
+        self._stop = stop
+        self._as_json = as_json
+        self._attributor = RAGOrigin()
+        self.failed: set[str] = set()
+        self.output_error: OSError | None = None
+
+    def attribute(self, event: Event) -> Attribution:
+        from ragguard.background.tracing import trace
+
+        self.failed.add(event.id)
+        logger.info("event %s: attempt %d", event.id, event.attempts)
+        attribution = trace(event, self._attributor, self._retrieve)
+        self.failed.discard(event.id)
+        return attribution
+
+    def finish(self, event: Event, attribution: Attribution) -> None:
+        from ragguard.background.tracing import quarantine_responsible
+
+        added = quarantine_responsible(self._store, event, attribution)
+        found = {
+            "event_id": event.id,
+            "cause": attribution.cause,
+            "reason": attribution.reason,
+            "responsible": [passage.id for passage in attribution.responsible],
+            "quarantined": added,
+        }
+        logger.info(
+            "event %s: %s, %d quarantined: %s",
+            event.id,
+            attribution.cause,
+            added,
+            attribution.reason,
+        )
+        if self._as_json and self.output_error is None:
+            try:
+                write_json_line(found)
+            except OSError as error:
+                # The event is attributed all the same: a closed pipe must not count as its failure.
+                self.output_error = error
+                self._stop.set()
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Set the event at the first SIGTERM or SIGINT, and raise KeyboardInterrupt at the next."""
+    stop = threading.Event()
+
+    def handle(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,72 @@
+"""`ragguard calibrate`, and what `filter` makes of its file."""
+
+from __future__ import annotations
+
+import json
+
+from ragguard import Guard
+
+
+def _traffic(clean, count):
+    return [
+        {
+            "query": f"{clean['query']} {n}",
+            "passages": [f"{text} {n}" for text in clean["passages"]],
+        }
+        for n in range(count)
+    ]
+
+
+def test_writes_what_the_guard_and_filter_read(run, jsonl, tmp_path, clean, attacked):
+    traffic, out = jsonl("clean.jsonl", *_traffic(clean, 20)), tmp_path / "calibration.json"
+    result = run("calibrate", traffic, "-o", out, "--alpha", "0.1", "--json")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    assert json.loads(result.stdout) == {
+        "calibration": str(out),
+        "queries": 20,
+        "passages": 60,
+        "passages_per_query": 3,
+        "alpha": 0.1,
+    }
+    Guard(calibration=out, alpha=0.1).close()
+    result = run("filter", jsonl("t.jsonl", attacked), "--calibration", out, "--alpha", "0.1")
+    assert json.loads(result.stdout)["p_value"] <= 2 / 21
+
+
+def test_reads_stdin_and_tells_a_person_how_to_go_on(run, tmp_path, clean):
+    out = tmp_path / "c.json"
+    stdin = "\n".join(map(json.dumps, _traffic(clean, 20)))
+    result = run("calibrate", "-o", out, "--alpha", "0.1", "--k", "2", stdin=stdin)
+    assert result.exit_code == 0
+    assert f"ragguard filter --calibration {out}" in result.stdout
+    assert out.exists()
+
+
+def test_too_little_traffic_writes_nothing(run, jsonl, tmp_path, clean):
+    out = tmp_path / "c.json"
+    result = run("calibrate", jsonl("t.jsonl", *_traffic(clean, 20)), "-o", out)
+    assert result.exit_code == 2
+    assert "at least 99 calibration queries" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_bad_line_writes_nothing(run, jsonl, tmp_path, clean):
+    path, out = jsonl("t.jsonl", *_traffic(clean, 20), 7), tmp_path / "c.json"
+    result = run("calibrate", path, "-o", out, "--alpha", "0.1")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f'ragguard: {path}:21: expected an object with "query" (str) and "passages" (list), '
+        "got a number\n"
+    )
+    assert not out.exists()
+
+
+def test_a_damaged_calibration_is_one_line(run, jsonl, tmp_path, clean):
+    out = tmp_path / "c.json"
+    out.write_text("{}")
+    result = run("filter", jsonl("t.jsonl", clean), "--calibration", out)
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert "calibrate anew" in result.stderr

@@ -1,0 +1,258 @@
+"""`ragguard filter`: verdicts, streaming, exit codes, bad lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+
+import pytest
+
+from ragguard import Guard
+from ragguard.audit import open_store
+from ragguard.passage import Passage
+
+
+def _lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_judges_as_the_guard_does(run, jsonl, attacked, clean):
+    result = run("filter", jsonl("traffic.jsonl", attacked, clean))
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    first, second = _lines(result.stdout)
+    with Guard() as guard:
+        verdict = guard.filter(
+            attacked["query"], [Passage(p["text"], id=p["id"]) for p in attacked["passages"]]
+        )
+    assert (first["query"], first["attacked"]) == (attacked["query"], True)
+    assert first["dropped"] == ["x", "y"] == [passage.id for passage in verdict.dropped]
+    assert first["kept"] == ["a", "b", "c"]
+    assert first["p_value"] == verdict.p_value
+    assert [row["passage_id"] for row in first["evidence"]] == ["a", "b", "x", "y", "c"]
+    assert [row["reason"] for row in first["evidence"]] == [e.reason for e in verdict.evidence]
+    assert first["evidence"][2]["flagged"] is True
+    assert (second["attacked"], second["dropped"], len(second["kept"])) == (False, [], 3)
+
+
+def test_reads_stdin_and_writes_a_file(run, tmp_path, clean):
+    out = tmp_path / "verdicts.jsonl"
+    result = run("filter", "-", "-o", out, stdin=json.dumps(clean))
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert _lines(out.read_text())[0]["attacked"] is False
+
+
+def test_monitor_drops_nothing_but_says_what_it_would(run, jsonl, attacked):
+    result = run("filter", jsonl("t.jsonl", attacked), "--mode", "monitor", "--json")
+    (verdict,) = _lines(result.stdout)
+    assert (verdict["mode"], verdict["dropped"], verdict["attacked"]) == ("monitor", [], True)
+    assert [row["flagged"] for row in verdict["evidence"]] == [False, False, True, True, False]
+
+
+def test_alpha_decides_at_the_p_value(run, jsonl, clean):
+    path = jsonl("t.jsonl", clean)
+    (verdict,) = _lines(run("filter", path).stdout)
+    for factor, fires in ((0.99, False), (1.01, True)):
+        result = run("filter", path, "--alpha", factor * verdict["p_value"])
+        assert _lines(result.stdout)[0]["attacked"] is fires
+
+
+def test_k_keeps_that_many(run, jsonl, clean):
+    (verdict,) = _lines(run("filter", jsonl("t.jsonl", clean), "--k", 2).stdout)
+    assert len(verdict["kept"]) == 2
+
+
+def test_drops_what_the_store_has_in_quarantine_and_counts(run, jsonl, store_url):
+    line = {"query": "When?", "passages": ["It was lit in  1921.", "It stands on a cape."]}
+    result = run("filter", jsonl("t.jsonl", line), "--store", store_url)
+    (verdict,) = _lines(result.stdout)
+    assert verdict["evidence"][0]["signal"] == "quarantine"
+    assert verdict["dropped"] == [Passage("It was lit in  1921.").id]
+    store = open_store(store_url)
+    assert store.counts()["queries"] == 1
+    store.close()
+
+
+def test_fail_on_attack(run, jsonl, attacked, clean):
+    assert run("filter", jsonl("a.jsonl", attacked), "--fail-on-attack").exit_code == 1
+    assert run("filter", jsonl("c.jsonl", clean), "--fail-on-attack").exit_code == 0
+
+
+def test_a_query_that_could_not_be_judged_is_kept_named_and_fails(
+    run, jsonl, clean, attacked, monkeypatch
+):
+    def broken(*arguments):
+        raise FloatingPointError("no such number")
+
+    monkeypatch.setattr("ragguard.guard.screen", broken)
+    result = run("filter", jsonl("t.jsonl", attacked, clean), "--fail-on-attack")
+    assert result.exit_code == 3
+    assert [len(v["kept"]) for v in _lines(result.stdout)] == [5, 3]
+    assert "no such number" in _lines(result.stdout)[0]["error"]
+    assert "t.jsonl:2: could not be judged" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in run("--debug", "filter", jsonl("t.jsonl", clean)).stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (["q", []], "an object with"),
+        ({"passages": []}, '"passages" (list), got one without "query"'),
+        ({"query": "q"}, '"passages" (list), got one without "passages"'),
+        ({"query": 3, "passages": []}, 'got one whose "query" is a number'),
+        ({"query": "q", "passages": {}}, 'got one whose "passages" is an object'),
+        ({"query": "q", "passages": ["a", 3]}, 'passages[1]: expected a string or an object'),
+        ({"query": "q", "passages": [{"id": "a"}]}, 'passages[0]: expected "text" to be a string'),
+        (b'{"query": "q", "passages": ["\xff"]}', "byte 30 (0xff) is not UTF-8"),
+        (b'{"query": "q", "passages": [NaN]}', "NaN is no JSON"),
+        (b'{"query": ', "expected one JSON value"),
+    ],
+)  # fmt: skip
+def test_a_bad_line_is_named_after_the_good_ones_are_out(run, jsonl, clean, line, message):
+    path = jsonl("traffic.jsonl", clean, line, clean)
+    result = run("filter", path)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"ragguard: {path}:2: ")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert len(_lines(result.stdout)) == 1
+
+
+def test_the_message_for_a_list(run, clean):
+    result = run("filter", stdin=json.dumps(clean) + "\n[]\n")
+    assert result.stderr == (
+        'ragguard: <stdin>:2: expected an object with "query" (str) and "passages" (list), '
+        "got a list\n"
+    )
+
+
+def test_lone_surrogates_go_through(run, jsonl):
+    line = {"query": "why \ud800?", "passages": ["one \udfff", {"id": "i\ud800", "text": "two"}]}
+    result = run("filter", jsonl("t.jsonl", line))
+    assert result.exit_code == 0
+    (verdict,) = _lines(result.stdout)
+    assert verdict["query"] == "why \ud800?"
+    assert "i\ud800" in verdict["kept"]
+
+
+@pytest.mark.parametrize("passages", [[], [""], ["one"], ["same", "same"]])
+def test_few_passages_are_no_trouble(run, jsonl, passages):
+    result = run("filter", jsonl("t.jsonl", {"query": "", "passages": passages}))
+    assert result.exit_code == 0
+    assert len(_lines(result.stdout)[0]["kept"]) == len(passages)
+
+
+def test_an_empty_input_gives_an_empty_output(run):
+    result = run("filter", stdin="")
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.jsonl"], "cannot read nowhere.jsonl"),
+        (["-", "--calibration", "nowhere.json"], "nowhere.json"),
+        (["-", "--alpha", "2"], "alpha must be between 0 and 1"),
+        (["-", "-o", "no/such/folder/out.jsonl"], "cannot write"),
+        (["-", "--store", "mysql://x/y"], "no audit store speaks"),
+    ],
+)
+def test_bad_arguments_are_one_line(run, arguments, message):
+    result = run("filter", *arguments, stdin="")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.startswith("ragguard: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("options", [["--k", "0"], ["--strategy", "magic"], ["--nonsense"]])
+def test_usage_errors_exit_with_2(run, options):
+    assert run("filter", *options, stdin="").exit_code == 2
+
+
+def test_the_output_must_not_be_the_input(run, jsonl, clean):
+    path = jsonl("t.jsonl", clean)
+    before = path.read_bytes()
+    assert run("filter", path, "-o", path).exit_code == 2
+    assert path.read_bytes() == before
+
+
+def test_a_verdict_is_out_before_the_input_ends(spawn, attacked, clean):
+    process = spawn("filter")
+    for line, is_attacked in ((attacked, True), (clean, False), (attacked, True)):
+        process.stdin.write(json.dumps(line) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["attacked"] is is_attacked
+    rest, errors = process.communicate()
+    assert (process.returncode, rest, errors) == (0, "", "")
+
+
+def test_a_reader_that_goes_away_is_no_finding(spawn, clean):
+    process = spawn("filter")
+    line = json.dumps(clean) + "\n"
+    process.stdin.write(line)
+    process.stdin.flush()
+    process.stdout.readline()
+    process.stdout.close()
+    process.stdin.write(2 * line)
+    process.stdin.close()
+    assert process.wait(60) == 141
+    assert process.stderr.read() == ""
+
+
+def test_on_a_terminal_the_verdicts_are_words_without_a_bar(spawn, jsonl, attacked, clean):
+    attacked = json.loads(json.dumps(attacked).replace('"x"', '"x\\u001b[2J\\u202e"'))
+    path = jsonl("t.jsonl", attacked, clean)
+    ours, theirs = pty.openpty()
+    process = spawn("filter", path, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    seen = _read_all(ours)
+    assert process.wait(60) == 0
+    assert seen.count("\n") == 4
+    assert seen.startswith("attacked  p=0.0")
+    assert "2 of 5 flagged" in seen
+    assert "x\\x1b[2J\\u202e: " in seen
+    assert "clean" in seen
+    assert "\x1b" not in seen
+
+
+def test_on_a_terminal_json_is_json(spawn, jsonl, clean):
+    ours, theirs = pty.openpty()
+    process = spawn("filter", jsonl("t.jsonl", clean), "--json", stdout=theirs)
+    os.close(theirs)
+    assert json.loads(_read_all(ours))["attacked"] is False
+    assert process.wait(60) == 0
+
+
+def test_the_progress_bar_is_on_stderr_alone(spawn, jsonl, clean):
+    ours, theirs = pty.openpty()
+    process = spawn(
+        "filter",
+        jsonl("t.jsonl", *[clean] * 20),
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+    )
+    os.close(theirs)
+    bar = _read_all(ours)
+    assert len(_lines(process.stdout.read())) == 20
+    assert process.wait(60) == 0
+    assert "queries" in bar
+
+
+def _read_all(descriptor):
+    """Return all that comes through a pseudo-terminal until the other side is closed."""
+    parts = []
+    while select.select([descriptor], [], [], 60)[0]:
+        try:
+            part = os.read(descriptor, 65_536)
+        except OSError:  # Linux's way to say end of file here
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(descriptor)
+    return b"".join(parts).decode()

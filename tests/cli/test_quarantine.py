@@ -1,0 +1,95 @@
+"""`ragguard quarantine`."""
+
+from __future__ import annotations
+
+import getpass
+import json
+
+import pytest
+
+from ragguard.audit import QuarantineEntry, open_store
+from ragguard.passage import content_key
+
+KEY = content_key("It was lit in 1921.")
+
+
+def _statuses(url):
+    store = open_store(url)
+    entries = {entry.passage_id: (entry.status, entry.actor) for entry in store.quarantine()}
+    store.close()
+    return entries
+
+
+@pytest.mark.parametrize("command", [["quarantine"], ["quarantine", "list"]])
+def test_lists(run, store_url, command):
+    entries = json.loads(run(*command, "--store", store_url, "--json").stdout)
+    assert {entry["passage_id"] for entry in entries} == {"x", "y"}
+    first = next(entry for entry in entries if entry["passage_id"] == "x")
+    assert (first["key"], first["status"], first["event_id"]) == (KEY, "quarantined", "e-done")
+    table = run(*command, "--store", store_url).stdout
+    assert KEY[:12] in table
+    assert "It was lit in 1921." in table
+
+
+@pytest.mark.parametrize("target", ["x", KEY, KEY[:10], KEY[:10].upper()])
+def test_releases_by_id_or_key(run, store_url, target):
+    result = run("quarantine", "release", target, "--store", store_url, "--actor", "bo", "--json")
+    assert result.exit_code == 0
+    (entry,) = json.loads(result.stdout)
+    assert (entry["key"], entry["status"], entry["actor"]) == (KEY, "released", "bo")
+    assert _statuses(store_url) == {"x": ("released", "bo"), "y": ("quarantined", None)}
+
+
+def test_confirms_several_under_the_login_name(run, store_url, monkeypatch):
+    monkeypatch.setattr(getpass, "getuser", lambda: "cy")
+    assert run("quarantine", "confirm", "x", "y", "--store", store_url).exit_code == 0
+    assert _statuses(store_url) == {"x": ("confirmed", "cy"), "y": ("confirmed", "cy")}
+
+
+def test_filters_by_status(run, store_url):
+    run("quarantine", "release", "x", "--store", store_url, "--actor", "bo")
+    result = run("quarantine", "--status", "released", "--store", store_url, "--json")
+    assert [entry["passage_id"] for entry in json.loads(result.stdout)] == ["x"]
+
+
+@pytest.mark.parametrize("target", ["nothing", ""])
+def test_one_unknown_target_changes_nothing(run, store_url, target):
+    result = run("quarantine", "release", "x", target, "--store", store_url, "--actor", "bo")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(
+        f"ragguard: no quarantined passage has the id or key {target!r}"
+    )
+    assert _statuses(store_url)["x"] == ("quarantined", None)
+
+
+def test_an_ambiguous_target_names_the_keys(run, store_url):
+    store = open_store(store_url)
+    store.add_quarantine([QuarantineEntry("f" * 32, "x", "another text under x", "why")])
+    store.close()
+    result = run("quarantine", "release", "x", "--store", store_url, "--actor", "bo")
+    assert result.exit_code == 2
+    assert "names 2 quarantined passages" in result.stderr
+    assert KEY[:12] in result.stderr
+    assert "ffffffffffff" in result.stderr
+
+
+def test_without_a_login_name_the_actor_must_be_given(run, store_url, monkeypatch):
+    def unknown():
+        raise KeyError("uid not found")
+
+    monkeypatch.setattr(getpass, "getuser", unknown)
+    result = run("quarantine", "release", "x", "--store", store_url)
+    assert result.exit_code == 2
+    assert "pass --actor NAME" in result.stderr
+
+
+def test_a_hostile_text_cannot_steer_the_terminal(run, store_url):
+    store = open_store(store_url)
+    text = "a\x1b[2J\x9b1A\u202eb\n\ud800 [red]c[/red] \x07"
+    store.add_quarantine([QuarantineEntry("0" * 32, "\x1b]0;t\x07", text, "why\x1b[A")])
+    store.close()
+    result = run("quarantine", "--store", store_url)
+    assert result.exit_code == 0
+    assert not set("\x1b\x9b\x07\u202e\ud800") & set(result.stdout)
+    assert "a\\x1b[2J\\x9b1A\\u202eb \\ud800 [red]c[/red] \\x07" in result.stdout
+    assert len(result.stdout.splitlines()) == 4
