@@ -1,0 +1,50 @@
+"""The guard as a document compressor, for `ContextualCompressionRetriever` and pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import BaseDocumentCompressor, Document
+from pydantic import ConfigDict, Field
+from ragguard import Guard
+
+from langchain_ragguard.passages import as_passage, kept_documents
+
+__all__ = ["RAGGuardCompressor"]
+
+
+class RAGGuardCompressor(BaseDocumentCompressor):
+    """Takes poisoned documents out of what a retriever returned.
+
+    Put it before a reranker, which would rank well-crafted poison up.
+
+    Attributes:
+        guard: The guard that judges every set of documents.
+        k: Return at most this many of the surviving documents; None returns all of them.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    guard: Guard = Field(exclude=True)
+    k: int | None = Field(default=None, ge=1)
+
+    def compress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Return the surviving documents, the same objects in the same order.
+
+        Raises:
+            ragguard.errors.RagguardError: The guard was made with `on_error="raise"` and failed.
+        """
+        passages = [as_passage(document) for document in documents]
+        verdict = self.guard.filter(query, passages, k=self.k)
+        return kept_documents(documents, passages, verdict)
+
+    async def acompress_documents(
+        self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
+    ) -> Sequence[Document]:
+        """Return what `compress_documents` returns, without blocking the event loop."""
+        passages = [as_passage(document) for document in documents]
+        verdict = await self.guard.afilter(query, passages, k=self.k)
+        return kept_documents(documents, passages, verdict)

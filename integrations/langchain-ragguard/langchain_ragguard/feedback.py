@@ -1,0 +1,137 @@
+"""From "this answer is wrong" to the guard's attribution, by the run id of the chain."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage
+from ragguard import Guard
+from ragguard.errors import InvalidInputError
+
+from langchain_ragguard.passages import as_passage
+from langchain_ragguard.run_log import RunLog
+
+__all__ = ["RAGGuardFeedback"]
+
+
+class RAGGuardFeedback(BaseCallbackHandler):
+    """Remembers what each run of a chain retrieved and answered, until a user complains.
+
+    Pass it in `config={"callbacks": [feedback], "run_id": run_id}`, as for LangSmith feedback,
+    and report with the same `run_id`. Documents are those of the outermost retrievers of the run:
+    what the generator saw. Safe to share between threads and event loops.
+
+    Args:
+        guard: Where complaints are reported.
+        max_runs: How many runs are remembered; the oldest go first.
+    """
+
+    run_inline = True  # the events of one run must arrive in their order
+
+    def __init__(self, guard: Guard, *, max_runs: int = 1000) -> None:
+        if max_runs < 1:
+            raise InvalidInputError(f"max_runs must be at least 1, not {max_runs}")
+        self._guard = guard
+        self._log = RunLog(max_runs)
+        self._lock = threading.Lock()
+
+    def report(
+        self, run_id: UUID | str, response: str | None = None, *, reporter: str | None = None
+    ) -> str:
+        """Report the answer of a run as wrong and return the id of the event.
+
+        Args:
+            run_id: The id of the outermost run.
+            response: What the user saw; None takes what the chain returned.
+            reporter: Who complained.
+
+        Raises:
+            InvalidInputError: The run is not remembered, retrieved nothing, or did not return
+                text and no `response` is given.
+        """
+        with self._lock:
+            run = self._log.find(UUID(str(run_id)))
+            if run is None or run.query is None:
+                raise InvalidInputError(
+                    f"no retrieval is remembered for run {run_id}; pass config="
+                    '{"callbacks": [feedback], "run_id": run_id} and report with that run_id'
+                )
+            query, documents = run.query, list(run.documents)
+            response = run.response if response is None else response
+        if response is None:
+            raise InvalidInputError(f"run {run_id} did not return text; pass response=...")
+        return self._guard.report(
+            query,
+            response,
+            passages=[as_passage(document) for document in documents],
+            reporter=reporter,
+        )
+
+    def on_chain_start(
+        self,
+        serialized: dict[str, Any],
+        inputs: dict[str, Any],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note which run the step belongs to."""
+        with self._lock:
+            self._log.enter(run_id, parent_run_id)
+
+    def on_tool_start(
+        self,
+        serialized: dict[str, Any],
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note which run the tool belongs to: an agent retrieves inside of one."""
+        with self._lock:
+            self._log.enter(run_id, parent_run_id)
+
+    def on_retriever_start(
+        self,
+        serialized: dict[str, Any],
+        query: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note the query of the run's first retrieval."""
+        with self._lock:
+            run = self._log.enter(run_id, parent_run_id)
+            run.retrievals.add(run_id)
+            run.query = query if run.query is None else run.query
+
+    def on_retriever_end(
+        self,
+        documents: Sequence[Document],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Keep the documents, unless another retriever still works on them."""
+        with self._lock:
+            run = self._log.enter(run_id, parent_run_id)
+            if parent_run_id not in run.retrievals:
+                run.documents.extend(documents)
+
+    def on_chain_end(
+        self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        """Keep the answer of the outermost run."""
+        answer = outputs.content if isinstance(outputs, BaseMessage) else outputs
+        with self._lock:
+            if parent_run_id is None and isinstance(answer, str):
+                self._log.enter(run_id, None).response = answer

@@ -1,0 +1,141 @@
+"""The guard around any retriever."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Self
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, RetrieverLike
+from langchain_core.runnables import RunnableConfig
+from langchain_core.vectorstores import VectorStore
+from pydantic import ConfigDict, Field, PrivateAttr, model_validator
+from ragguard import Guard
+from ragguard.errors import InvalidInputError
+
+from langchain_ragguard.over_fetch import fetching
+from langchain_ragguard.passages import as_passage, kept_documents
+from langchain_ragguard.stores import StoreEmbedder, knowledge_base
+
+__all__ = ["RAGGuardRetriever"]
+
+_POISON_PER_QUESTION = 5  # what the published attacks inject, PoisonedRAG first
+
+
+class RAGGuardRetriever(BaseRetriever):
+    """Returns the documents of another retriever without the poisoned ones.
+
+    With `k`, the base retriever is asked once for `fetch_k` documents, so that the caller still
+    gets `k` after some were taken out. How it is asked: a `VectorStoreRetriever` through a copy
+    with another `search_kwargs["k"]`; a retriever whose `_get_relevant_documents` takes `k`, by
+    passing it; a retriever with a field `k`, through a copy. Any other returns what it returns.
+
+    Attributes:
+        base: The retriever whose documents are judged.
+        guard: The guard that judges them.
+        k: How many documents to return, also accepted by `invoke(query, k=...)`; None returns
+            every surviving document of what `base` returns by itself.
+        fetch_k: How many documents to ask `base` for, at least `k`; None asks for twice `k`, and
+            for at least `k + 5`.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    base: RetrieverLike
+    guard: Guard = Field(exclude=True)
+    k: int | None = Field(default=None, ge=1)
+    fetch_k: int | None = Field(default=None, ge=1)
+    _embedder: StoreEmbedder | None = PrivateAttr(default=None)
+
+    @model_validator(mode="after")
+    def _check_fetch_k(self) -> Self:
+        if self.k is not None and self.fetch_k is not None and self.fetch_k < self.k:
+            raise ValueError(
+                f"fetch_k={self.fetch_k} is less than k={self.k}; leave it out or raise it"
+            )
+        return self
+
+    @classmethod
+    def from_vectorstore(
+        cls,
+        vectorstore: VectorStore,
+        /,
+        *,
+        k: int = 4,
+        fetch_k: int | None = None,
+        search_type: str = "similarity",
+        search_kwargs: dict[str, Any] | None = None,
+        **guard_options: Any,
+    ) -> Self:
+        """Guard a search over `vectorstore`, in the store's own vector space.
+
+        A suspicious set is compared by the vectors that `InMemoryVectorStore`, `FAISS` and
+        `Chroma` keep; other stores' documents are then embedded by the store's own model. The
+        query is embedded by the search alone. Attributions search the whole store.
+
+        Args:
+            vectorstore: The vector store; it must tell its `embeddings`.
+            k: How many documents to return.
+            fetch_k: How many to fetch, see the class.
+            search_type: As in `vectorstore.as_retriever`.
+            search_kwargs: As in `vectorstore.as_retriever`, such as `{"filter": ...}`.
+            **guard_options: Everything that `Guard` takes, except `embedder`.
+
+        Raises:
+            InvalidInputError: The store does not tell its embeddings.
+        """
+        if vectorstore.embeddings is None:
+            raise InvalidInputError(
+                f"{type(vectorstore).__name__} does not tell its embeddings; pass "
+                "RAGGuardRetriever(base=store.as_retriever(), guard=Guard(embedder=...), k=...)"
+            )
+        search = dict(search_kwargs or {})
+        base = vectorstore.as_retriever(search_type=search_type, search_kwargs=search)
+        embedder = StoreEmbedder(vectorstore, vectorstore.embeddings)
+        guard_options.setdefault("retrieve", knowledge_base(vectorstore, search))
+        guard = Guard(embedder=embedder, **guard_options)
+        made = cls(base=base, guard=guard, k=k, fetch_k=fetch_k)
+        made._embedder = embedder
+        return made
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        wanted = self._wanted(k)
+        base, options = self._asking(wanted)
+        documents = base.invoke(query, RunnableConfig(callbacks=run_manager.get_child()), **options)
+        passages = [as_passage(document) for document in documents]
+        with self._knowing(documents):
+            verdict = self.guard.filter(query, passages, k=wanted)
+        return kept_documents(documents, passages, verdict)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        wanted = self._wanted(k)
+        base, options = self._asking(wanted)
+        config = RunnableConfig(callbacks=run_manager.get_child())
+        documents = await base.ainvoke(query, config, **options)
+        passages = [as_passage(document) for document in documents]
+        with self._knowing(documents):
+            verdict = await self.guard.afilter(query, passages, k=wanted)
+        return kept_documents(documents, passages, verdict)
+
+    def _knowing(self, documents: list[Document]) -> AbstractContextManager[None]:
+        return nullcontext() if self._embedder is None else self._embedder.knowing(documents)
+
+    def _wanted(self, k: int | None) -> int | None:
+        if k is not None and k < 1:
+            raise InvalidInputError(f"k must be at least 1, not {k}")
+        return self.k if k is None else k
+
+    def _asking(self, wanted: int | None) -> tuple[RetrieverLike, dict[str, Any]]:
+        if wanted is None:
+            return self.base, {}
+        spare = max(wanted, _POISON_PER_QUESTION)
+        count = wanted + spare if self.fetch_k is None else max(self.fetch_k, wanted)
+        return fetching(self.base, count)

@@ -1,0 +1,84 @@
+"""The guard in a vector store's own vector space, with what the store has already embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+from numpy.typing import NDArray
+from ragguard import Passage
+from ragguard.attribution.attribution import Retrieve
+from ragguard.embedding import as_embedder
+from ragguard.embedding.adapt import unit_rows
+
+from langchain_ragguard.passages import Vector, as_passage
+from langchain_ragguard.stored_vectors import StoredVectors, stored_vectors
+
+__all__ = ["StoreEmbedder", "knowledge_base"]
+
+_retrieved: ContextVar[tuple[object, Sequence[Document]]] = ContextVar(
+    "langchain_ragguard_retrieved", default=(None, ())
+)
+
+
+class StoreEmbedder:
+    """A store's own model as the guard's embedder.
+
+    Vectors that the store keeps are read back instead of computed, and only when the guard asks
+    for them, which it does for suspicious sets alone.
+    """
+
+    def __init__(self, store: VectorStore, embeddings: Embeddings) -> None:
+        self._inner = as_embedder(embeddings)
+        self._stored: StoredVectors | None = stored_vectors(store)
+
+    @property
+    def name(self) -> str:
+        """The name that the guard itself would give to these embeddings."""
+        return self._inner.name
+
+    @contextmanager
+    def knowing(self, documents: Sequence[Document]) -> Iterator[None]:
+        """Within the context, texts of `documents` are known by their ids in the store."""
+        token = _retrieved.set((self, documents))
+        try:
+            yield
+        finally:
+            _retrieved.reset(token)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32 of shape (len(texts), d), rows of length 1."""
+        known = self._known()
+        unknown = [text for text in texts if text not in known]
+        fresh = iter(self._inner.embed(unknown)) if unknown else iter(())
+        rows = [known[text] if text in known else next(fresh) for text in texts]
+        return unit_rows(np.asarray(rows, dtype=np.float32))
+
+    def _known(self) -> dict[str, Vector]:
+        owner, documents = _retrieved.get()
+        if self._stored is None or owner is not self:
+            return {}
+        vectors = self._stored(documents)
+        return {
+            document.page_content: vector
+            for document, vector in zip(documents, vectors, strict=True)
+            if vector is not None
+        }
+
+
+def knowledge_base(store: VectorStore, search_kwargs: dict[str, Any]) -> Retrieve:
+    """Return what attribution searches: `retrieve(query, limit)` over the whole store."""
+    stored = stored_vectors(store)
+
+    def retrieve(query: str, limit: int) -> list[Passage]:
+        documents = store.similarity_search(query, **{**search_kwargs, "k": limit})
+        vectors = stored(documents) if stored else [None] * len(documents)
+        return [as_passage(*pair) for pair in zip(documents, vectors, strict=True)]
+
+    return retrieve

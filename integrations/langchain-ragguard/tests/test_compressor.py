@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+from langchain_core.documents import Document
+from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, texts
+from lighthouse_guard import quarantine
+from pydantic import ValidationError
+from ragguard import Guard
+
+from langchain_ragguard import RAGGuardCompressor
+
+
+@pytest.fixture
+def guard() -> Guard:
+    return Guard(embedder=WordEmbeddings(), store=quarantine())
+
+
+async def test_sync_and_async_return_the_same_objects(guard: Guard) -> None:
+    found = documents()
+    compressor = RAGGuardCompressor(guard=guard)
+    expected = [id(document) for document in found[2:]]
+    kept = compressor.compress_documents(found, QUERY)
+    assert [id(document) for document in kept] == expected
+    kept = await compressor.acompress_documents(found, QUERY)
+    assert [id(document) for document in kept] == expected
+
+
+async def test_k_takes_the_best_survivors(guard: Guard) -> None:
+    compressor = RAGGuardCompressor(guard=guard, k=2)
+    assert texts(list(compressor.compress_documents(documents(), QUERY))) == FACTS[:2]
+    assert texts(list(await compressor.acompress_documents(documents(), QUERY))) == FACTS[:2]
+
+
+async def test_no_documents(guard: Guard) -> None:
+    compressor = RAGGuardCompressor(guard=guard)
+    assert list(compressor.compress_documents([], QUERY)) == []
+    assert list(await compressor.acompress_documents([], QUERY)) == []
+
+
+def test_bad_construction_is_refused(guard: Guard) -> None:
+    with pytest.raises(ValidationError):
+        RAGGuardCompressor(guard=guard, k=0)
+
+
+async def test_in_a_contextual_compression_retriever(guard: Guard) -> None:
+    langchain = pytest.importorskip("langchain_classic.retrievers")
+    from test_retriever import ListRetriever
+
+    found: list[Document] = documents()
+    retriever = langchain.ContextualCompressionRetriever(
+        base_compressor=RAGGuardCompressor(guard=guard), base_retriever=ListRetriever(found=found)
+    )
+    assert not set(POISON) & set(texts(retriever.invoke(QUERY)))
+    assert retriever.invoke(QUERY) == await retriever.ainvoke(QUERY) == found[2:]

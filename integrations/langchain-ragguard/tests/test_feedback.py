@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
+from langchain_core.tools import tool
+from langchain_core.vectorstores import InMemoryVectorStore
+from lighthouse import QUERY, WordEmbeddings, texts
+from ragguard import Guard
+from ragguard.audit.memory import MemoryStore
+from ragguard.errors import InvalidInputError
+
+from langchain_ragguard import RAGGuardFeedback, RAGGuardRetriever
+
+
+class Reports(Guard):
+    """A guard whose complaints stay where the test can read them."""
+
+    def __init__(self) -> None:
+        super().__init__(embedder=WordEmbeddings(), mode="monitor")
+        self.received: list[tuple[str, str, list[Any], str | None]] = []
+
+    def report(
+        self, query: str, response: str, *, passages: Any = None, reporter: str | None = None
+    ) -> str:
+        self.received.append((query, response, list(passages), reporter))
+        return f"event-{len(self.received)}"
+
+
+@pytest.fixture
+def guard() -> Reports:
+    return Reports()
+
+
+@pytest.fixture
+def retriever(store: InMemoryVectorStore, guard: Reports) -> RAGGuardRetriever:
+    return RAGGuardRetriever(base=store.as_retriever(), guard=guard, k=3)
+
+
+@pytest.fixture
+def chain(retriever: RAGGuardRetriever) -> Runnable[str, str]:
+    return (
+        {
+            "context": retriever | (lambda found: "\n".join(texts(found))),
+            "question": RunnablePassthrough(),
+        }
+        | ChatPromptTemplate.from_template("{context}\n\nQuestion: {question}")
+        | FakeListChatModel(responses=["In 1790."])
+        | StrOutputParser()
+    )
+
+
+async def test_a_thumbs_down_reports_what_the_run_saw(
+    chain: Runnable[str, str], retriever: RAGGuardRetriever, guard: Reports
+) -> None:
+    feedback = RAGGuardFeedback(guard)
+    seen = retriever.invoke(QUERY)
+
+    first, second = uuid4(), uuid4()
+    chain.invoke(QUERY, {"callbacks": [feedback], "run_id": first})
+    await chain.ainvoke(QUERY, {"callbacks": [feedback], "run_id": second})
+
+    assert feedback.report(first, reporter="user-7") == "event-1"
+    assert feedback.report(str(second)) == "event-2"
+    for (query, response, passages, reporter), expected in zip(
+        guard.received, ("user-7", None), strict=True
+    ):
+        assert (query, response, reporter) == (QUERY, "In 1790.", expected)
+        assert [passage.text for passage in passages] == texts(seen)
+        assert [passage.id for passage in passages] == [document.id for document in seen]
+        assert [dict(passage.metadata) for passage in passages] == [d.metadata for d in seen]
+
+
+def test_streamed_runs_are_remembered(chain: Runnable[str, str], guard: Reports) -> None:
+    feedback = RAGGuardFeedback(guard)
+    run_id = uuid4()
+    answer = "".join(chain.stream(QUERY, {"callbacks": [feedback], "run_id": run_id}))
+    feedback.report(run_id)
+    assert guard.received[0][1] == answer == "In 1790."
+
+
+def test_concurrent_runs_are_told_apart(chain: Runnable[str, str], guard: Reports) -> None:
+    feedback = RAGGuardFeedback(guard)
+    questions = [QUERY, "Who kept the lamp?", "Where is the ferry?"]
+    run_ids = [uuid4() for _ in questions]
+    chain.batch(
+        questions,
+        [{"callbacks": [feedback], "run_id": run_id} for run_id in run_ids],
+    )
+    for run_id in run_ids:
+        feedback.report(run_id)
+    assert [query for query, *_ in guard.received] == questions
+    assert [len(passages) for _, _, passages, _ in guard.received] == [3, 3, 3]
+
+
+def test_all_outermost_retrievals_of_a_run_count(
+    retriever: RAGGuardRetriever, guard: Reports
+) -> None:
+    feedback = RAGGuardFeedback(guard)
+    run_id = uuid4()
+
+    def research(question: str, config: Any) -> str:
+        retriever.invoke(question, config)
+        retriever.invoke("Where is the ferry?", config)
+        return "In 1790."
+
+    RunnableLambda(research).invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    feedback.report(run_id)
+    query, _, passages, _ = guard.received[0]
+    assert query == QUERY
+    assert len(passages) == 6
+
+
+def test_a_retrieval_inside_a_tool_counts(retriever: RAGGuardRetriever, guard: Reports) -> None:
+    feedback = RAGGuardFeedback(guard)
+    run_id = uuid4()
+
+    @tool
+    def search(question: str) -> str:
+        """Search the archive."""
+        return "\n".join(texts(retriever.invoke(question)))
+
+    def agent(question: str) -> str:
+        search.invoke({"question": question})
+        return "In 1790."
+
+    RunnableLambda(agent).invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    feedback.report(run_id)
+    assert guard.received[0][0] == QUERY
+    assert len(guard.received[0][2]) == 3
+
+
+def test_a_message_is_read_and_a_given_response_wins(
+    retriever: RAGGuardRetriever, guard: Reports
+) -> None:
+    feedback = RAGGuardFeedback(guard)
+    chain = (
+        retriever
+        | (lambda found: "\n".join(texts(found)))
+        | FakeListChatModel(responses=["In 1790."])
+    )
+    run_id = uuid4()
+    chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    feedback.report(run_id)
+    feedback.report(run_id, "It was built in 1790.")
+    assert [response for _, response, _, _ in guard.received] == [
+        "In 1790.",
+        "It was built in 1790.",
+    ]
+
+
+def test_what_cannot_be_reported_says_why(retriever: RAGGuardRetriever, guard: Reports) -> None:
+    feedback = RAGGuardFeedback(guard)
+    with pytest.raises(InvalidInputError, match="run_id"):
+        feedback.report(uuid4())
+
+    run_id = uuid4()
+    chain = retriever | (lambda found: {"documents": found})
+    chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    with pytest.raises(InvalidInputError, match="response="):
+        feedback.report(run_id)
+    assert feedback.report(run_id, "In 1790.") == "event-1"
+
+    with pytest.raises(InvalidInputError, match="max_runs"):
+        RAGGuardFeedback(guard, max_runs=0)
+
+
+def test_the_oldest_runs_are_forgotten(chain: Runnable[str, str], guard: Reports) -> None:
+    feedback = RAGGuardFeedback(guard, max_runs=2)
+    run_ids = [uuid4() for _ in range(3)]
+    for run_id in run_ids:
+        chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    with pytest.raises(InvalidInputError, match="remembered"):
+        feedback.report(run_ids[0])
+    assert feedback.report(run_ids[1])
+    assert feedback.report(run_ids[2])
+    assert len(feedback._log._root_of) < 40
+
+
+def test_a_complaint_reaches_the_audit_store(store: InMemoryVectorStore) -> None:
+    audit = MemoryStore()
+    guard = Guard(embedder=WordEmbeddings(), store=audit)
+    feedback = RAGGuardFeedback(guard)
+    retriever = RAGGuardRetriever(base=store.as_retriever(), guard=guard, k=2)
+    chain = retriever | (lambda found: found[0].page_content)
+    run_id = uuid4()
+    answer = chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+
+    event_id = feedback.report(run_id, reporter="user-7")
+    guard.close()
+    event = audit.event(event_id)
+
+    assert (event.query, event.response, event.reporter) == (QUERY, answer, "user-7")
+    assert [passage.text for passage in event.passages] == texts(retriever.invoke(QUERY))
+
+
+def test_documents_of_a_run_are_kept_as_they_were(guard: Reports) -> None:
+    feedback = RAGGuardFeedback(guard)
+    run_id = uuid4()
+    documents = [Document(page_content="same"), Document(page_content="same")]
+    feedback.on_retriever_start({}, QUERY, run_id=run_id)
+    feedback.on_retriever_end(documents, run_id=run_id)
+    feedback.report(run_id, "wrong")
+    assert [passage.text for passage in guard.received[0][2]] == ["same", "same"]

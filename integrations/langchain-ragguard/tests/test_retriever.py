@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import (
+    BaseCallbackHandler,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_core.vectorstores import InMemoryVectorStore
+from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, texts
+from lighthouse_guard import quarantine
+from pydantic import ValidationError
+from ragguard import Guard
+from ragguard.errors import InvalidInputError, RagguardError
+
+from langchain_ragguard import RAGGuardRetriever
+
+
+class ListRetriever(BaseRetriever):
+    """Returns its documents as they are; knows nothing of k."""
+
+    found: list[Document]
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return self.found
+
+
+class CallTimeRetriever(BaseRetriever):
+    """Takes k with every call."""
+
+    asked: list[int]
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int = 4
+    ) -> list[Document]:
+        self.asked.append(k)
+        return documents()[:k]
+
+
+class FieldRetriever(BaseRetriever):
+    """Has k as a field."""
+
+    k: int = 4
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return documents()[: self.k]
+
+
+class BrokenEmbeddings(WordEmbeddings):
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        raise ConnectionError("the embedding service is down")
+
+
+@pytest.fixture
+def guard() -> Guard:
+    return Guard(embedder=WordEmbeddings(), store=quarantine())
+
+
+def listing(found: list[Document], guard: Guard, **options: Any) -> RAGGuardRetriever:
+    return RAGGuardRetriever(base=ListRetriever(found=found), guard=guard, **options)
+
+
+def test_poison_is_dropped_and_its_places_are_filled(
+    store: InMemoryVectorStore, guard: Guard
+) -> None:
+    plain = store.as_retriever(search_kwargs={"k": 4})
+    assert set(POISON) <= set(texts(plain.invoke(QUERY)))
+
+    guarded = RAGGuardRetriever(base=plain, guard=guard, k=4, fetch_k=8).invoke(QUERY)
+
+    ranked = texts(store.similarity_search(QUERY, k=8))
+    assert texts(guarded) == [text for text in ranked if text not in POISON][:4]
+
+
+async def test_ainvoke_filters_too(store: InMemoryVectorStore, guard: Guard) -> None:
+    retriever = RAGGuardRetriever(base=store.as_retriever(), guard=guard, k=4)
+    found = texts(await retriever.ainvoke(QUERY))
+    assert len(found) == 4
+    assert not set(POISON) & set(found)
+    assert found == texts(retriever.invoke(QUERY))
+
+
+async def test_ainvoke_awaits_the_base_retriever_and_the_guard(guard: Guard) -> None:
+    class AsyncOnly(ListRetriever):
+        def _get_relevant_documents(self, *args: Any, **kwargs: Any) -> list[Document]:
+            raise AssertionError("the synchronous method blocks the event loop")
+
+        async def _aget_relevant_documents(self, *args: Any, **kwargs: Any) -> list[Document]:
+            return self.found
+
+    class AsyncGuard(Guard):
+        def filter(self, *args: Any, **kwargs: Any) -> Any:
+            raise AssertionError("the synchronous method blocks the event loop")
+
+        async def afilter(self, *args: Any, **kwargs: Any) -> Any:
+            return await guard.afilter(*args, **kwargs)
+
+    retriever = RAGGuardRetriever(base=AsyncOnly(found=documents()), guard=AsyncGuard())
+    assert texts(await retriever.ainvoke(QUERY)) == FACTS
+
+
+async def test_batches_filter_too(guard: Guard) -> None:
+    retriever = listing(documents(), guard)
+    batches = [*retriever.batch([QUERY, "harbour"]), *await retriever.abatch([QUERY, "harbour"])]
+    assert [texts(found) for found in batches] == [FACTS] * 4
+
+
+async def test_documents_come_back_as_the_same_unmodified_objects(guard: Guard) -> None:
+    found = documents()
+    before = [document.model_copy(deep=True) for document in found]
+    retriever = listing(found, guard)
+    for kept in (retriever.invoke(QUERY), await retriever.ainvoke(QUERY)):
+        assert [id(document) for document in kept] == [id(document) for document in found[2:]]
+    assert found == before
+
+
+async def test_duplicates_and_missing_ids_are_kept_apart(guard: Guard) -> None:
+    same = Document(page_content=FACTS[0], id="same", metadata={"page": 1})
+    found = [
+        same,
+        Document(page_content=FACTS[0], id="same", metadata={"page": 2}),
+        same,
+        Document(page_content=POISON[0]),
+        Document(page_content=FACTS[1]),
+        Document(page_content=FACTS[2]),
+    ]
+    retriever = listing(found, guard)
+    expected = [id(found[i]) for i in (0, 1, 2, 4, 5)]
+    assert [id(document) for document in retriever.invoke(QUERY)] == expected
+    assert [id(document) for document in await retriever.ainvoke(QUERY)] == expected
+
+
+async def test_no_documents_stay_no_documents(guard: Guard) -> None:
+    retriever = listing([], guard, k=3)
+    assert retriever.invoke(QUERY) == []
+    assert await retriever.ainvoke(QUERY) == []
+
+
+async def test_monitor_mode_drops_nothing() -> None:
+    guard = Guard(embedder=WordEmbeddings(), store=quarantine(), mode="monitor")
+    retriever = listing(documents(), guard)
+    assert texts(retriever.invoke(QUERY)) == POISON + FACTS
+    assert texts(retriever.invoke(QUERY, k=3)) == [*POISON, FACTS[0]]
+    assert texts(await retriever.ainvoke(QUERY, k=3)) == [*POISON, FACTS[0]]
+
+
+async def test_on_error_pass_returns_the_documents() -> None:
+    retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="pass"), k=3)
+    assert texts(retriever.invoke(QUERY)) == [*POISON, FACTS[0]]
+    assert texts(await retriever.ainvoke(QUERY)) == [*POISON, FACTS[0]]
+
+
+async def test_on_error_raise_raises() -> None:
+    retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="raise"))
+    with pytest.raises((RagguardError, ConnectionError)):
+        retriever.invoke(QUERY)
+    with pytest.raises((RagguardError, ConnectionError)):
+        await retriever.ainvoke(QUERY)
+
+
+@pytest.mark.parametrize(
+    ("options", "asked"), [({}, 8), ({"k": 9}, 18), ({"fetch_k": 9}, 9), ({"fetch_k": 3}, 3)]
+)
+def test_how_many_are_fetched(guard: Guard, options: dict[str, int], asked: int) -> None:
+    base = CallTimeRetriever(asked=[])
+    RAGGuardRetriever(base=base, guard=guard, **{"k": 3, **options}).invoke(QUERY)
+    assert base.asked == [asked]
+
+
+def test_k_at_call_time_wins(guard: Guard) -> None:
+    base = CallTimeRetriever(asked=[])
+    retriever = RAGGuardRetriever(base=base, guard=guard, k=1, fetch_k=5)
+    assert texts(retriever.invoke(QUERY, k=3)) == FACTS[:3]
+    assert len(retriever.invoke(QUERY, k=7)) == 5
+    assert base.asked == [5, 7]
+
+
+def test_without_k_the_base_retriever_decides(guard: Guard, store: InMemoryVectorStore) -> None:
+    base = store.as_retriever(search_kwargs={"k": 5})
+    assert len(RAGGuardRetriever(base=base, guard=guard).invoke(QUERY)) == 3
+
+
+def test_over_fetching_leaves_the_base_retriever_as_it_is(
+    guard: Guard, store: InMemoryVectorStore
+) -> None:
+    base = store.as_retriever(search_kwargs={"k": 2})
+    assert len(RAGGuardRetriever(base=base, guard=guard, k=4).invoke(QUERY)) == 4
+    assert base.search_kwargs == {"k": 2}
+
+    field = FieldRetriever()
+    assert texts(RAGGuardRetriever(base=field, guard=guard, k=4).invoke(QUERY)) == FACTS[:4]
+    assert field.k == 4
+
+
+def test_marginal_relevance_gets_enough_candidates(
+    guard: Guard, embeddings: WordEmbeddings
+) -> None:
+    store = InMemoryVectorStore(embeddings)
+    store.add_texts([f"The Marrow lighthouse, chapter {number}" for number in range(40)])
+    base = store.as_retriever(search_type="mmr")
+    retriever = RAGGuardRetriever(base=base, guard=guard, k=20, fetch_k=40)
+    assert len(retriever.invoke(QUERY)) == 20
+
+
+async def test_any_runnable_that_returns_documents_can_be_the_base(guard: Guard) -> None:
+    base = RunnableLambda(lambda query: documents())
+    retriever = RAGGuardRetriever(base=base, guard=guard, k=3)
+    assert texts(retriever.invoke(QUERY)) == FACTS[:3]
+    assert texts(await retriever.ainvoke(QUERY)) == FACTS[:3]
+
+
+@pytest.mark.parametrize("options", [{"k": 0}, {"k": 4, "fetch_k": 3}, {"guard": "a guard"}])
+def test_bad_construction_is_refused(guard: Guard, options: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        listing([], **{"guard": guard, **options})
+
+
+def test_a_call_for_no_documents_is_refused(guard: Guard) -> None:
+    with pytest.raises(InvalidInputError, match="at least 1"):
+        listing(documents(), guard).invoke(QUERY, k=0)
+
+
+async def test_the_base_retriever_runs_as_a_child(guard: Guard) -> None:
+    class Recorder(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.parents: dict[Any, Any] = {}
+            self.ended: list[int] = []
+
+        def on_retriever_start(
+            self, *args: Any, run_id: Any, parent_run_id: Any = None, **kwargs: Any
+        ) -> None:
+            self.parents[run_id] = parent_run_id
+
+        def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
+            self.ended.append(len(documents))
+
+    for run in ("sync", "async"):
+        recorder = Recorder()
+        retriever = listing(documents(), guard)
+        config = {"callbacks": [recorder]}
+        if run == "sync":
+            retriever.invoke(QUERY, config)
+        else:
+            await retriever.ainvoke(QUERY, config)
+        outer, inner = recorder.parents
+        assert recorder.parents == {outer: None, inner: outer}
+        assert recorder.ended == [10, 8]
+
+
+async def test_in_a_chain_the_model_never_reads_poison(
+    store: InMemoryVectorStore, guard: Guard
+) -> None:
+    prompts: list[str] = []
+
+    def remember(prompt: Any) -> Any:
+        prompts.append(prompt.to_string())
+        return prompt
+
+    chain = (
+        {
+            "context": RAGGuardRetriever(base=store.as_retriever(), guard=guard, k=3)
+            | (lambda found: "\n".join(texts(found))),
+            "question": RunnablePassthrough(),
+        }
+        | ChatPromptTemplate.from_template("{context}\n\nQuestion: {question}")
+        | RunnableLambda(remember)
+        | FakeListChatModel(responses=["In 1874."])
+        | StrOutputParser()
+    )
+    assert chain.invoke(QUERY) == "In 1874."
+    assert await chain.ainvoke(QUERY) == "In 1874."
+    assert "".join([chunk async for chunk in chain.astream(QUERY)]) == "In 1874."
+    assert len(prompts) == 3
+    for prompt in prompts:
+        assert FACTS[0] in prompt
+        assert "1790" not in prompt

@@ -1,0 +1,5 @@
+"""ragguard for LlamaIndex: a node postprocessor with feedback from responses."""
+
+from llama_index.postprocessor.ragguard.base import RAGGuardPostprocessor
+
+__all__ = ["RAGGuardPostprocessor"]

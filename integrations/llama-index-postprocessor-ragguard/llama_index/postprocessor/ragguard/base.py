@@ -1,0 +1,116 @@
+"""The guard as a node postprocessor of a query engine, chat engine or retriever tool."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+from llama_index.core import Settings, VectorStoreIndex
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+from llama_index.postprocessor.ragguard.passages import as_passages, text_of, with_text
+from ragguard import Guard, Passage, Verdict
+from ragguard.errors import InvalidInputError
+
+__all__ = ["Answer", "RAGGuardPostprocessor"]
+
+
+class Answer(Protocol):
+    """What query and chat engines return: text by `str()`, and its sources."""
+
+    source_nodes: list[NodeWithScore]
+
+
+class RAGGuardPostprocessor(BaseNodePostprocessor):
+    """Takes poisoned nodes out of what was retrieved.
+
+    Give the retriever a `similarity_top_k` above `top_n`, and the places of nodes that were taken
+    out are filled from the rest. Judged is a node's text without its metadata, so that poison is
+    recognised when it is indexed again under another name. Nodes without text (images) are not
+    judged and stay. Embeddings that all nodes carry are used instead of embedding them again.
+
+    Attributes:
+        guard: The guard that judges every set of nodes.
+        top_n: Return at most this many of the surviving nodes; None returns all of them.
+    """
+
+    guard: Guard = Field(exclude=True)
+    top_n: int | None = Field(default=None, ge=1)
+
+    @classmethod
+    def from_index(
+        cls,
+        index: VectorStoreIndex,
+        *,
+        embed_model: BaseEmbedding | None = None,
+        top_n: int | None = None,
+        **guard_options: Any,
+    ) -> Self:
+        """Guard an index in its own vector space; attributions search the whole index.
+
+        Args:
+            index: The index that the query engine reads.
+            embed_model: The index's embedding model; None means `Settings.embed_model`.
+            top_n: As the attribute.
+            **guard_options: Everything that `Guard` takes, except `embedder`.
+        """
+
+        def retrieve(query: str, limit: int) -> list[Passage]:
+            return as_passages(index.as_retriever(similarity_top_k=limit).retrieve(query))
+
+        guard_options.setdefault("retrieve", retrieve)
+        embedder = Settings.embed_model if embed_model is None else embed_model
+        return cls(guard=Guard(embedder=embedder, **guard_options), top_n=top_n)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name that LlamaIndex serialises this class under."""
+        return "RAGGuardPostprocessor"
+
+    def report(self, query: str, response: Answer, *, reporter: str | None = None) -> str:
+        """Report a response as wrong and return the id of the event.
+
+        Args:
+            query: The question that was asked.
+            response: What the query or chat engine returned, its `source_nodes` included; a
+                streamed response must have been read to its end.
+            reporter: Who complained.
+        """
+        passages = as_passages(response.source_nodes)
+        return self.guard.report(query, str(response), passages=passages, reporter=reporter)
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        query, judged = _required(query_bundle), with_text(nodes)
+        passages = as_passages(judged)
+        verdict = self.guard.filter(query, passages, k=self.top_n)
+        return self._surviving(nodes, passages, verdict)
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        query, judged = _required(query_bundle), with_text(nodes)
+        passages = as_passages(judged)
+        verdict = await self.guard.afilter(query, passages, k=self.top_n)
+        return self._surviving(nodes, passages, verdict)
+
+    def _surviving(
+        self, nodes: list[NodeWithScore], passages: list[Passage], verdict: Verdict
+    ) -> list[NodeWithScore]:
+        # Node ids may repeat; a guard hands back the very passages that it was given.
+        kept = {id(passage) for passage in verdict.kept}
+        of_judged = iter(passages)
+        survivors = [n for n in nodes if not text_of(n).strip() or id(next(of_judged)) in kept]
+        return survivors[: self.top_n]
+
+
+def _required(query_bundle: QueryBundle | None) -> str:
+    if query_bundle is None:
+        raise InvalidInputError(
+            "the guard judges nodes against a query; pass query_bundle= or query_str= "
+            "to postprocess_nodes"
+        )
+    return query_bundle.query_str

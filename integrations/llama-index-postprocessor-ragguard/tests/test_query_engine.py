@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lighthouse import FACTS, POISON, QUERY, Reader, WordEmbedding, nodes, texts
+from lighthouse_guard import quarantine
+from llama_index.core import Settings, VectorStoreIndex
+from llama_index.core.chat_engine import ContextChatEngine
+from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.schema import TextNode
+from ragguard import Guard
+from ragguard.attribution.attribution import Attribution
+from ragguard.audit.memory import MemoryStore
+
+from llama_index.postprocessor.ragguard import RAGGuardPostprocessor
+
+
+@pytest.fixture
+def embedding() -> WordEmbedding:
+    return WordEmbedding()
+
+
+@pytest.fixture
+def reader() -> Reader:
+    return Reader()
+
+
+@pytest.fixture
+def index(embedding: WordEmbedding) -> VectorStoreIndex:
+    knowledge = [
+        TextNode(text=text, id_=f"node-{number}", metadata={"source": f"{number}.txt"})
+        for number, text in enumerate(POISON + FACTS)
+    ]
+    return VectorStoreIndex(knowledge, embed_model=embedding)
+
+
+def engine(index: VectorStoreIndex, reader: Reader, *postprocessors: Any, **options: Any) -> Any:
+    return index.as_query_engine(
+        llm=reader, similarity_top_k=8, node_postprocessors=list(postprocessors), **options
+    )
+
+
+def test_without_the_guard_the_answer_is_the_attackers(
+    index: VectorStoreIndex, reader: Reader
+) -> None:
+    assert str(engine(index, reader).query(QUERY)) == "In 1790."
+
+
+async def test_the_model_never_reads_poison(
+    index: VectorStoreIndex, reader: Reader, embedding: WordEmbedding
+) -> None:
+    guard = RAGGuardPostprocessor.from_index(
+        index, embed_model=embedding, top_n=3, store=quarantine()
+    )
+    guarded = engine(index, reader, guard)
+
+    answer = guarded.query(QUERY)
+    later = await guarded.aquery(QUERY)
+
+    assert str(answer) == str(later) == "In 1874."
+    assert texts(answer.source_nodes) == texts(later.source_nodes)
+    assert [node.score for node in answer.source_nodes] == [
+        node.score for node in later.source_nodes
+    ]
+    assert len(answer.source_nodes) == 3
+    assert all("1790" not in prompt for prompt in reader.prompts)
+
+
+async def test_the_query_is_awaited_not_run_in_a_thread(
+    index: VectorStoreIndex, reader: Reader
+) -> None:
+    class AsyncGuard(Guard):
+        def filter(self, *args: Any, **kwargs: Any) -> Any:
+            raise AssertionError("the synchronous method blocks the event loop")
+
+        async def afilter(self, query: str, passages: Any, *, k: int | None = None) -> Any:
+            return await inner.afilter(query, passages, k=k)
+
+    inner = Guard(embedder=WordEmbedding(), store=quarantine())
+    guarded = engine(index, reader, RAGGuardPostprocessor(guard=AsyncGuard()))
+    assert str(await guarded.aquery(QUERY)) == "In 1874."
+
+
+def test_search_and_guard_embed_the_query_once(
+    index: VectorStoreIndex, reader: Reader, embedding: WordEmbedding
+) -> None:
+    guard = RAGGuardPostprocessor.from_index(index, embed_model=embedding, top_n=3)
+    engine(index, reader, guard).query(QUERY)
+    assert embedding.queries == [QUERY]
+
+
+async def test_a_chat_engine_is_guarded_too(
+    index: VectorStoreIndex, reader: Reader, embedding: WordEmbedding
+) -> None:
+    guard = RAGGuardPostprocessor.from_index(
+        index, embed_model=embedding, top_n=3, store=quarantine()
+    )
+    chat = ContextChatEngine.from_defaults(
+        retriever=index.as_retriever(similarity_top_k=8),
+        llm=reader,
+        memory=ChatMemoryBuffer.from_defaults(token_limit=4000, tokenizer_fn=str.split),
+        node_postprocessors=[guard],
+    )
+    answer = chat.chat(QUERY)
+    assert not set(POISON) & set(texts(answer.source_nodes))
+    later = await chat.achat(QUERY)
+    assert not set(POISON) & set(texts(later.source_nodes))
+    assert all("1790" not in prompt for prompt in reader.prompts)
+
+
+def test_attribution_searches_the_whole_index(
+    index: VectorStoreIndex, embedding: WordEmbedding
+) -> None:
+    asked: list[list[str]] = []
+
+    class Recorder:
+        def attribute(self, query: str, response: str, retrieve: Any) -> Attribution:
+            asked.append([passage.text for passage in retrieve(query, 10)])
+            return Attribution(query, response, "recorder", [], [], 0, "unclear", "only looked")
+
+        async def aattribute(self, query: str, response: str, retrieve: Any) -> Attribution:
+            raise NotImplementedError
+
+    made = RAGGuardPostprocessor.from_index(index, embed_model=embedding, attributor=Recorder())
+    with made.guard as guard:
+        guard.attribution(guard.report(QUERY, "In 1790."), timeout=60)
+    assert sorted(asked[0]) == sorted(POISON + FACTS)
+
+
+def test_the_embedding_model_of_the_settings_is_the_default(
+    index: VectorStoreIndex, embedding: WordEmbedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Settings, "_embed_model", embedding)
+    embedding.texts.clear()
+    made = RAGGuardPostprocessor.from_index(index, on_error="raise")
+    made.postprocess_nodes(nodes(), query_str=QUERY)
+    assert set(embedding.texts) == {*FACTS, *POISON}
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_wrong_response_is_reported_with_its_sources(
+    index: VectorStoreIndex, reader: Reader, streaming: bool
+) -> None:
+    audit = MemoryStore()
+    guard = RAGGuardPostprocessor(
+        guard=Guard(embedder=WordEmbedding(), store=audit, mode="monitor"), top_n=3
+    )
+    answer = engine(index, reader, guard, streaming=streaming).query(QUERY)
+    assert str(answer) == "In 1790."
+
+    event_id = guard.report(QUERY, answer, reporter="user-7")
+    guard.guard.close()
+    event = audit.event(event_id)
+
+    assert (event.query, event.response, event.reporter) == (QUERY, "In 1790.", "user-7")
+    assert [passage.text for passage in event.passages] == texts(answer.source_nodes)
+    assert [passage.id for passage in event.passages] == [
+        node.node.node_id for node in answer.source_nodes
+    ]
+    assert [passage.score for passage in event.passages] == [
+        node.score for node in answer.source_nodes
+    ]
+    assert [dict(passage.metadata) for passage in event.passages] == [
+        node.node.metadata for node in answer.source_nodes
+    ]
