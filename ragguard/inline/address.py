@@ -49,14 +49,14 @@ def address(text: str) -> float:
 
 
 _MACHINES = frozenset(
-    """ai llm llms gpt bot bots model models chatbot chatbots chat assistant assistants agent agents
-    system systems admin""".split()
+    """ai llm llms gpt bot bots model models chatbot chatbots chat chatsystem chatsystems assistant
+    assistants agent agents system systems admin""".split()
 )
 _AUTHORITY = frozenset(
     """ignore disregard forget override overrule overwrite supersede supersedes deprecated discard
-    suppress priority directive instruction instructions orders policy authoritative cache cached
-    index corrupted decoy stale other retrieved earlier previous above conflicting contradicting
-    different trusted legal restricted sealed embargo embargoed injunction unverified unsafe
+    suppress priority directive instruction instructions order orders policy authoritative cache
+    cached index corrupted decoy stale other retrieved earlier previous above conflicting
+    contradicting different trusted legal restricted sealed embargo embargoed injunction unverified unsafe
     confidential withheld""".split()
 )
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import log
+from math import fsum, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,7 +149,8 @@ def _content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dic
 
 
 def _coverage(weights: dict[str, float], words: frozenset[str] | set[str]) -> float:
-    return sum([weights[word] for word in weights.keys() & words])
+    # The exact sum: a set's order differs between processes, and so would a running sum's digits.
+    return min(1.0, fsum([weights[word] for word in weights.keys() & words]))
 
 
 def _echo(query: QueryWords, weights: dict[str, float], passage: PassageWords) -> tuple[float, ...]:

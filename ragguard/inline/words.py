@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragguard.inline.address import address, may_address
-from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
+from ragguard.text import STOP_WORDS, fold, tokens
 
 __all__ = ["PassageWords", "QueryWords", "passage_words", "query_words"]
 
@@ -57,7 +57,7 @@ def passage_words(text: str) -> PassageWords:
         sequence=sequence,
         distinct=distinct,
         joined=f" {' '.join(sequence)} ",
-        address=address(text[:MAX_CHARS]) if may_address(distinct) else 0.0,
+        address=address(fold(text)) if may_address(distinct) else 0.0,
     )
 
 
