@@ -47,8 +47,10 @@ class Calibration:
         """Check and sort.
 
         Raises:
-            CalibrationError: There are no scores, or some are not finite.
+            CalibrationError: There are no scores, some are not finite, or `size` is below 1.
         """
+        if self.size < 1:
+            raise CalibrationError(f"a calibration's size must be at least 1, not {self.size}")
         for name in ("scores", "passage_scores"):
             values = np.sort(np.asarray(getattr(self, name), dtype=np.float64).ravel())
             if not len(values) or not np.isfinite(values).all():
@@ -86,10 +88,10 @@ class Calibration:
         Raises:
             CalibrationError: Fewer than 1 / alpha - 1 queries.
         """
-        needed = ceil(1 / alpha - 1e-9) - 1
+        needed = np.ceil(1 / alpha - 1e-9) - 1  # numpy's: the smallest alphas need infinitely many
         if len(self.scores) < needed:
             raise CalibrationError(
-                f"alpha={alpha:g} needs at least {needed} calibration queries, there are "
+                f"alpha={alpha:g} needs at least {needed:.0f} calibration queries, there are "
                 f"{len(self.scores)}; add clean traffic or raise alpha"
             )
 
@@ -106,12 +108,13 @@ def save_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> 
         "with_reference": calibration.with_reference,
         "scorer": calibration.scorer,
         "source": calibration.source,
-        "scores": np.round(calibration.scores, 6).tolist(),
-        "passage_scores": np.round(calibration.passage_scores, 6).tolist(),
+        # Every digit: a query that comes back must tie with its own score, not fall beside it.
+        "scores": calibration.scores.tolist(),
+        "passage_scores": calibration.passage_scores.tolist(),
     }
     try:
         Path(path).write_text(json.dumps(data) + "\n", encoding="utf-8")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise CalibrationError(f"cannot write the calibration to {path}: {error}") from error
 
 
@@ -123,7 +126,7 @@ def load_calibration(path: str | os.PathLike[str]) -> Calibration:
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CalibrationError(
             f"cannot read the calibration {path}: {error}; make one with Guard.calibrate and "
             "Guard.save_calibration"
@@ -143,7 +146,7 @@ def _from_json(data: dict[str, Any], where: str) -> Calibration:
             scorer=str(data["scorer"]),
             source=str(data["source"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise CalibrationError(f"{where} is damaged ({error!r}); calibrate anew") from error
 
 
