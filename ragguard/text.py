@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["MAX_CHARS", "STOP_WORDS", "fold", "tokens"]
+__all__ = ["MAX_CHARS", "STOP_WORDS", "encodable", "fold", "tokens"]
 
 MAX_CHARS = 20_000
 """Signals read this many characters of a passage at most; a longer one is read at both ends."""
@@ -76,6 +76,15 @@ def _fold_character(match: re.Match[str]) -> str:
 _NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _INVISIBLE = frozenset({"Mn", "Me", "Cf"})
 _TO_SPACE = frozenset({"Cc", "Cs", "Co", "Cn"})
+
+
+def encodable(text: str) -> str:
+    r"""Return `text` with "?" for every lone surrogate, which tokenizers and UTF-8 do not take.
+
+    >>> encodable("a\ud800")
+    'a?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def tokens(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.embedding.protocol import Embedder
 from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.text import encodable
 
 __all__ = ["as_embedder", "unit_rows"]
 
@@ -18,7 +19,8 @@ __all__ = ["as_embedder", "unit_rows"]
 def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """Return the rows of a (n, d) array scaled to length 1; zero rows stay zero."""
     single = np.asarray(rows, dtype=np.float32)
-    norms = np.linalg.norm(single, axis=-1, keepdims=True)
+    # In float64: the squares of large or small entries would leave the range of float32.
+    norms = np.sqrt(np.einsum("...d,...d->...", single, single, dtype=np.float64))[..., None]
     norms[norms == 0.0] = 1.0
     scaled: NDArray[np.float32] = (single / norms).astype(np.float32, copy=False)
     return scaled
@@ -36,7 +38,7 @@ class _FunctionEmbedder:
         return self._name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        answer = self._function(list(texts))
+        answer = self._function([encodable(text) for text in texts])
         try:
             rows = np.asarray(answer, dtype=np.float32)
         except (TypeError, ValueError) as error:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.audit.fork import follow_forks
+from ragguard.embedding.adapt import unit_rows
 from ragguard.embedding.protocol import Embedder
-from ragguard.errors import EmbeddingError
+from ragguard.errors import EmbeddingError, RagguardError
 
 __all__ = ["CachedEmbedder"]
 
@@ -34,6 +36,7 @@ class CachedEmbedder:
         self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
+        follow_forks(self)
 
     @property
     def name(self) -> str:
@@ -44,7 +47,8 @@ class CachedEmbedder:
         """Return float32 of shape (len(texts), d), rows of length 1 (zero for a blank text).
 
         Raises:
-            EmbeddingError: The inner embedder's answer has the wrong shape or is not finite.
+            EmbeddingError: The inner embedder fails, or its answer has the wrong shape, another
+                length than before, or is not finite.
         """
         keys = [_key(text) for text in texts]
         found: dict[bytes, NDArray[np.float32]] = {}
@@ -59,6 +63,12 @@ class CachedEmbedder:
                     missing[key] = text
         if missing:
             computed = _checked(self._inner, list(missing.values()))
+            known = next(iter(found.values()), computed[0])
+            if known.shape != computed[0].shape:
+                raise EmbeddingError(
+                    f"embedder {self._inner.name!r} answers vectors of {computed.shape[1]} "
+                    f"numbers, before it was {known.shape[0]}; give every model its own embedder"
+                )
             fresh = dict(zip(missing, computed, strict=True))
             found |= fresh
             self._keep(fresh)
@@ -79,9 +89,25 @@ class CachedEmbedder:
                 _, evicted = self._rows.popitem(last=False)
                 self._bytes -= evicted.nbytes
 
+    def _before_fork(self) -> None:
+        """Nothing to do: the child makes its own lock."""
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            self._lock = threading.Lock()
+
 
 def _checked(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
-    rows = np.asarray(embedder.embed(texts), dtype=np.float32)
+    try:
+        with np.errstate(over="ignore"):  # what does not fit in float32 is infinite, see below
+            rows = np.asarray(embedder.embed(texts), dtype=np.float32)
+    except RagguardError:
+        raise
+    except Exception as error:  # whatever a model or a remote service raises
+        raise EmbeddingError(
+            f"embedder {embedder.name!r} failed on {len(texts)} texts: "
+            f"{type(error).__name__}: {error}"
+        ) from error
     if rows.ndim != 2 or rows.shape[0] != len(texts) or rows.shape[1] == 0:
         raise EmbeddingError(
             f"embedder {embedder.name!r} answered an array of shape {rows.shape} to "
@@ -93,4 +119,4 @@ def _checked(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
             f"embedder {embedder.name!r} answered NaN or infinity for the text that begins "
             f"{texts[bad][:60]!r}; check the model, or leave that passage out"
         )
-    return rows
+    return unit_rows(rows)

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.errors import InvalidInputError
 from ragguard.text import STOP_WORDS, tokens
 
 __all__ = ["HashedEmbedder"]
@@ -18,9 +19,9 @@ _CHAR_NGRAMS = (3, 4)
 _WORD_SHARE = 0.6  # of a word's squared norm; its character n-grams share the rest
 _PAIR_WEIGHT = 0.5
 _STOP_WEIGHT = 0.15
+_LONGEST_WORD = 40  # letters: the features of longer words are not remembered
 
 
-@lru_cache(maxsize=65_536)
 def _word_features(word: str, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the buckets and signed weights of one word; their squared sum is about 1."""
     marked = f"<{word}>"
@@ -39,6 +40,9 @@ def _word_features(word: str, dimensions: int) -> tuple[NDArray[np.int64], NDArr
     return np.array(buckets, dtype=np.int64), weights
 
 
+_recent_word_features = lru_cache(maxsize=65_536)(_word_features)
+
+
 def _bucket(feature: str, dimensions: int) -> tuple[int, float]:
     # CRC-32 rather than hash(): Python salts hash() anew in every process.
     code = zlib.crc32(feature.encode("utf-8", "surrogatepass"))
@@ -53,9 +57,14 @@ class HashedEmbedder:
 
     Args:
         dimensions: Length d of the vectors.
+
+    Raises:
+        InvalidInputError: `dimensions` is not a positive int.
     """
 
     def __init__(self, dimensions: int = 1024) -> None:
+        if not isinstance(dimensions, int) or dimensions < 1:
+            raise InvalidInputError(f"dimensions must be a positive int, not {dimensions!r}")
         self._dimensions = dimensions
 
     @property
@@ -79,7 +88,9 @@ class HashedEmbedder:
         buckets: list[NDArray[np.int64]] = []
         weights: list[NDArray[np.float64]] = []
         for word, count in counts.items():
-            word_buckets, word_weights = _word_features(word, self._dimensions)
+            # Overlong words come from attackers and noise: remembered, they would fill the memory.
+            features = _recent_word_features if len(word) <= _LONGEST_WORD else _word_features
+            word_buckets, word_weights = features(word, self._dimensions)
             buckets.append(word_buckets)
             weights.append(word_weights * np.sqrt(count) if count > 1 else word_weights)
         content = (word for word in words if word not in STOP_WORDS)

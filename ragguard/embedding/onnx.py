@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import EmbeddingError, MissingExtraError
+from ragguard.text import encodable
 
 __all__ = ["OnnxEmbedder"]
 
@@ -29,7 +30,8 @@ class OnnxEmbedder:
 
     Raises:
         MissingExtraError: onnxruntime or tokenizers is not installed.
-        EmbeddingError: The folder lacks a file, or a provider is not available.
+        EmbeddingError: The folder lacks a file or holds a damaged one, or a provider is not
+            available.
     """
 
     def __init__(
@@ -64,7 +66,14 @@ class OnnxEmbedder:
         if threads is not None:
             options.intra_op_num_threads = threads
         wanted = list(providers or ["CPUExecutionProvider"])
-        self._session = onnxruntime.InferenceSession(str(model), options, providers=wanted)
+        try:
+            self._session = onnxruntime.InferenceSession(str(model), options, providers=wanted)
+            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._tokenizer.enable_truncation(max_length or _max_length(folder))
+        except Exception as error:  # both libraries raise bare exceptions of their own
+            raise EmbeddingError(
+                f"cannot load the model in {folder}: {error}; export it anew"
+            ) from error
         missing = [name for name in wanted if name not in self._session.get_providers()]
         if missing:
             raise EmbeddingError(
@@ -73,9 +82,9 @@ class OnnxEmbedder:
                 "beside it, or ask for a provider that is there"
             )
         self._inputs = {node.name for node in self._session.get_inputs()}
-        self._output = self._session.get_outputs()[-1].name
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.enable_truncation(max_length or _max_length(folder))
+        outputs = [node.name for node in self._session.get_outputs()]
+        # Not a BERT's "pooler_output": it was never trained to be a sentence's vector.
+        self._output = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
         self._tokenizer.no_padding()
         self._batch_size = batch_size
         self._name = f"onnx:{folder.name}"
@@ -87,7 +96,9 @@ class OnnxEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 of shape (len(texts), d), rows of length 1."""
-        encoded = self._tokenizer.encode_batch([_encodable(text) for text in texts])
+        if not texts:
+            return np.zeros((0, 1), dtype=np.float32)
+        encoded = self._tokenizer.encode_batch([encodable(text) for text in texts])
         ids = [encoding.ids for encoding in encoded]
         order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
         rows: list[NDArray[np.float32] | None] = [None] * len(ids)
@@ -104,20 +115,19 @@ class OnnxEmbedder:
         for row, sequence in enumerate(ids):
             tokens[row, : len(sequence)] = sequence
             mask[row, : len(sequence)] = 1
-        feed: dict[str, Any] = {"input_ids": tokens, "attention_mask": mask}
-        if "token_type_ids" in self._inputs:
-            feed["token_type_ids"] = np.zeros_like(tokens)
-        (output,) = self._session.run([self._output], feed)
+        feed: dict[str, Any] = {
+            "input_ids": tokens,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(tokens),
+        }
+        (output,) = self._session.run(
+            [self._output], {name: feed[name] for name in feed if name in self._inputs}
+        )
         if output.ndim == 2:
             return np.asarray(output, dtype=np.float32)
         weights = mask[:, :, None].astype(np.float32)
         mean = (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
         return np.asarray(mean, dtype=np.float32)
-
-
-def _encodable(text: str) -> str:
-    # The tokenizer takes UTF-8 only, which lone surrogates are not.
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _max_length(folder: Path) -> int:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import EmbeddingError, MissingExtraError
+from ragguard.text import encodable
 
 __all__ = ["SentenceTransformerEmbedder"]
 
@@ -67,7 +68,7 @@ class SentenceTransformerEmbedder:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 of shape (len(texts), d), rows of length 1."""
         rows = self._model.encode(
-            list(texts),
+            [encodable(text) for text in texts],
             batch_size=self._batch_size,
             convert_to_numpy=True,
             show_progress_bar=False,

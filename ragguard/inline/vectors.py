@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,14 @@ def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float
     carried = [passage.embedding for passage in passages]
     if any(vector is None for vector in carried):
         return embedder.embed([passage.text for passage in passages])
-    rows = [np.asarray(vector) for vector in carried]
+    rows = [_as_array(passage) for passage in passages]
     for passage, row in zip(passages, rows, strict=True):
-        if row.dtype.kind not in "fiu" or row.shape != rows[0].shape or row.ndim != 1:
+        if (
+            row.dtype.kind not in "fiu"
+            or row.shape != rows[0].shape
+            or row.ndim != 1
+            or row.size == 0
+        ):
             raise EmbeddingError(
                 f"passage {passage.id!r} carries an embedding of shape {row.shape} and dtype "
                 f"{row.dtype}, another one {rows[0].shape}; give all of them one float vector of "
@@ -40,10 +46,24 @@ def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float
                 "passage again, or leave its embedding out"
             )
     matrix = np.stack(rows).astype(np.float64)
+    # By the largest entry first: the squares of very large or small entries would leave the range.
+    largest = np.abs(matrix).max(axis=1, keepdims=True)
+    largest[largest == 0.0] = 1.0
+    matrix /= largest
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     norms[norms == 0.0] = 1.0
     unit: NDArray[np.float32] = (matrix / norms).astype(np.float32)
     return unit
+
+
+def _as_array(passage: Passage) -> NDArray[Any]:
+    try:
+        return np.asarray(passage.embedding)
+    except Exception as error:  # each framework's arrays fail in their own way
+        raise EmbeddingError(
+            f"passage {passage.id!r} carries an embedding that is no array ({error}); give it a "
+            "float vector of shape (d,), or none"
+        ) from error
 
 
 def similarity_matrix(rows: NDArray[np.floating]) -> NDArray[np.float64]:
