@@ -40,13 +40,18 @@ class VerdictCounter:
                 if count:
                     self._pending[name] += count
             if self._thread is None and not self._stop.is_set():
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=_flush_until_stopped,
                     args=(weakref.ref(self), self._stop, self._interval_s),
                     name="ragguard-counts",
                     daemon=True,
                 )
-                self._thread.start()
+                try:
+                    thread.start()
+                except RuntimeError as error:  # no more threads, or the interpreter goes down
+                    logger.warning("verdict counters are not written for now: %s", error)
+                else:
+                    self._thread = thread
 
     def flush(self) -> None:
         """Write what has been counted; on a failing store the counts are kept for the next time."""
@@ -64,6 +69,10 @@ class VerdictCounter:
     def close(self) -> None:
         """Write the last counts and stop."""
         self._stop.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            # It may be in the middle of a write, and the caller is about to close the store.
+            thread.join()
         self.flush()
 
     def _before_fork(self) -> None:
@@ -75,6 +84,9 @@ class VerdictCounter:
             self._pending = Counter()
             self._thread = None
             self._lock = threading.Lock()
+            closed, self._stop = self._stop.is_set(), threading.Event()
+            if closed:
+                self._stop.set()
         else:
             self._lock.release()
 
