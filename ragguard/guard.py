@@ -7,7 +7,7 @@ import logging
 import os
 import uuid
 from collections.abc import Iterable, Sequence
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -136,8 +136,7 @@ class Guard:
         """
         if not isinstance(query, str):
             raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
-        if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
-            raise InvalidInputError(f"k must be a positive int or None, not {k!r}")
+        _require_k(k)
         given = as_passages(passages)
         error: str | None = None
         try:
@@ -195,8 +194,13 @@ class Guard:
 
         Raises:
             CalibrationError: Fewer than 1 / alpha - 1 queries with passages.
-            InvalidInputError: The traffic is not of that form.
+            InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
+        _require_k(k)
+        if not isinstance(traffic, Iterable):
+            raise InvalidInputError(
+                f"traffic must be pairs (query, passages), not a {type(traffic).__name__}"
+            )
         judge = self._conformal(None)
         scores: list[float] = []
         suspicion: list[np.ndarray[Any, np.dtype[np.float64]]] = []
@@ -205,6 +209,10 @@ class Guard:
             if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
                 raise InvalidInputError(f"traffic[{number}] must be a pair (query, passages)")
             query, given = pair[0], as_passages(pair[1])
+            if not isinstance(query, str):
+                raise InvalidInputError(
+                    f"traffic[{number}] has a query of type {type(query).__name__}; pass a str"
+                )
             if not given:
                 continue
             judged = len(given) if k is None else min(k, len(given))
@@ -262,7 +270,7 @@ class Guard:
         if passages is not None:
             try:
                 seen = as_passages(passages)
-            except InvalidInputError as error:
+            except Exception as error:  # a lazy sequence may raise anything
                 logger.warning("event %s goes without the reported passages: %s", event_id, error)
         event = Event(event_id, str(query), str(response), tuple(seen), reporter)
         self._worker.submit(event)
@@ -338,12 +346,21 @@ def _as_calibration(
 ) -> Calibration | None:
     if isinstance(calibration, (str, os.PathLike)):
         calibration = load_calibration(calibration)
+    if not isinstance(calibration, (Calibration, NoneType)):
+        raise InvalidInputError(
+            f"calibration must be a Calibration, a path or None, not {type(calibration).__name__}"
+        )
     if calibration is not None and calibration.scorer != SCORER:
         raise CalibrationError(
             f"the calibration was made with scorer {calibration.scorer!r}, this version uses "
             f"{SCORER!r}; calibrate anew"
         )
     return calibration
+
+
+def _require_k(k: object) -> None:
+    if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
+        raise InvalidInputError(f"k must be a positive int or None, not {k!r}")
 
 
 def _require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

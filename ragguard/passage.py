@@ -63,7 +63,8 @@ class Passage:
         """Make a passage.
 
         Raises:
-            InvalidInputError: `text` is not a string, or `id` is neither a string nor None.
+            InvalidInputError: `text` is not a string, `id` is neither a string nor None, or
+                `score` is neither a number nor None.
         """
         if not isinstance(text, str):
             raise InvalidInputError(
@@ -74,10 +75,16 @@ class Passage:
             raise InvalidInputError(
                 f"a passage's id must be a str or None, not {type(id).__name__}; pass str(id)"
             )
+        try:
+            number = None if score is None else float(score)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidInputError(
+                f"a passage's score must be a number or None, not {score!r}; leave it out"
+            ) from error
         set_field = object.__setattr__
         set_field(self, "text", text)
         set_field(self, "id", _digest(text) if id is None else id)
-        set_field(self, "score", None if score is None else float(score))
+        set_field(self, "score", number)
         set_field(self, "embedding", embedding)
         set_field(self, "metadata", {} if metadata is None else metadata)
 
