@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
+from ragguard.audit.fork import follow_forks
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
 from ragguard.passage import Passage, content_key
 
@@ -24,6 +25,7 @@ class RecentPassages:
         self._capacity = capacity
         self._passages: OrderedDict[str, tuple[Passage, ...]] = OrderedDict()
         self._lock = threading.Lock()
+        follow_forks(self)
 
     def remember(self, query: str, passages: Sequence[Passage]) -> None:
         """Keep the passages under the query, in place of what was kept before."""
@@ -37,6 +39,13 @@ class RecentPassages:
         """Return what was kept under the query, or nothing."""
         with self._lock:
             return self._passages.get(query, ())
+
+    def _before_fork(self) -> None:
+        """Nothing to do: the child makes its own lock."""
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            self._lock = threading.Lock()
 
 
 def trace(event: Event, attributor: Attributor, retrieve: Retrieve | None) -> Attribution:
