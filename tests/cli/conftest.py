@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -69,8 +70,12 @@ def run() -> Callable:
     """Return a function that runs a command line in this process."""
     from ragguard.cli.app import app
 
+    # Before click 8.2 a runner mixed stderr into stdout unless told not to.
+    mixes = "mix_stderr" in inspect.signature(CliRunner).parameters
+    runner = CliRunner(**({"mix_stderr": False} if mixes else {}))
+
     def invoke(*arguments: object, stdin: str | bytes | None = None):
-        return CliRunner().invoke(
+        return runner.invoke(
             app, [str(argument) for argument in arguments], input=stdin, prog_name="ragguard"
         )
 

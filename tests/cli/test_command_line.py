@@ -1,0 +1,166 @@
+"""The command as a whole: help, versions, exit codes, what it loads, how it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ragguard import __version__
+from ragguard.cli.output import printable
+
+COMMANDS = (
+    "demo", "filter", "calibrate", "attribute", "report", "events", "quarantine", "worker", "info",
+)  # fmt: skip
+
+
+def test_version_and_module(spawn):
+    process = spawn("--version")
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out, errors) == (0, f"{__version__}\n", "")
+
+
+def test_help_names_every_command_and_exit_code(run):
+    text = run("--help").stdout
+    for word in (*COMMANDS, "Exit codes", "--install-completion"):
+        assert word in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(run, command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert "Usage: ragguard" in result.stdout
+
+
+def test_an_unknown_command_is_a_usage_error(run):
+    assert run("nonsense").exit_code == 2
+    result = run()
+    assert "Usage: ragguard" in result.stdout + result.stderr
+
+
+def test_help_loads_nothing_heavy():
+    program = (
+        "import sys\n"
+        "from ragguard.cli import main\n"
+        "sys.argv = ['ragguard', '--help']\n"
+        "try:\n    main()\nexcept SystemExit: pass\n"
+        "heavy = {'torch', 'sqlalchemy', 'sklearn', 'scipy', 'onnxruntime', 'transformers'}\n"
+        "sys.stderr.write(' '.join(sorted(heavy & set(sys.modules))))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_completion_offers_commands_and_their_parts(spawn):
+    def complete(line):
+        environment = {
+            **os.environ,
+            "_RAGGUARD_COMPLETE": "complete_bash",
+            "_TYPER_COMPLETE_ARGS": line,
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(line.count(" ")),
+        }
+        out, _ = spawn(env=environment).communicate(timeout=60)
+        return out.split()
+
+    assert "quarantine" in complete("ragguard q")
+    assert {"list", "release", "confirm"} <= set(complete("ragguard quarantine "))
+
+
+def test_a_defect_is_no_finding(run, store_url, monkeypatch):
+    def broken(*arguments, **options):
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("ragguard.audit.open_store", broken)
+    result = run("events", "--store", store_url)
+    assert result.exit_code == 3
+    assert "ZeroDivisionError: by zero" in result.stderr
+    assert result.stderr.endswith("please report it with the lines above\n")
+
+
+def test_ctrl_c_exits_with_130(run, store_url, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ragguard.audit.open_store", interrupted)
+    result = run("events", "--store", store_url)
+    assert (result.exit_code, result.stdout) == (130, "")
+
+
+def test_debug_shows_the_traceback_and_keeps_the_code(run, tmp_path):
+    plain = run("filter", tmp_path / "nowhere")
+    debug = run("--debug", "filter", tmp_path / "nowhere")
+    assert plain.exit_code == debug.exit_code == 2
+    assert "Traceback" not in plain.stderr
+    assert "Traceback" in debug.stderr
+    assert debug.stderr.endswith(plain.stderr)
+
+
+def test_a_full_disk_is_an_operational_failure(run, jsonl, clean):
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    result = run("filter", jsonl("t.jsonl", clean), "-o", "/dev/full")
+    assert result.exit_code == 3
+    assert result.stderr == "ragguard: [Errno 28] No space left on device\n"
+
+
+def test_output_survives_a_terminal_without_unicode(spawn, jsonl, tmp_path):
+    url = str(tmp_path / "a.db")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    options = ["--store", url, "--response", "r", "--query", "Wo ist das Café \N{FISH}?"]
+    assert spawn("report", *options).wait(60) == 0
+    out, errors = spawn("events", "--store", url, env=environment).communicate(timeout=60)
+    assert errors == ""
+    assert "Wo ist das Caf\\xe9 \\U0001f41f?" in out
+
+
+def test_info(run, store_url):
+    facts = json.loads(run("info", "--json", "--store", store_url).stdout)
+    assert facts["ragguard"] == __version__
+    assert facts["embedder"].startswith("hashed-ngrams-")
+    assert facts["proxy"].endswith("Proxy")
+    assert facts["packages"]["numpy"]
+    assert set(facts["extras"]["onnx"]) == {"onnxruntime", "tokenizers"}
+    assert facts["store"] == {"reachable": True, "quarantined": 2, "counts": {}}
+    text = run("info", "--store", store_url).stdout
+    assert "store     reachable, 2 quarantined" in text
+    assert "extra     onnx: " in text
+
+
+def test_info_without_a_store(run):
+    assert json.loads(run("info", "--json").stdout)["store"] is None
+    assert "none given" in run("info").stdout
+
+
+def test_info_on_an_unreachable_store_says_so_on_stdout_and_fails(run, tmp_path):
+    result = run("info", "--json", "--store", tmp_path / "typo.db")
+    assert result.exit_code == 3
+    store = json.loads(result.stdout)["store"]
+    assert store["reachable"] is False
+    assert "there is no audit store" in store["error"]
+    assert "unreachable: there is no" in run("info", "--store", tmp_path / "typo.db").stdout
+
+
+def test_demo_runs_the_program(run, monkeypatch):
+    calls = []
+
+    def program(**options):
+        calls.append(options)
+        return 3
+
+    monkeypatch.setattr("ragguard.demo.main", program, raising=False)
+    assert run("demo", "--questions", "2", "--seed", "5", "--json").exit_code == 3
+    assert calls == [{"json": True, "questions": 2, "seed": 5}]
+
+
+def test_printable_cuts_and_keeps_what_people_write():
+    assert printable("naïve 漢字 Ünï\tcode") == "naïve 漢字 Ünï code"
+    assert printable("abcdefgh", 6) == "abc..."
+    assert printable("abcdef", 6) == "abcdef"

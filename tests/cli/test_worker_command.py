@@ -1,0 +1,145 @@
+"""`ragguard worker`, most of it in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+
+from ragguard.attribution import Attribution
+from ragguard.audit import Event, open_store
+from ragguard.errors import ProxyError
+from ragguard.passage import Passage
+
+
+class _Finds:
+    """An attributor that holds the first passage responsible."""
+
+    def attribute(self, query, response, retrieve):
+        found = list(retrieve(query, 1))
+        return Attribution(query, response, "first", found, [], 1, "poisoning", "it is first")
+
+
+class _Fails:
+    def attribute(self, query, response, retrieve):
+        raise ProxyError("the model is gone; install it")
+
+
+@pytest.fixture
+def with_attributor(monkeypatch):
+    def use(attributor):
+        monkeypatch.setattr("ragguard.attribution.RAGOrigin", lambda: attributor)
+
+    return use
+
+
+def _statuses(url):
+    store = open_store(url)
+    found = {event.id: event.status for event in store.events()}
+    store.close()
+    return found
+
+
+def test_once_attributes_what_is_pending(run, store_url, with_attributor):
+    with_attributor(_Finds())
+    result = run("worker", "--once", "--store", store_url, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == {
+        "event_id": "e-pending",
+        "cause": "poisoning",
+        "reason": "it is first",
+        "responsible": ["x"],
+        "quarantined": 0,  # it is in quarantine already
+    }
+    assert "e-pending: poisoning, 0 quarantined: it is first" in result.stderr
+    assert set(_statuses(store_url).values()) == {"done"}
+    again = run("worker", "--once", "--store", store_url, "--json")
+    assert (again.exit_code, again.stdout) == (0, "")
+
+
+def test_searches_the_knowledge_base_and_quarantines(run, jsonl, store_url, with_attributor):
+    with_attributor(_Finds())
+    base = jsonl("kb.jsonl", "Nothing of the kind.", {"id": "k", "text": "Why now? Because."})
+    result = run("worker", "--once", "--store", store_url, "-b", base)
+    assert (result.exit_code, result.stdout) == (0, "")
+    entries = json.loads(run("quarantine", "--store", store_url, "--json").stdout)
+    assert ("k", "e-pending") in {(entry["passage_id"], entry["event_id"]) for entry in entries}
+
+
+def test_once_fails_when_an_event_does(run, store_url, with_attributor):
+    with_attributor(_Fails())
+    result = run("worker", "--once", "--store", store_url)
+    assert result.exit_code == 3
+    assert "the model is gone" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert _statuses(store_url)["e-pending"] == "failed"
+
+
+def test_a_bad_knowledge_base_stops_it_at_once(run, jsonl, store_url):
+    base = jsonl("kb.jsonl", 5)
+    result = run("worker", "--store", store_url, "-b", base)
+    assert result.exit_code == 2
+    assert f"ragguard: {base}:1: expected" in result.stderr
+    assert _statuses(store_url)["e-pending"] == "pending"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_works_until_a_signal_and_exits_with_0(spawn, tmp_path, number):
+    url = str(tmp_path / "audit.db")
+    process = spawn("worker", "--store", url, "--json")
+    assert "waiting for events" in process.stderr.readline()
+    store = open_store(url)
+    # Filed while the worker waits: it must find the event by itself.
+    store.add_event(Event("e1", "Who?", "Nobody.", (Passage("Somebody."), Passage("Anybody."))))
+    assert json.loads(process.stdout.readline())["event_id"] == "e1"
+    process.send_signal(number)
+    rest, errors = process.communicate(timeout=60)
+    assert (process.returncode, rest) == (0, "")
+    assert errors.endswith("stopped\n")
+    assert "Traceback" not in errors
+    assert store.event("e1").status == "done"
+    store.close()
+
+
+def test_a_reader_that_goes_away_stops_it_after_the_event_is_done(spawn, tmp_path):
+    url = str(tmp_path / "audit.db")
+    process = spawn("worker", "--store", url, "--json")
+    assert "waiting for events" in process.stderr.readline()
+    process.stdout.close()
+    store = open_store(url)
+    store.add_event(Event("e1", "Who?", "Nobody.", (Passage("Somebody."),)))
+    assert process.wait(60) == 141
+    assert store.event("e1").status == "done"
+    store.close()
+    assert "Traceback" not in process.stderr.read()
+
+
+def test_the_second_signal_interrupts(run, store_url, with_attributor):
+    class Signalled(_Finds):
+        def attribute(self, query, response, retrieve):
+            signal.raise_signal(signal.SIGTERM)
+            found = super().attribute(query, response, retrieve)
+            signal.raise_signal(signal.SIGTERM)
+            return found
+
+    before = signal.getsignal(signal.SIGTERM)
+    with_attributor(Signalled())
+    result = run("worker", "--store", store_url)
+    assert result.exit_code == 130
+    assert signal.getsignal(signal.SIGTERM) == before
+    # Another worker takes it up without waiting for a lease to end.
+    assert _statuses(store_url)["e-pending"] == "pending"
+
+
+def test_the_first_signal_lets_the_attribution_end(run, store_url, with_attributor):
+    class Signalled(_Finds):
+        def attribute(self, query, response, retrieve):
+            signal.raise_signal(signal.SIGTERM)
+            return super().attribute(query, response, retrieve)
+
+    with_attributor(Signalled())
+    result = run("worker", "--store", store_url, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["event_id"] == "e-pending"
+    assert _statuses(store_url)["e-pending"] == "done"
