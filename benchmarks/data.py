@@ -1,0 +1,122 @@
+"""The benchmark's questions: what was retrieved for them, and what an attacker would plant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ragguard.demo.corpus import ATTACKS, load_corpus
+from ragguard.errors import InvalidInputError
+from ragguard.jsonl import open_input, read_lines
+
+__all__ = ["DATASETS", "Dataset", "Record", "load_folder", "skerrin"]
+
+DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa", "clean_traffic")
+"""The files of a data folder that the inline sections read, `<name>.jsonl` each."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One question.
+
+    Attributes:
+        question: As a user types it.
+        hits: What retrievers returned for it, every text once; nothing here is poison.
+        golden: The texts among `hits` that answer it, where the data says so.
+        poison: The attacker's texts by kind of attack, not yet in any question form.
+    """
+
+    question: str
+    hits: tuple[str, ...]
+    golden: frozenset[str]
+    poison: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Questions of one source.
+
+    Attributes:
+        name: Such as "nq".
+        records: In the order of the file.
+        split: True if weights or calibrations were chosen on the even records, so that only the
+            odd ones may be reported.
+    """
+
+    name: str
+    records: tuple[Record, ...]
+    split: bool
+
+    @property
+    def choosing(self) -> tuple[Record, ...]:
+        """The half that weights and calibrations are chosen on."""
+        return self.records[0::2] if self.split else ()
+
+    @property
+    def report(self) -> tuple[Record, ...]:
+        """The records that results are reported on."""
+        return self.records[1::2] if self.split else self.records
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of attack in this data, in order of appearance."""
+        return tuple(dict.fromkeys(kind for record in self.records for kind in record.poison))
+
+    def limited(self, limit: int | None) -> Dataset:
+        """Return the data with at most `limit` records in each half."""
+        if limit is None:
+            return self
+        return replace(self, records=self.records[: 2 * limit if self.split else limit])
+
+
+def load_folder(folder: Path) -> list[Dataset]:
+    """Read the datasets that a folder holds; those that it lacks are left out.
+
+    Raises:
+        InvalidInputError: The folder holds none of them, or a line is not a record.
+    """
+    found = [name for name in DATASETS if (folder / f"{name}.jsonl").is_file()]
+    if not found:
+        files = ", ".join(f"{name}.jsonl" for name in DATASETS)
+        raise InvalidInputError(f"{folder} holds none of {files}; pass the folder that does")
+    return [_load(folder / f"{name}.jsonl", name) for name in found]
+
+
+def _load(path: Path, name: str) -> Dataset:
+    with open_input(path) as stream:
+        records = tuple(_record(line.value, line.place) for line in read_lines(stream, str(path)))
+    return Dataset(name, records, split=True)
+
+
+def _record(value: Any, place: str) -> Record:
+    try:
+        golden = value.get("golden")
+        return Record(
+            question=value["question"],
+            hits=tuple(dict.fromkeys(hit["text"] for hit in value["hits"])),
+            golden=frozenset() if golden is None else frozenset({golden}),
+            poison={kind: tuple(texts) for kind, texts in value.get("poison", {}).items()},
+        )
+    except (AttributeError, KeyError, TypeError) as error:
+        raise InvalidInputError(
+            f'{place}: expected an object with "question" and "hits" ({error!r})'
+        ) from error
+
+
+def skerrin() -> Dataset:
+    """Return the project's own small data; every question is asked of the whole knowledge base."""
+    corpus = load_corpus()
+    hits = tuple(dict.fromkeys(passage.text for passage in corpus.passages))
+    text_of = {passage.id: passage.text for passage in corpus.passages}
+    records = tuple(
+        Record(
+            question=question.text,
+            hits=hits,
+            golden=frozenset(text_of[id_] for id_ in question.golden),
+            poison={kind: question.texts[kind] for kind in ATTACKS},
+        )
+        for question in corpus.questions
+    )
+    return Dataset("skerrin", records, split=False)
