@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from functools import lru_cache
+
+from ragguard.text import fold
 
 __all__ = ["tokenize", "word_log_probability"]
 
@@ -19,7 +20,7 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_SYMBOLS = "$%\u00a2-\u00a5\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff\ud800-\udfff"
+_SYMBOLS = "$%\u00a2-\u00a5\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff"
 _WORD = re.compile(rf"\d+(?:[.,:]\d+)*|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+|[{_SYMBOLS}]")
 
 # By falling frequency; the shares follow the Zipf-Mandelbrot law 1 / (rank + 2).
@@ -54,16 +55,16 @@ _LETTERS_SHARE, _DIGITS_SHARE, _IDEOGRAPHS_SHARE, _ANY_SHARE = 0.9, 0.05, 0.025,
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the words of `text` in order, in NFKC form and without case.
+    """Return the words of `text` in order, folded as `ragguard.text.fold` does.
 
     A number keeps its separators, a character of a script without spaces is a word of its own, and
-    so are symbols that carry meaning (currency, percent, emoji) and lone surrogates. Other
-    punctuation and control characters only separate.
+    so are symbols that carry meaning (currency, percent, emoji). Other punctuation, control
+    characters and lone surrogates only separate.
 
     >>> tokenize("The Big Man, 1.5 %")
     ['the', 'big', 'man', '1.5', '%']
     """
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return _WORD.findall(fold(text))
 
 
 @lru_cache(maxsize=1 << 16)

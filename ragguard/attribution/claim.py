@@ -1,0 +1,141 @@
+"""What a response claims, how much of a question a passage covers, and when two answers agree.
+
+A generated answer wraps its claim in courtesy and in words of the question ("Based on the provided
+context, the name of the bomb was X."). Only the claim tells passages apart: the rest is in all of
+them or in none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.proxy.words import tokenize, word_log_probability
+from ragguard.text import STOP_WORDS
+
+__all__ = ["answers_agree", "claim", "coverage"]
+
+# Words that turn an answer round are function words to everybody else.
+_POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
+_FRAME = frozenset(
+    """according answer answered answers article based cited claim context correct described
+    document documents following given indicated indicates information mentioned passage passages
+    provided provides query question response retrieved said source sources stated states suggest
+    suggests text texts""".split()
+)
+_LONGEST_BRIDGE = 2
+
+
+def claim(query: str, response: str) -> str:
+    """Return the part of `response` that is neither in `query` nor in every answer.
+
+    Names and numbers, if the response brings any; else its content words; else the names that it
+    takes from the question ("Who came first, A or B?"); else all of it. Pieces keep their order
+    and spelling, and up to two function words between two of them stay, so that "Guns N' Roses"
+    or "War and Peace" is still one phrase.
+
+    >>> claim("Who led the survey?", "Based on the context, the survey was led by Ada Crane.")
+    'Ada Crane.'
+    >>> claim("Is the bridge open?", "No, the bridge is not open.")
+    'No, not'
+    """
+    pieces = response.split()
+    words = [set(tokenize(piece)) for piece in pieces]
+    common = (STOP_WORDS | _FRAME) - _POLARITY
+    known = common | (set(tokenize(query)) - _POLARITY)
+    named = [
+        bool(found & _POLARITY) or _is_specific(piece)
+        for piece, found in zip(pieces, words, strict=True)
+    ]
+    content = [bool(found - known) for found in words]
+    specific = [a and b for a, b in zip(named, content, strict=True)]
+    borrowed = [a and bool(found - common) for a, found in zip(named, words, strict=True)]
+    for chosen in (specific, content, borrowed):
+        if any(chosen):
+            return " ".join(_bridged(pieces, words, chosen))
+    return response
+
+
+def _is_specific(piece: str) -> bool:
+    return any(character.isupper() or character.isdigit() for character in piece)
+
+
+def _bridged(pieces: Sequence[str], words: Sequence[set[str]], chosen: Sequence[bool]) -> list[str]:
+    kept: list[str] = []
+    bridge: list[str] | None = None
+    for piece, found, telling in zip(pieces, words, chosen, strict=True):
+        if telling:
+            kept += [*(bridge or ()), piece]
+            bridge = []
+        elif bridge is not None:
+            whole = len(bridge) < _LONGEST_BRIDGE and found <= STOP_WORDS
+            bridge = [*bridge, piece] if whole else None
+    return kept
+
+
+def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
+    """Return how much of the question each passage speaks of.
+
+    The share of the query's content words that occur in the passage, each weighted by its surprise
+    (-log of its probability in the language). Words of the claim do not count: they are what the
+    question asks for. A query without content words is covered by everything.
+
+    Returns:
+        float64 array of shape (len(passages),), in [0, 1].
+    """
+    excluded = STOP_WORDS | set(tokenize(claimed))
+    weights = {w: -word_log_probability(w) for w in tokenize(query) if w not in excluded}
+    total = sum(weights.values())
+    if not total:
+        return np.ones(len(passages))
+    shares = np.zeros(len(passages))
+    for index, text in enumerate(passages):
+        found = set(tokenize(text))
+        shares[index] = sum(weight for word, weight in weights.items() if word in found) / total
+    return np.minimum(shares, 1.0)
+
+
+_REFUSAL = re.compile(
+    r"\b(?:can ?not|can'?t|could ?n[o']t|unable|not able|won'?t|do(?:es)? ?n[o']t (?:know|have"
+    r"|contain|provide|mention)|i'?m sorry|sorry|apologi[sz]e|insufficient|not enough|no "
+    r"information)\b",
+    re.IGNORECASE,
+)
+
+
+def answers_agree(query: str, answer: str, response: str) -> bool:
+    """Return True if two answers to `query` claim the same, by rule.
+
+    They agree if both refuse, or if the claim of one occurs in the other as a phrase; an answer
+    that says yes never agrees with one that says no.
+
+    >>> answers_agree("Who led it?", "It was led by Ada Crane", "Ada Crane, in 1921.")
+    True
+    >>> answers_agree("Is it open?", "Yes, it is.", "No, it is not open.")
+    False
+    """
+    ours, theirs = tokenize(answer), tokenize(response)
+    if _polarity(ours) * _polarity(theirs) < 0:
+        return False
+    if _REFUSAL.search(answer) or _REFUSAL.search(response):
+        return bool(_REFUSAL.search(answer) and _REFUSAL.search(response))
+    if _polarity(ours) * _polarity(theirs) > 0:
+        return True
+    return _within(tokenize(claim(query, response)), ours) or _within(
+        tokenize(claim(query, answer)), theirs
+    )
+
+
+def _polarity(words: Sequence[str]) -> int:
+    first = words[0] if words else ""
+    return (first in ("yes", "true")) - (first in ("no", "false"))
+
+
+def _within(phrase: Sequence[str], words: Sequence[str]) -> bool:
+    size = len(phrase)
+    return bool(phrase) and any(
+        words[start : start + size] == phrase for start in range(len(words) - size + 1)
+    )

@@ -1,0 +1,113 @@
+"""What a response claims, which questions a passage covers, and when answers agree."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.attribution.claim import answers_agree, claim, coverage
+from ragguard.attribution.support import SupportMeter, explains, passage_support, relative_gain
+from ragguard.errors import ProxyError
+from ragguard.proxy import LexicalProxy, Scores
+
+QUESTION = "Who painted the harbour at Lindsund?"
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("Mara Quill", "Mara Quill"),
+        ("Based on the provided context, it was Mara Quill.", "Mara Quill."),
+        ("The harbour at Lindsund was painted by Mara Quill in 1874.", "Mara Quill in 1874."),
+        ("a wandering monk", "wandering monk"),
+        ("yes", "yes"),
+        ("No, it was not.", "No, it was not."),
+        ("No, the harbour was not.", "No, not."),
+        ("24", "24"),
+        ("Lindsund", "Lindsund"),
+        ("it was that", "it was that"),
+        ("???", "???"),
+        ("京都です", "京都です"),
+    ],
+)
+def test_claim(response, expected):
+    assert claim(QUESTION, response) == expected
+
+
+def test_claim_of_a_choice_keeps_the_name_chosen():
+    assert claim("Who was born first, Ada Crane or Mara Quill?", "Mara Quill was.") == "Mara Quill"
+
+
+@given(st.text(max_size=40), st.text(max_size=80))
+def test_claim_is_made_of_the_response(query, response):
+    assert set(claim(query, response).split()) <= set(response.split())
+
+
+def test_coverage_weighs_rare_words_and_leaves_the_claim_out():
+    full, none, name, claimed = coverage(
+        QUESTION,
+        "Mara Quill",
+        ["painted harbour lindsund", "the at who", "Lindsund", "Mara Quill"],
+    )
+    assert (full, none, claimed) == (1.0, 0.0, 0.0)
+    assert 1 / 3 < name < 0.5
+    assert coverage("who was it?", "x", ["anything", ""]).tolist() == [1.0, 1.0]
+    assert coverage(QUESTION, "x", []).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("answer", "response", "expected"),
+    [
+        ("Mara Quill painted it.", "Mara Quill", True),
+        ("Mara Quill", "It was painted by Mara Quill, they say.", True),
+        ("Ada Crane", "Mara Quill", False),
+        ("Yes.", "yes, it is", True),
+        ("Yes.", "No.", False),
+        ("I'm sorry, I cannot answer that.", "I can not provide false information", True),
+        ("I don't know.", "Mara Quill", False),
+        ("Mara", "tamara", False),
+    ],
+)
+def test_answers_agree(answer, response, expected):
+    assert answers_agree(QUESTION, answer, response) is expected
+    assert answers_agree(QUESTION, response, answer) is expected
+
+
+def test_relative_gain_and_support_by_hand():
+    gain = relative_gain(np.array([-10.0, -6.0, -2.0, 0.0, -12.0]), -10.0, -2.0)
+    assert gain.tolist() == [0.0, 0.5, 1.0, 1.0, 0.0]
+    support = passage_support(gain, np.array([1.0, 0.8, 0.5, 1.0, 1.0]))
+    assert support == pytest.approx([0.0, 0.2, 0.5, 1.0, 0.0])
+    assert relative_gain(np.array([-1.0]), -2.0, -2.0).tolist() == [0.0]
+
+
+def test_weak_supports_never_add_up():
+    assert explains(np.array([0.4, 0.4]))
+    assert explains(np.array([0.8]))
+    assert not explains(np.array([0.29] * 50))
+    assert not explains(np.array([]))
+
+
+def test_meter_scores_each_text_once():
+    asked = []
+
+    class Counting(LexicalProxy):
+        def score(self, contexts, query, response):
+            asked.extend(contexts)
+            return super().score(contexts, query, response)
+
+    meter = SupportMeter(Counting(), QUESTION, "It was Mara Quill")
+    first = meter.scores(["a", "b", "a"]).generation_influence
+    again = meter.scores(["b", "c", "a"]).generation_influence
+    assert sorted(asked) == sorted(["", "Mara Quill", "a", "b", "c"])
+    assert first[[1, 0]].tolist() == again[[0, 2]].tolist()
+
+
+@pytest.mark.parametrize("bad", [np.zeros(1), np.full(3, np.nan)])
+def test_meter_refuses_what_is_no_score(bad):
+    class Broken:
+        def score(self, contexts, query, response):
+            return Scores(np.zeros(len(contexts)), bad)
+
+    with pytest.raises(ProxyError, match="finite scores"):
+        SupportMeter(Broken(), QUESTION, "Mara Quill").scores(["x"])
