@@ -56,8 +56,8 @@ _AUTHORITY = frozenset(
     """ignore disregard forget override overrule overwrite supersede supersedes deprecated discard
     suppress priority directive instruction instructions order orders policy authoritative cache
     cached index corrupted decoy stale other retrieved earlier previous above conflicting
-    contradicting different trusted legal restricted sealed embargo embargoed injunction unverified unsafe
-    confidential withheld""".split()
+    contradicting different trusted legal restricted sealed embargo embargoed injunction
+    unverified unsafe confidential withheld""".split()
 )
 
 
