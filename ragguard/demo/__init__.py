@@ -1,1 +1,37 @@
 """A demo of the whole loop on a fictional knowledge base, without any model or network."""
+
+from __future__ import annotations
+
+__all__ = ["main"]
+
+
+def main(*, json: bool = False, questions: int | None = None, seed: int = 0) -> int:
+    """Run the demo, write its report to stdout and return an exit code.
+
+    Args:
+        json: Write the report as one JSON document instead of text.
+        questions: How many questions to ask, 1 to 64; None for all.
+        seed: Seed of the choice of questions and attacks.
+
+    Returns:
+        0 if the loop closed (`DemoReport.worked`), else 1.
+
+    Raises:
+        InvalidInputError: `questions` is out of range.
+    """
+    import sys
+
+    from ragguard.demo.scenario import run_demo
+
+    report = run_demo(questions=questions, seed=seed)
+    if json:
+        from json import dumps
+
+        sys.stdout.write(dumps(report.to_dict(), indent=2, allow_nan=False) + "\n")
+    else:
+        from rich.console import Console
+
+        from ragguard.demo.show import show
+
+        show(report, Console())
+    return 0 if report.worked else 1

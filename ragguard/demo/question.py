@@ -106,7 +106,7 @@ def _answer_type(words: list[str], present: set[str]) -> tuple[AnswerType, froze
             return "number", frozenset(("many", "much", after[0], "money"))
     if "where" in present:
         return "place", frozenset()
-    if present & {"colour", "color", "tinted"}:
+    if set(opening) & {"colour", "color"} or "tinted" in present:
         return "colour", frozenset()
     if set(opening) & _PERSONS:
         return "person", frozenset()

@@ -1,0 +1,145 @@
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from ragguard import demo
+from ragguard.demo import scenario
+from ragguard.demo.corpus import load_corpus
+from ragguard.demo.report import Asked
+from ragguard.demo.scenario import is_right, run_demo
+from ragguard.demo.show import show
+from ragguard.errors import InvalidInputError
+
+
+@pytest.fixture(scope="module")
+def report():
+    return run_demo(questions=16, seed=0)
+
+
+def rendered(report, width=100):
+    out = io.StringIO()
+    show(report, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def test_the_loop_closes(report):
+    assert report.clean_wrong <= report.final_wrong < report.filtered_wrong < report.poisoned_wrong
+    assert report.quarantine_only_wrong < report.poisoned_wrong
+    assert report.worked
+
+
+def test_quarantine_survives_on_the_store(report):
+    assert 0 < report.second_guard_dropped <= report.traced_planted + report.traced_benign
+
+
+def test_figures_follow_from_the_questions(report):
+    asked = report.asked
+    assert len(asked) == 16
+    assert report.planted == sum(one.planted for one in asked)
+    assert report.reported_planted == sum(one.planted for one in asked if one.reports)
+    assert report.traced_planted == sum(one.traced_planted for one in asked)
+    assert report.traced_benign <= sum(one.traced_benign for one in asked)
+    assert report.traced_benign_misled <= report.traced_benign
+    assert report.poisoned_wrong == sum(not one.poisoned_right for one in asked)
+    assert report.precision == report.traced_planted / (
+        report.traced_planted + report.traced_benign
+    )
+    assert report.recall == report.traced_planted / report.reported_planted
+
+
+def test_reports_are_what_users_would_flag(report):
+    for one in report.asked:
+        right = one.poisoned_right and one.filtered_right and one.final_right
+        assert bool(one.reports) is not right
+        assert len(one.causes) == one.reports
+        assert one.dropped_planted <= one.planted
+
+
+def test_every_attack_is_planted(report):
+    assert {(one.attack, one.form, one.planted) for one in report.asked} == set(scenario._ATTACKS)
+
+
+def test_examples_show_what_they_claim(report):
+    example = report.filter_example
+    assert example.with_filter != example.without
+    assert all(passage.reason for passage in example.passages if passage.dropped)
+    assert any(passage.dropped and passage.planted for passage in example.passages)
+    assert any(not passage.dropped for passage in example.passages)
+    trace = report.trace_example
+    assert trace.cause == "poisoning"
+    scores = [passage.responsibility for passage in trace.passages]
+    assert scores == sorted(scores, reverse=True)
+    assert any(passage.responsible and passage.planted for passage in trace.passages)
+
+
+def test_json_holds_every_figure(report):
+    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert data["worked"] is True
+    assert data["final_wrong"] == report.final_wrong
+    assert data["asked"][0]["question"] == report.asked[0].question
+    assert data["trace_example"]["passages"][0]["responsibility"] is not None
+
+
+@pytest.mark.parametrize("width", [40, 100])
+def test_rendering_holds_texts_and_figures(report, width):
+    text = " ".join(rendered(report, width).split())
+    for word in ("ES", "SC", "GC", "RS", "Precision", "Recall", "The loop closed"):
+        assert word in text
+    for phrase in (report.filter_example.question, report.trace_example.question):
+        assert phrase in text
+
+
+def test_rendering_shows_brackets_as_they_are(report):
+    assert "[dropped, planted]" in rendered(report)
+
+
+def test_same_seed_same_figures():
+    first, second = (run_demo(questions=3, seed=5).to_dict() for _ in range(2))
+    for data in (first, second):
+        data.pop("seconds")
+    assert first == second
+
+
+def test_seed_changes_the_questions():
+    questions = {tuple(one.question for one in run_demo(questions=2, seed=s).asked) for s in (0, 1)}
+    assert len(questions) == 2
+
+
+@pytest.mark.parametrize("questions", [0, -1, 65])
+def test_questions_out_of_range(questions):
+    with pytest.raises(InvalidInputError, match="questions must be 1 to 64"):
+        run_demo(questions=questions)
+
+
+def test_main_writes_one_json_document(capsys):
+    code = demo.main(json=True, questions=8, seed=0)
+    out = json.loads(capsys.readouterr().out)
+    assert code == (0 if out["worked"] else 1)
+    assert len(out["asked"]) == 8
+
+
+def test_main_writes_text(capsys):
+    code = demo.main(questions=8, seed=0)
+    out = capsys.readouterr().out
+    assert ("The loop closed" in out) is (code == 0)
+
+
+def test_main_returns_1_when_the_loop_did_not_close(monkeypatch, capsys):
+    monkeypatch.setattr(scenario, "_MAX_ROUNDS", 0)
+    assert demo.main(questions=3, seed=0) == 1
+    assert "The loop did not close" in capsys.readouterr().out
+
+
+def test_right_answers_are_whole_words():
+    question = next(q for q in load_corpus().questions if q.correct_answer == "37")
+    assert is_right(question, "37 members")
+    assert not is_right(question, "137 members")
+    assert not is_right(question, "3")
+
+
+def test_a_case_is_frozen(report):
+    assert isinstance(report.asked[0], Asked)
+    with pytest.raises(AttributeError):
+        report.asked[0].clean = "changed"
