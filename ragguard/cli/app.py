@@ -26,6 +26,7 @@ app = typer.Typer(
     name="ragguard",
     cls=RootGroup,
     no_args_is_help=True,
+    rich_markup_mode="markdown",  # which joins the lines of a docstring into paragraphs
     pretty_exceptions_enable=False,
     epilog=(
         "Exit codes: 0 fine; 1 a finding that a --fail-on option asks about; 2 usage or bad input; "

@@ -19,7 +19,7 @@ __all__ = ["calibrate"]
 
 def calibrate(
     source: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="Clean traffic as JSON lines; - is stdin.")
+        str, typer.Argument(metavar="FILE", help="Clean traffic as JSON lines; - is stdin.")
     ] = "-",
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Where to write the calibration.")

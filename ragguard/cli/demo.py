@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ragguard.cli.exits import OPERATIONAL
 from ragguard.cli.output import JsonOption
 
 __all__ = ["demo"]
@@ -20,8 +21,9 @@ def demo(
 ) -> None:
     """Poison a small fictional knowledge base, and watch the filter and the attribution work.
 
-    Needs no network, no model and no key.
+    Needs no network, no model and no key. Exits with 3 if the loop does not close.
     """
     from ragguard import demo as program
 
-    raise typer.Exit(program.main(json=as_json, questions=questions, seed=seed))
+    if program.main(json=as_json, questions=questions, seed=seed):
+        raise typer.Exit(OPERATIONAL)

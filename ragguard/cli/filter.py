@@ -40,7 +40,7 @@ class Mode(StrEnum):
 
 def filter_traffic(
     source: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="JSON lines to read; - is stdin.")
+        str, typer.Argument(metavar="FILE", help="JSON lines to read; - is stdin.")
     ] = "-",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write JSON lines here, not to stdout.")

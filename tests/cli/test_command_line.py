@@ -148,15 +148,16 @@ def test_info_on_an_unreachable_store_says_so_on_stdout_and_fails(run, tmp_path)
     assert "unreachable: there is no" in run("info", "--store", tmp_path / "typo.db").stdout
 
 
-def test_demo_runs_the_program(run, monkeypatch):
+@pytest.mark.parametrize(("answer", "code"), [(0, 0), (1, 3)])
+def test_demo_runs_the_program(run, monkeypatch, answer, code):
     calls = []
 
     def program(**options):
         calls.append(options)
-        return 3
+        return answer
 
-    monkeypatch.setattr("ragguard.demo.main", program, raising=False)
-    assert run("demo", "--questions", "2", "--seed", "5", "--json").exit_code == 3
+    monkeypatch.setattr("ragguard.demo.main", program)
+    assert run("demo", "--questions", "2", "--seed", "5", "--json").exit_code == code
     assert calls == [{"json": True, "questions": 2, "seed": 5}]
 
 
