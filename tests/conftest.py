@@ -1,4 +1,4 @@
-"""Audit stores on every database, for the tests of whatever works with one."""
+"""Shared by all tests: hypothesis without deadlines, and audit stores on every database."""
 
 import os
 import uuid
@@ -6,8 +6,13 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import pytest
+from hypothesis import settings
 
 from ragguard.audit import AuditStore, open_store
+
+# A machine that does other work as well may be slow at any moment.
+settings.register_profile("ragguard", deadline=None)
+settings.load_profile("ragguard")
 
 POSTGRES = os.environ.get("RAGGUARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
 

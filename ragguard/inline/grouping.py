@@ -35,9 +35,11 @@ def two_clusters(embeddings: NDArray[np.floating]) -> NDArray[np.bool_]:
     """
     # scipy takes long to import, and a guard that never groups does not need it.
     from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import pdist
 
     n = len(embeddings)
-    merges = linkage(np.asarray(embeddings, dtype=np.float64), method="ward")
+    # Distances, not rows: rows of zeros, one for each dimension, look like distances to scipy.
+    merges = linkage(pdist(np.asarray(embeddings, dtype=np.float64)), method="ward")
     members = np.zeros(n, dtype=bool)
     pending = [int(merges[-1, 0])]
     while pending:

@@ -1,0 +1,15 @@
+"""Retrieved sets for the tests of the inline half."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def random_rows():
+    """Return a function that makes random unit rows, no two of which are equal."""
+
+    def make(seed: int, n: int, d: int = 8) -> np.ndarray:
+        rows = np.random.default_rng(seed).normal(size=(n, d))
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    return make

@@ -1,0 +1,129 @@
+"""Passages: what makes one, what names its content, and what is refused."""
+
+import copy
+import pickle
+import unicodedata
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard import Passage
+from ragguard.errors import InvalidInputError
+from ragguard.passage import as_passages, content_key
+
+# Every string that Python can hold: lone surrogates and control characters as well.
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+
+
+def test_a_passage_keeps_what_it_is_given():
+    vector, metadata = np.ones(3), {"page": 4}
+    passage = Passage("text", id="a", score=0.5, embedding=vector, metadata=metadata)
+    assert (passage.text, passage.id, passage.score) == ("text", "a", 0.5)
+    assert passage.embedding is vector
+    assert passage.metadata is metadata
+
+
+def test_the_id_defaults_to_32_hex_digits_of_the_text():
+    passage = Passage("text")
+    assert len(passage.id) == 32
+    assert set(passage.id) <= set("0123456789abcdef")
+    assert passage.id == Passage("text", score=1).id
+    assert passage.id != Passage("Text").id
+    assert Passage("text", id="").id == ""
+
+
+def test_two_passages_do_not_share_their_default_metadata():
+    assert Passage("a").metadata is not Passage("b").metadata
+
+
+def test_a_passage_is_frozen_hashable_and_compares_without_its_embedding():
+    passage = Passage("text", embedding=np.ones(2))
+    with pytest.raises(FrozenInstanceError):
+        passage.text = "other"
+    assert passage == Passage("text", embedding=np.zeros(2))
+    assert hash(passage) == hash(Passage("text"))
+    assert "embedding" not in repr(passage)
+
+
+def test_a_passage_can_be_copied_pickled_and_replaced():
+    passage = Passage("text", id="a", score=1, metadata={"b": [1]})
+    assert pickle.loads(pickle.dumps(passage)) == passage
+    assert copy.deepcopy(passage) == passage
+    assert replace(passage, text="other") == Passage("other", id="a", score=1, metadata={"b": [1]})
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (None, {}),
+        (b"bytes", {}),
+        (5, {}),
+        ("text", {"id": 5}),
+        ("text", {"id": b"a"}),
+        ("text", {"score": "high"}),
+        ("text", {"score": [1.0, 2.0]}),
+        ("text", {"score": 10**400}),
+        ("text", {"score": 1j}),
+    ],
+)
+def test_what_is_no_passage_is_refused(text, options):
+    with pytest.raises(InvalidInputError, match="passage"):
+        Passage(text, **options)
+
+
+@pytest.mark.parametrize("score", [1, True, np.float32(1), np.array(1.0), "1"])
+def test_a_score_becomes_a_float(score):
+    passage = Passage("text", score=score)
+    assert type(passage.score) is float
+    assert passage.score == 1.0
+
+
+def test_strings_become_passages_and_passages_stay_the_same_object():
+    passage = Passage("b")
+    assert as_passages(["a", passage]) == [Passage("a"), passage]
+    assert as_passages(["a", passage])[1] is passage
+    assert as_passages(text for text in ("a", "b")) == [Passage("a"), Passage("b")]
+    assert as_passages([]) == []
+
+
+@pytest.mark.parametrize("passages", ["text", b"bytes", None, 5, Passage("text"), object()])
+def test_what_is_no_sequence_of_passages_is_refused(passages):
+    with pytest.raises(InvalidInputError, match="wrap a single passage in a list"):
+        as_passages(passages)
+
+
+@pytest.mark.parametrize("item", [None, 5, b"bytes", ["text"], {"text": "a"}])
+def test_the_message_names_the_item_that_is_no_passage(item):
+    with pytest.raises(InvalidInputError, match=r"passages\[1\] is a "):
+        as_passages(["a", item])
+
+
+def test_case_white_space_and_compatibility_forms_do_not_change_the_key():
+    key = content_key("The file no. 1 is bad")
+    assert key == content_key("  the FILE\n\tno. 1   is BAD\r\n")
+    assert key == content_key("The \ufb01le no. \uff11 is bad")
+    assert key != content_key("The file no. 2 is bad")
+    assert content_key("Stra\u00dfe") == content_key("STRASSE")
+
+
+@given(ANY_TEXT)
+def test_every_text_has_a_key_and_white_space_around_it_does_not_count(text):
+    key = content_key(text)
+    assert len(key) == 32
+    assert key == content_key(f" \n{text}\t")
+
+
+@given(st.text())
+def test_normalisation_forms_of_a_text_have_one_key(text):
+    keys = {
+        content_key(unicodedata.normalize(form, text)) for form in ("NFC", "NFD", "NFKC", "NFKD")
+    }
+    assert keys == {content_key(text)}
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_different_texts_have_different_ids(one, other):
+    assert (Passage(one).id == Passage(other).id) == (one == other)

@@ -1,0 +1,232 @@
+"""The names that other programs may rely on, their signatures, and what importing them costs."""
+
+import importlib
+import inspect
+import json
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+
+import ragguard
+from ragguard import Evidence, Guard, Passage, Verdict, errors
+
+EXPORTED = {
+    "ragguard": ["Evidence", "Guard", "Passage", "Verdict", "__version__"],
+    "ragguard.guard": ["Guard"],
+    "ragguard.passage": ["Passage", "as_passages", "content_key"],
+    "ragguard.verdict": ["Evidence", "Mode", "Verdict"],
+    "ragguard.text": ["MAX_CHARS", "STOP_WORDS", "encodable", "fold", "tokens"],
+    "ragguard.errors": [
+        "AttributionPendingError",
+        "AttributionTimeoutError",
+        "CalibrationError",
+        "EmbeddingError",
+        "EventFailedError",
+        "EventNotFoundError",
+        "GenerationError",
+        "InvalidInputError",
+        "MissingExtraError",
+        "ProxyError",
+        "QuarantineNotFoundError",
+        "RagguardError",
+        "StoreError",
+    ],
+    "ragguard.embedding": [
+        "CachedEmbedder",
+        "Embedder",
+        "HashedEmbedder",
+        "OnnxEmbedder",
+        "SentenceTransformerEmbedder",
+        "as_embedder",
+    ],
+    "ragguard.embedding.adapt": ["as_embedder", "unit_rows"],
+    "ragguard.inline.calibration": [
+        "Calibration",
+        "default_calibration",
+        "load_calibration",
+        "save_calibration",
+    ],
+    "ragguard.inline.grouping": [
+        "GroupingStrategy",
+        "choose_strategy",
+        "clustering_count",
+        "concentration_count",
+        "concentration_factors",
+        "two_clusters",
+    ],
+    "ragguard.inline.isolation": ["frequency_scores", "isolate", "pair_count", "top_pairs"],
+    "ragguard.inline.judge": [
+        "ConformalJudge",
+        "Judge",
+        "Judgement",
+        "Scored",
+        "Strategy",
+        "group_and_isolate",
+    ],
+    "ragguard.inline.ragdefender": ["RAGDefenderJudge"],
+    "ragguard.inline.reasons": ["CLEAN", "describe"],
+    "ragguard.inline.screen": ["screen", "unjudged"],
+    "ragguard.inline.terms": ["count_term_rich", "tfidf_terms", "top_terms"],
+    "ragguard.inline.vectors": ["similarity_matrix", "vectors"],
+    "ragguard.inline.words": ["PassageWords", "QueryWords", "passage_words", "query_words"],
+    "ragguard.background.tracing": ["RecentPassages", "quarantine_responsible", "trace"],
+    "ragguard.audit.counting": ["VerdictCounter"],
+}
+
+
+@pytest.mark.parametrize("module", EXPORTED)
+def test_a_module_exports_exactly_these_names(module):
+    loaded = importlib.import_module(module)
+    assert sorted(loaded.__all__) == sorted(EXPORTED[module])
+    assert all(hasattr(loaded, name) for name in loaded.__all__)
+
+
+def parameters(function):
+    return {
+        name: (parameter.kind.name, parameter.default)
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name != "self"
+    }
+
+
+REQUIRED = inspect.Parameter.empty
+POSITIONAL, KEYWORD = "POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY"
+
+
+def test_passage_takes_what_the_contract_says():
+    assert parameters(Passage.__init__) == {
+        "text": (POSITIONAL, REQUIRED),
+        "id": (KEYWORD, None),
+        "score": (KEYWORD, None),
+        "embedding": (KEYWORD, None),
+        "metadata": (KEYWORD, None),
+    }
+
+
+def test_guard_takes_what_the_contract_says():
+    given = parameters(Guard.__init__)
+    assert {kind for kind, _ in given.values()} == {KEYWORD}
+    assert {name: default for name, (_, default) in given.items()} == {
+        "embedder": None,
+        "strategy": "auto",
+        "alpha": 0.01,
+        "store": None,
+        "mode": "filter",
+        "on_error": "pass",
+        "calibration": None,
+        "retrieve": None,
+        "attributor": None,
+    }
+
+
+@pytest.mark.parametrize("method", [Guard.filter, Guard.afilter])
+def test_filter_and_its_async_twin_take_the_same(method):
+    assert parameters(method) == {
+        "query": (POSITIONAL, REQUIRED),
+        "passages": (POSITIONAL, REQUIRED),
+        "k": (KEYWORD, None),
+    }
+
+
+def test_the_other_methods_of_the_guard_take_what_the_contract_says():
+    assert parameters(Guard.calibrate) == {
+        "traffic": (POSITIONAL, REQUIRED),
+        "k": (KEYWORD, None),
+    }
+    assert parameters(Guard.save_calibration) == {"path": (POSITIONAL, REQUIRED)}
+    assert parameters(Guard.report) == {
+        "query": (POSITIONAL, REQUIRED),
+        "response": (POSITIONAL, REQUIRED),
+        "passages": (KEYWORD, None),
+        "reporter": (KEYWORD, None),
+    }
+    assert parameters(Guard.attribution) == {
+        "event_id": (POSITIONAL, REQUIRED),
+        "timeout": (POSITIONAL, None),
+    }
+    assert parameters(Guard.close) == {}
+
+
+def test_only_afilter_is_a_coroutine():
+    public = [name for name in vars(Guard) if not name.startswith("_")]
+    assert [name for name in public if inspect.iscoroutinefunction(getattr(Guard, name))] == [
+        "afilter"
+    ]
+
+
+def test_verdict_and_evidence_hold_what_the_contract_says():
+    assert [field.name for field in fields(Verdict)] == [
+        "kept",
+        "dropped",
+        "attacked",
+        "p_value",
+        "evidence",
+        "mode",
+        "error",
+    ]
+    assert [field.name for field in fields(Evidence)] == [
+        "passage_id",
+        "signal",
+        "strength",
+        "reason",
+        "signals",
+        "suspicion",
+        "flagged",
+    ]
+
+
+def test_every_error_is_in_one_tree_and_derives_from_the_builtin_a_caller_expects():
+    builtin = {
+        "InvalidInputError": ValueError,
+        "EmbeddingError": ValueError,
+        "CalibrationError": ValueError,
+        "MissingExtraError": ImportError,
+        "StoreError": RuntimeError,
+        "EventNotFoundError": LookupError,
+        "QuarantineNotFoundError": LookupError,
+        "AttributionPendingError": RuntimeError,
+        "AttributionTimeoutError": TimeoutError,
+        "EventFailedError": RuntimeError,
+        "ProxyError": RuntimeError,
+        "GenerationError": RuntimeError,
+    }
+    assert {*builtin, "RagguardError"} == set(errors.__all__)
+    for name, base in builtin.items():
+        assert issubclass(getattr(errors, name), errors.RagguardError)
+        assert issubclass(getattr(errors, name), base)
+
+
+def test_a_missing_extra_says_what_to_install():
+    error = errors.MissingExtraError("OnnxEmbedder", "onnx")
+    assert "OnnxEmbedder" in str(error)
+    assert "pip install 'ragguard-middleware[onnx]'" in str(error)
+
+
+def test_the_version_is_a_string_of_numbers():
+    assert [part.isdigit() for part in ragguard.__version__.split(".")[:2]] == [True, True]
+
+
+HEAVY = (
+    "torch transformers sentence_transformers sqlalchemy scipy sklearn onnx onnxruntime tokenizers "
+    "pandas typer rich langchain langchain_core llama_index faiss chromadb celery requests httpx "
+    "pytest hypothesis"
+).split()
+
+FILTER_ONE_CLEAN_SET = (
+    "ragguard.Guard().filter('Who built the pier?', "
+    "['The harbour froze in 1902.', 'Wool was sold on Mondays.', 'A mill stood by the ford.'])"
+)
+
+
+@pytest.mark.parametrize("then", ["None", FILTER_ONE_CLEAN_SET], ids=["import", "filter"])
+def test_nothing_heavy_is_imported(then):
+    program = (
+        f"import json, sys, ragguard; {then}; "
+        f"print(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}} & {set(HEAVY)})))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert json.loads(done.stdout) == []
