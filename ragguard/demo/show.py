@@ -53,16 +53,15 @@ def show(report: DemoReport, console: Console) -> None:
     traced = report.traced_planted + report.traced_benign
     _line(console, f"{reports} answers reported in {report.rounds} rounds; ", end="")
     _line(console, f"{traced} passages held responsible and put into quarantine.")
-    _line(
-        console, f"Precision {report.precision:.0%}: {report.traced_planted} of {traced} planted; "
-    )
+    _line(console, f"Precision {report.precision:.0%}: {report.traced_planted} ", end="")
+    _line(console, f"of {traced} were planted.")
     _line(
         console,
-        f"of the {report.traced_benign} others, {report.traced_benign_misled} for answers "
+        f"Of the {report.traced_benign} others, {report.traced_benign_misled} for answers "
         "that were right before the attack, the rest for the reader's own mistakes.",
     )
     _line(console, f"Recall {report.recall:.0%}: {report.traced_planted} ", end="")
-    _line(console, f"of {report.reported_planted} planted for the reported questions.")
+    _line(console, f"of the {report.reported_planted} planted for reported questions.")
     if report.trace_example is not None:
         _show_trace(console, report.trace_example)
     stage("Asked again")
