@@ -1,0 +1,42 @@
+"""The benchmark's own arithmetic, on the data that ships with ragguard."""
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+attribution = pytest.importorskip("benchmarks.attribution")
+
+from ragguard.attribution import Attribution, PassageScore  # noqa: E402
+from ragguard.passage import Passage  # noqa: E402
+
+
+def test_tally_counts_missed_poison_as_false_negative():
+    texts = {"found": True, "overlooked": False, "wronged": True, "left": False, "also left": False}
+    scores = [
+        PassageScore(Passage(text), 0.0, 0.0, 0.0, 0.0, responsible)
+        for text, responsible in texts.items()
+    ]
+    event = attribution.Event("q", "a", (), frozenset({"found", "overlooked", "out of scope"}))
+    tally = attribution.Tally()
+    tally.add(event, Attribution("q", "a", "m", [], scores, 5, "poisoning", ""))
+    row = tally.row()
+    assert row["dacc"] == pytest.approx(3 / 6)
+    assert row["fpr"] == pytest.approx(1 / 3, abs=1e-4)
+    assert row["fnr"] == pytest.approx(2 / 3, abs=1e-4)
+    assert row["precision"] == pytest.approx(0.5)
+    assert row["missed_by_scope"] == pytest.approx(1 / 3, abs=1e-4)
+
+
+def test_runs_without_a_data_folder_and_finds_prepended_statements():
+    with Progress(console=Console(file=io.StringIO())) as progress:
+        result = attribution.run(None, limit=2, seed=0, progress=progress)
+    rows = [
+        row
+        for row in result["poisoned"]
+        if (row["kind"], row["form"], row["method"]) == ("statement", "prepend", "ragorigin")
+    ]
+    assert [row["response"] for row in rows] == ["short", "sentence"]
+    assert all(row["dacc"] == 1.0 for row in rows)
+    assert all(row["blamed"] == 0.0 for row in result["clean"])
