@@ -83,22 +83,25 @@ def answering(retriever: Runnable[str, list[Document]]) -> Runnable[str, str]:
 def main() -> None:
     store = InMemoryVectorStore(WordEmbeddings())
     store.add_texts(KNOWLEDGE + POISON)
+    retriever = RAGGuardRetriever.from_vectorstore(store, k=3)
     print(f"Question:          {QUESTION}")
 
-    plain = answering(store.as_retriever(search_kwargs={"k": 3})).invoke(QUESTION)
-    print(f"Without the guard: {plain}")
-
-    retriever = RAGGuardRetriever.from_vectorstore(store, k=3)
     with retriever.guard as guard:
         feedback = RAGGuardFeedback(guard)
         run_id = uuid4()
-        guarded = answering(retriever).invoke(QUESTION, {"callbacks": [feedback], "run_id": run_id})
+        unguarded = answering(store.as_retriever(search_kwargs={"k": 3}))
+        plain = unguarded.invoke(QUESTION, {"callbacks": [feedback], "run_id": run_id})
+        print(f"Without the guard: {plain}")
+
+        guarded = answering(retriever).invoke(QUESTION)
         print(f"With the guard:    {guarded}")
 
-        # A thumbs down: the event carries the documents that this run showed to the model.
+        # A thumbs down on the first answer: the whole store is searched for what is behind it.
         event_id = feedback.report(run_id, reporter="a visitor")
         attribution = guard.attribution(event_id, timeout=60)
-        print(f"After a complaint: cause {attribution.cause!r}, {attribution.reason}")
+        print(f"After a complaint: {attribution.cause}, {attribution.reason}")
+        for passage in attribution.responsible:
+            print(f"  quarantined:     {passage.text}")
 
     if "1874" not in guarded:
         raise SystemExit("the guard let the poison through")

@@ -77,23 +77,25 @@ def main() -> None:
     embed_model, llm = WordEmbedding(), YearReader()
     nodes = [TextNode(text=text) for text in KNOWLEDGE + POISON]
     index = VectorStoreIndex(nodes, embed_model=embed_model)
+    postprocessor = RAGGuardPostprocessor.from_index(index, embed_model=embed_model, top_n=3)
     print(f"Question:          {QUESTION}")
 
-    plain = index.as_query_engine(llm=llm, similarity_top_k=3).query(QUESTION)
-    print(f"Without the guard: {plain}")
-
-    postprocessor = RAGGuardPostprocessor.from_index(index, embed_model=embed_model, top_n=3)
     with postprocessor.guard as guard:
+        plain = index.as_query_engine(llm=llm, similarity_top_k=3).query(QUESTION)
+        print(f"Without the guard: {plain}")
+
         engine = index.as_query_engine(
             llm=llm, similarity_top_k=8, node_postprocessors=[postprocessor]
         )
         guarded = engine.query(QUESTION)
         print(f"With the guard:    {guarded}")
 
-        # A thumbs down: the event carries the nodes that the response was made from.
-        event_id = postprocessor.report(QUESTION, guarded, reporter="a visitor")
+        # A thumbs down on the first answer: the whole index is searched for what is behind it.
+        event_id = postprocessor.report(QUESTION, plain, reporter="a visitor")
         attribution = guard.attribution(event_id, timeout=60)
-        print(f"After a complaint: cause {attribution.cause!r}, {attribution.reason}")
+        print(f"After a complaint: {attribution.cause}, {attribution.reason}")
+        for passage in attribution.responsible:
+            print(f"  quarantined:     {passage.text}")
 
     if "1874" not in str(guarded):
         raise SystemExit("the guard let the poison through")

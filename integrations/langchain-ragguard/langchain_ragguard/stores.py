@@ -22,6 +22,9 @@ from langchain_ragguard.stored_vectors import StoredVectors, stored_vectors
 
 __all__ = ["StoreEmbedder", "knowledge_base"]
 
+# What narrows a search down to a few documents; filters, such as a tenant's, stay.
+_NARROWING = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
+
 _retrieved: ContextVar[tuple[object, Sequence[Document]]] = ContextVar(
     "langchain_ragguard_retrieved", default=(None, ())
 )
@@ -75,9 +78,10 @@ class StoreEmbedder:
 def knowledge_base(store: VectorStore, search_kwargs: dict[str, Any]) -> Retrieve:
     """Return what attribution searches: `retrieve(query, limit)` over the whole store."""
     stored = stored_vectors(store)
+    search = {name: value for name, value in search_kwargs.items() if name not in _NARROWING}
 
     def retrieve(query: str, limit: int) -> list[Passage]:
-        documents = store.similarity_search(query, **{**search_kwargs, "k": limit})
+        documents = store.similarity_search(query, k=limit, **search)
         vectors = stored(documents) if stored else [None] * len(documents)
         return [as_passage(*pair) for pair in zip(documents, vectors, strict=True)]
 

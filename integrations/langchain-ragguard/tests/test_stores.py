@@ -55,10 +55,21 @@ def filled(request: pytest.FixtureRequest, embeddings: WordEmbeddings) -> Iterat
         store.delete_collection()
 
 
+@pytest.fixture
+def named(filled: VectorStore) -> VectorStore:
+    """A filled store whose documents say which rows they are."""
+    if filled.similarity_search(QUERY, k=1)[0].id is None:
+        pytest.skip("documents of this release of the store have no ids")
+    embeddings = filled.embeddings
+    assert isinstance(embeddings, WordEmbeddings)
+    embeddings.queries.clear()
+    return filled
+
+
 def test_a_suspicious_set_is_compared_without_embedding_it_again(
-    filled: VectorStore, embeddings: WordEmbeddings
+    named: VectorStore, embeddings: WordEmbeddings
 ) -> None:
-    retriever = RAGGuardRetriever.from_vectorstore(filled, k=3, on_error="raise")
+    retriever = RAGGuardRetriever.from_vectorstore(named, k=3, on_error="raise")
     found = texts(retriever.invoke(QUERY))
     assert len(found) == 3
     assert not set(POISON) & set(found)
@@ -67,9 +78,9 @@ def test_a_suspicious_set_is_compared_without_embedding_it_again(
 
 
 async def test_async_gives_the_same_and_embeds_nothing_more(
-    filled: VectorStore, embeddings: WordEmbeddings
+    named: VectorStore, embeddings: WordEmbeddings
 ) -> None:
-    retriever = RAGGuardRetriever.from_vectorstore(filled, k=3, fetch_k=10, on_error="raise")
+    retriever = RAGGuardRetriever.from_vectorstore(named, k=3, fetch_k=10, on_error="raise")
     found = await retriever.ainvoke(QUERY)
     assert not set(POISON) & set(texts(found))
     assert embeddings.queries == [QUERY]
@@ -77,6 +88,13 @@ async def test_async_gives_the_same_and_embeds_nothing_more(
     again = retriever.invoke(QUERY)
     assert texts(found) == texts(again)
     assert [document.metadata for document in found] == [document.metadata for document in again]
+
+
+def test_poison_is_dropped_whatever_the_store_tells(filled: VectorStore) -> None:
+    retriever = RAGGuardRetriever.from_vectorstore(filled, k=3, on_error="raise")
+    found = texts(retriever.invoke(QUERY))
+    assert len(found) == 3
+    assert not set(POISON) & set(found)
 
 
 def test_the_same_documents_as_a_search_by_text(filled: VectorStore) -> None:
@@ -105,11 +123,11 @@ def test_a_filter_goes_to_the_store(filled: VectorStore) -> None:
 
 
 def test_stored_vectors_are_those_that_were_indexed(
-    filled: VectorStore, embeddings: WordEmbeddings
+    named: VectorStore, embeddings: WordEmbeddings
 ) -> None:
-    read = stored_vectors(filled)
+    read = stored_vectors(named)
     assert read is not None
-    found = filled.similarity_search(QUERY, k=4)
+    found = named.similarity_search(QUERY, k=4)
     expected = embeddings.embed_documents(texts(found))
     np.testing.assert_allclose(np.asarray(read(found)), expected)
     stranger = Document(page_content="never indexed", id="stranger")
@@ -122,16 +140,16 @@ def test_stored_vectors_are_those_that_were_indexed(
     assert read([nameless]) == [None]
 
 
-def test_stored_vectors_follow_the_store(filled: VectorStore, embeddings: WordEmbeddings) -> None:
-    read = stored_vectors(filled)
+def test_stored_vectors_follow_the_store(named: VectorStore, embeddings: WordEmbeddings) -> None:
+    read = stored_vectors(named)
     assert read is not None
-    read(filled.similarity_search(QUERY, k=1))
+    read(named.similarity_search(QUERY, k=1))
 
-    filled.delete(["doc-0"])
+    named.delete(["doc-0"])
     late = Document(page_content="A late addition to the archive.", id="late")
-    filled.add_documents([late])
+    named.add_documents([late])
 
-    found = filled.similarity_search("A late addition to the archive", k=9)
+    found = named.similarity_search("A late addition to the archive", k=9)
     vectors = read([*found, Document(page_content=POISON[0], id="doc-0")])
     assert vectors[-1] is None
     np.testing.assert_allclose(np.asarray(vectors[:-1]), embeddings.embed_documents(texts(found)))
@@ -210,7 +228,7 @@ def test_vectors_are_read_for_the_documents_at_hand_only(embeddings: WordEmbeddi
 
 
 def test_attribution_searches_the_whole_store(
-    filled: VectorStore, embeddings: WordEmbeddings
+    named: VectorStore, embeddings: WordEmbeddings
 ) -> None:
     asked: list[tuple[list[str], list[Any]]] = []
 
@@ -223,7 +241,10 @@ def test_attribution_searches_the_whole_store(
         async def aattribute(self, query: str, response: str, retrieve: Any) -> Attribution:
             raise NotImplementedError
 
-    retriever = RAGGuardRetriever.from_vectorstore(filled, k=1, attributor=Recorder())
+    narrow = {"k": 2, "fetch_k": 5, "lambda_mult": 0.3}
+    retriever = RAGGuardRetriever.from_vectorstore(
+        named, k=1, search_type="mmr", search_kwargs=narrow, attributor=Recorder()
+    )
     with retriever.guard as guard:
         guard.attribution(guard.report(QUERY, "In 1790."), timeout=60)
     (found, vectors), *_ = asked
