@@ -1,6 +1,6 @@
 """Where to cut the responsibility scores (RAGOrigin, Section 5.4): exact 2-means in one dimension.
 
-2-means always finds two clusters, in scores of benign passages too, so `two_clusters` also asks
+2-means always finds two, in scores of benign passages too, so `one_cluster_p_value` also asks
 whether two explain the scores better than one.
 """
 
