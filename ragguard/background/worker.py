@@ -99,14 +99,15 @@ class Worker:
         if lost:
             self._drop(event.id, "the worker is closed" if self._closed else "the queue is full")
             return
-        self._work_to_save.set()
         try:
             self.start()
         except RuntimeError as error:  # no more threads, or the interpreter is going down
             logger.warning("event %s is persisted at exit at the latest: %s", event.id, error)
+        self._work_to_save.set()
 
     def start(self) -> None:
         """Start the threads unless they run already or the worker is closed."""
+        started = False
         with self._state:
             for name, work in (("save", self._save_all), ("attribute", self._attribute_all)):
                 thread = self._threads.get(name)
@@ -114,6 +115,9 @@ class Worker:
                     thread = threading.Thread(target=work, name=f"ragguard-{name}", daemon=True)
                     thread.start()
                     self._threads[name] = thread
+                    started = True
+        if started:
+            self._work_to_do.set()
 
     def wait(self, event_id: str, timeout: float | None = None) -> bool:
         """Block until the event is done or failed for good.
@@ -269,6 +273,8 @@ class Worker:
             self._work_to_do.wait(seconds)
             self._work_to_do.clear()
 
+        # A new thread that goes to work at once keeps its starter, a `submit`, from going on.
+        idle(self._poll_s)
         self._attribute_until(self._stop, idle)
 
     def _attribute_until(self, stop: threading.Event, idle: Callable[[float], object]) -> None:

@@ -269,6 +269,7 @@ def test_both_sides_of_a_fork_go_on(sql_url, open_sql):
             thread.start()
         children = []
         for _ in range(5):
+            store.counts()  # leaves an idle connection in the pool
             pid = os.fork()
             if pid == 0:
                 try:

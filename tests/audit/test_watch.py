@@ -1,6 +1,7 @@
 import gc
 import logging
 import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -8,7 +9,7 @@ import time
 
 import pytest
 
-from ragguard.audit import MemoryStore, QuarantineEntry, QuarantineWatch
+from ragguard.audit import MemoryStore, QuarantineEntry, QuarantineWatch, open_store
 from ragguard.errors import InvalidInputError, StoreError
 
 NEVER = 3600.0
@@ -88,8 +89,6 @@ def test_the_thread_notices_every_change(store, watch_of):
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_the_next_call_sees_a_change(kind, new_url, watch_of):
-    from ragguard.audit import open_store
-
     url = new_url(kind)
     store = open_store(url)
     other = store if url is None else open_store(url)
@@ -104,9 +103,26 @@ def test_the_next_call_sees_a_change(kind, new_url, watch_of):
     other.close()
 
 
-def test_the_next_call_sees_another_process(tmp_path, watch_of):
-    from ragguard.audit import open_store
+def test_the_next_call_sees_a_change_that_leaves_size_and_time(tmp_path, watch_of, monkeypatch):
+    store = open_store(str(tmp_path / "audit.db"))
+    watch = watch_of(store)
+    connection = sqlite3.connect(store.path)
+    log, tick = tmp_path / "audit.db-wal", 10**18
+    monkeypatch.setattr("ragguard.audit.watch.time.time_ns", lambda: tick + 1_000_000)
+    looks = []
+    for i in range(5):
+        # The log is written from its beginning again, over what was there.
+        connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+        store.add_quarantine([entry(f"{i}")])
+        os.utime(log, ns=(tick, tick))
+        looks.append(watch._look())
+        assert len(watch.keys()) == i + 1
+    assert len(set(looks[1:])) == 1
+    connection.close()
+    store.close()
 
+
+def test_the_next_call_sees_another_process(tmp_path, watch_of):
     url = str(tmp_path / "audit.db")
     store = open_store(url)
     watch = watch_of(store)
@@ -124,8 +140,6 @@ def test_the_next_call_sees_another_process(tmp_path, watch_of):
 
 
 def test_an_unchanged_file_costs_no_query(tmp_path, watch_of, monkeypatch):
-    from ragguard.audit import open_store
-
     store = open_store(str(tmp_path / "audit.db"))
     watch = watch_of(store)
     log = f"{store.path}-wal"
