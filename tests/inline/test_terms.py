@@ -11,19 +11,6 @@ from ragguard.inline.terms import count_term_rich, tfidf_terms, top_terms
 from ragguard.text import STOP_WORDS
 
 VOCABULARY = "pier lamp tide gull sand wool mill ford the of a 42".split()
-    "pier",
-    "lamp",
-    "tide",
-    "gull",
-    "sand",
-    "wool",
-    "mill",
-    "ford",
-    "the",
-    "of",
-    "a",
-    "42",
-]
 texts_of_few_words = st.lists(
     st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join), min_size=1, max_size=8
 )
