@@ -26,7 +26,7 @@ class Manifest:
     Attributes:
         architecture: Class of the exported model, such as "LlamaForCausalLM".
         precision: "fp32", "fp16" or "int8".
-        quantization: "none", "dynamic" (activations too) or "weights" (block-wise, 8 bits).
+        quantization: "none", "dynamic" (activations a tensor) or "blocks" (MatMulNBits, 8 bits).
         opset: ONNX opset of the graph.
         max_length: Tokens that the model reads at most.
         vocabulary_size: Number of tokens that the model tells apart.
@@ -38,7 +38,7 @@ class Manifest:
 
     architecture: str
     precision: Precision
-    quantization: Literal["none", "dynamic", "weights"]
+    quantization: Literal["none", "dynamic", "blocks"]
     opset: int
     max_length: int
     vocabulary_size: int

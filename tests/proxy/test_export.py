@@ -17,6 +17,7 @@ pytest.importorskip("onnxscript", reason="exporting needs onnxscript")
 onnx = pytest.importorskip("onnx", reason="exporting needs onnx")
 pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
 
+from ragguard.proxy import export  # noqa: E402
 from ragguard.proxy.export import export_proxy  # noqa: E402
 from ragguard.proxy.onnx import OnnxProxy  # noqa: E402
 
@@ -150,26 +151,35 @@ class TestPrecisions:
             precision="int8",
             max_length=200,
         )
-        assert manifest.quantization in ("dynamic", "weights")
+        assert manifest.quantization in ("dynamic", "blocks")
         assert 1e-4 < manifest.parity["mean_token_error"] < 0.15
         kinds = {node.op_type for node in onnx.load(tmp_path / "out/model.onnx").graph.node}
         assert kinds & {"MatMulInteger", "MatMulNBits"}
 
-    def test_int8_falls_back_to_quantised_weights(self, tiny_model, tiny_tokenizer, tmp_path):
-        # Between what the two ways reach on this model.
-        gate = Gate(max_token_error=0.05, mean_token_error=0.012, rank_correlation=0.97)
+    @pytest.mark.parametrize("factor", [0.5, np.nan])
+    def test_int8_falls_back_to_blocks(
+        self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch, factor
+    ):
+        def spoiled(source, out):
+            model = onnx.load(source)
+            for weight in model.graph.initializer:
+                if weight.data_type == onnx.TensorProto.FLOAT and len(weight.dims) == 2:
+                    values = onnx.numpy_helper.to_array(weight) * np.float32(factor)
+                    weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+            onnx.save_model(model, out)
+
+        monkeypatch.setattr(export, "_quantize_dynamic", spoiled)
         manifest = export_proxy(
-            tiny_model("gpt-neox"),
+            tiny_model("gpt2"),
             tmp_path / "out",
             tokenizer=tiny_tokenizer,
             precision="int8",
             max_length=200,
-            gates={**GATES, "int8": gate},
         )
-        assert gate.failures(Parity(**manifest.parity)) == []
-        assert manifest.quantization == "weights"
-        kinds = {node.op_type for node in onnx.load(tmp_path / "out/model.onnx").graph.node}
-        assert "MatMulNBits" in kinds
+        assert manifest.quantization == "blocks"
+        assert GATES["int8"].failures(Parity(**manifest.parity)) == []
+        nodes = onnx.load(tmp_path / "out/model.onnx").graph.node
+        assert sum(node.op_type == "MatMulNBits" for node in nodes) == 9
         OnnxProxy(tmp_path / "out").score(CONTEXTS, QUERY, RESPONSE)
 
     def test_fp16(self, tiny_model, tiny_tokenizer, tmp_path):
@@ -184,6 +194,21 @@ class TestPrecisions:
         weights = onnx.load(tmp_path / "out/model.onnx").graph.initializer
         assert any(weight.data_type == onnx.TensorProto.FLOAT16 for weight in weights)
 
+    @pytest.mark.parametrize("precision", ["fp32", "int8"])
+    def test_weights_too_large_for_one_file(
+        self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch, precision
+    ):
+        monkeypatch.setattr(export, "_ONE_FILE_BYTES", 1)
+        manifest = export_proxy(
+            tiny_model("llama"),
+            tmp_path / "out",
+            tokenizer=tiny_tokenizer,
+            precision=precision,
+            max_length=200,
+        )
+        assert set(manifest.files) == {"model.onnx", "model.onnx.data", "tokenizer.json"}
+        OnnxProxy(tmp_path / "out").score(CONTEXTS, QUERY, RESPONSE)
+
     def test_a_failed_gate_leaves_nothing_behind(self, tiny_model, tiny_tokenizer, tmp_path):
         with pytest.raises(ProxyError, match="does not score as the original") as caught:
             export_proxy(
@@ -195,7 +220,7 @@ class TestPrecisions:
                 gates={**GATES, "int8": Gate(1e-9, 1e-9, 1.0)},
             )
         assert "dynamic: max_token_error" in str(caught.value)
-        assert "weights: max_token_error" in str(caught.value)
+        assert "blocks: max_token_error" in str(caught.value)
         assert list(tmp_path.iterdir()) == []
 
 
