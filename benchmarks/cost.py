@@ -50,6 +50,7 @@ def run(
     *,
     limit: int | None,
     seed: int,
+    sizes: Sequence[int] = SIZES,
 ) -> list[dict[str, Any]]:
     """Time every defence on the same sets in one process, turn by turn in random order.
 
@@ -64,7 +65,7 @@ def run(
     order.shuffle(records)
     rows: list[dict[str, Any]] = []
     for traffic in ("clean", "attacked"):
-        for k in SIZES:
+        for k in sizes:
             contenders = _contenders(defences)
             for dataset, position in records[: min(_SETS, limit or _SETS)]:
                 _time_set(contenders, dataset, position, traffic, k, embedder, order)

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.embedding import CachedEmbedder, Embedder, HashedEmbedder
+from ragguard.errors import InvalidInputError
 
-__all__ = ["EMBEDDERS", "MINILM", "MiniLM", "built_in", "minilm_folder"]
+__all__ = ["EMBEDDERS", "MINILM", "MiniLM", "both_embedders", "built_in", "minilm_folder"]
 
 MINILM = "minilm"
 EMBEDDERS = ("built-in", MINILM)
@@ -42,6 +43,20 @@ def minilm_folder() -> Path | None:
     except importlib.metadata.PackageNotFoundError:
         return None
     return next((Path(str(f.locate())).parent for f in files if f.name == "modules.json"), None)
+
+
+def both_embedders() -> list[Embedder]:
+    """Return both embedders, which choosing needs.
+
+    Raises:
+        InvalidInputError: MiniLM is not installed.
+    """
+    folder = minilm_folder()
+    if folder is None:
+        raise InvalidInputError(
+            f"this needs MiniLM: install the packages sentence-transformers and {_PACKAGE}"
+        )
+    return [built_in(), MiniLM(folder)]
 
 
 class MiniLM:
@@ -83,7 +98,7 @@ class MiniLM:
             block = missing[start : start + _BLOCK]
             self._compute(block)
             advance(len(block))
-        if missing:
+            # After every block: a first run takes minutes, and may be interrupted.
             self._save()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

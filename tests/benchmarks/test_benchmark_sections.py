@@ -1,0 +1,134 @@
+"""Every count of the sections by hand, with a scripted embedder and a scripted defence."""
+
+import numpy as np
+import pytest
+
+from benchmarks import attack, clean, cost
+from benchmarks.data import Dataset, Record
+from benchmarks.defences import NoDefence, Outcome
+from benchmarks.retrieval import retrieve
+
+HITS = tuple(f"hit {i}" for i in range(40))
+
+
+class Scripted:
+    """Similarity 0.9 for texts that begin with "near", else 0.5 less a little a place."""
+
+    name = "scripted"
+
+    def embed(self, texts):
+        shares = [1.0 if t == "Who?" else self._similarity(t) for t in texts]
+        return np.array([[s, np.sqrt(1 - s * s)] for s in shares], dtype=np.float32)
+
+    def _similarity(self, text):
+        return 0.9 if text.startswith("near") else 0.5 - int(text.split()[-1]) / 100
+
+
+class DropsFirst:
+    """Drops the first passage of every set, and moves the rest up."""
+
+    name = "drops first"
+
+    def __init__(self, over_fetch=1):
+        self.over_fetch = over_fetch
+        self.given = []
+
+    def bind(self, retrieved, k):
+        self.given.append(len(retrieved.texts))
+        return lambda: len(retrieved.texts)
+
+    def outcome(self, answer, k):
+        drops = np.arange(min(answer, k)) == 0
+        return Outcome(True, drops, tuple(range(1, answer))[:k])
+
+
+def dataset(poison=(), golden=()):
+    return Dataset(
+        "own", (Record("Who?", HITS, frozenset(golden), {"blind": tuple(poison)}),), split=False
+    )
+
+
+def by_k(rows, defence):
+    return {row["k"]: row for row in rows if row["defence"] == defence}
+
+
+def test_retrieval_ranks_hits_and_poison_together():
+    one = dataset(poison=["near 1"], golden=["hit 1"]).records[0]
+    ranked = retrieve(one, Scripted(), 3, ["near 1", "far 39"])
+    assert ranked.texts == ("near 1", "hit 0", "hit 1")
+    assert ranked.poisoned.tolist() == [True, False, False]
+    assert ranked.golden.tolist() == [False, False, True]
+    assert ranked.embeddings.shape == (3, 2)
+    assert ranked.first(2).texts == ("near 1", "hit 0")
+    assert ranked.first(2).golden.tolist() == [False, False]
+
+
+def test_clean_counts():
+    done = []
+    rows = clean.run(
+        [dataset(golden=["hit 0"])],
+        [Scripted()],
+        [NoDefence(), DropsFirst()],
+        lambda: done.append(1),
+    )
+    assert len(done) == 1
+    nothing, first = by_k(rows, "none")[5], by_k(rows, "drops first")[10]
+    assert (nothing["queries"], nothing["touched"], nothing["passages"]) == (1, 0, 5)
+    assert (nothing["removed"], nothing["golden"], nothing["golden_removed"]) == (0, 1, 0)
+    assert (first["queries"], first["touched"], first["passages"]) == (1, 1, 10)
+    assert (first["removed"], first["golden"], first["golden_removed"]) == (1, 1, 1)
+
+
+def test_a_golden_passage_that_was_not_retrieved_is_not_counted_as_lost():
+    rows = clean.run([dataset(golden=["hit 39"])], [Scripted()], [DropsFirst()], lambda: None)
+    assert all(row["golden"] == row["golden_removed"] == 0 for row in rows)
+
+
+def test_attack_counts():
+    data = dataset(poison=["near 1", "near 2", "far 39"])
+    rows = attack.run([data], [Scripted()], [NoDefence(), DropsFirst()], ["plain"], lambda: None)
+    assert {row["planted"] for row in rows} == {1, 5}
+    none = by_k([row for row in rows if row["planted"] == 5], "none")[5]
+    first = by_k([row for row in rows if row["planted"] == 5], "drops first")[5]
+    for row in (none, first):
+        assert (row["attempts"], row["sets"], row["poison"], row["benign"]) == (1, 1, 2, 3)
+    assert (none["fired"], none["poison_removed"], none["poison_left"]) == (0, 0, 1)
+    assert (first["fired"], first["poison_removed"], first["benign_removed"]) == (1, 1, 0)
+    assert first["poison_left"] == 1
+    single = by_k([row for row in rows if row["planted"] == 1], "drops first")[5]
+    assert (single["poison"], single["poison_removed"], single["poison_left"]) == (1, 1, 0)
+
+
+def test_an_attack_that_is_not_retrieved_is_an_attempt_only():
+    rows = attack.run(
+        [dataset(poison=["far 39"])], [Scripted()], [NoDefence()], ["plain"], lambda: None
+    )
+    assert all(row["attempts"] == 1 and row["sets"] == row["poison"] == 0 for row in rows)
+
+
+def test_poison_that_moves_up_from_below_is_poison_left():
+    # Rank 5 of 0..: below k = 5, and moved up when the first passage goes.
+    data = dataset(poison=["hidden -0", "hit 4"])
+    widest = DropsFirst(over_fetch=3)
+    rows = attack.run([data], [Scripted()], [widest], ["plain"], lambda: None)
+    row = by_k([row for row in rows if row["planted"] == 5], "drops first")[5]
+    assert (row["poison"], row["poison_removed"]) == (1, 0)
+    assert row["poison_left"] == 1
+    assert set(widest.given) == {15, 30}
+
+
+@pytest.mark.parametrize("traffic", ["clean", "attacked"])
+def test_cost_times_every_defence_and_only_calls(traffic):
+    rows = cost.run(
+        [dataset(poison=["near 1"])],
+        Scripted(),
+        [NoDefence(), DropsFirst()],
+        lambda: None,
+        limit=1,
+        seed=0,
+        sizes=(5,),
+    )
+    (row,) = [row for row in rows if row["traffic"] == traffic]
+    assert row["defence"] == "drops first"
+    assert row["samples"] == row["fired"] > 0
+    assert 0 < row["median_ms"] <= row["p99_ms"]
