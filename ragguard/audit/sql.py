@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    URL,
-    Engine,
-    create_engine,
-    event,
-    func,
-    insert,
-    inspect,
-    make_url,
-    select,
-    update,
-)
+from sqlalchemy import func, insert, inspect, select, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
-from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.orm import Session
 
 from ragguard.attribution.attribution import Attribution
+from ragguard.audit.database import Database
 from ragguard.audit.encoding import from_json, to_json
-from ragguard.audit.fork import follow_forks
 from ragguard.audit.models import (
     SCHEMA_VERSION,
     AttributionRow,
@@ -48,18 +32,10 @@ from ragguard.audit.records import (
     QuarantineStatus,
     checked_status,
 )
-from ragguard.errors import (
-    EventNotFoundError,
-    InvalidInputError,
-    MissingExtraError,
-    QuarantineNotFoundError,
-    StoreError,
-)
+from ragguard.errors import EventNotFoundError, QuarantineNotFoundError, StoreError
 
 __all__ = ["SqlStore"]
 
-_BUSY_S = 10.0
-_CONNECT_S = 10
 _SCHEMA_LOCK = 0x7261676775617264  # any fixed number: PostgreSQL's advisory locks have no names
 _CLAIMABLE_AT: Mapping[str, float] = {"pending": 0.0, "running": 0.0}
 
@@ -92,22 +68,14 @@ class SqlStore:
             StoreError: The server cannot be reached, the file cannot be written, or the tables
                 were made by a newer version of ragguard.
         """
-        where = _database(url)
-        self._name = where.render_as_string(hide_password=True)
-        self._on_sqlite = where.get_backend_name() == "sqlite"
-        self.path = None
-        if self._on_sqlite and not str(where.database).startswith("file:"):
-            self.path = Path(str(where.database))
-        self._insert: Any = sqlite.insert if self._on_sqlite else postgresql.insert
-        self._closed = False
-        self._engine = _engine(where)
-        self._reads = sessionmaker(self._engine, expire_on_commit=False)
-        self._writes = sessionmaker(
-            self._engine.execution_options(begin_immediate=True), expire_on_commit=False
-        )
-        self._make_gates()
-        self._prepare()
-        follow_forks(self)
+        self._database = Database(url)
+        self.path = self._database.path
+        self._insert: Any = sqlite.insert if self._database.on_sqlite else postgresql.insert
+        try:
+            self._prepare()
+        except StoreError:
+            self._database.close()
+            raise
 
     def add_event(self, event: Event) -> None:
         """See `AuditStore.add_event`."""
@@ -128,7 +96,7 @@ class SqlStore:
             .on_conflict_do_nothing(index_elements=[EventRow.id])
             .returning(EventRow.seq)
         )
-        with self._write() as session:
+        with self._database.write() as session:
             seq = session.scalar(added)
             if seq is not None and event.passages:
                 session.execute(
@@ -138,7 +106,7 @@ class SqlStore:
 
     def event(self, event_id: str) -> Event:
         """See `AuditStore.event`."""
-        with self._read() as session:
+        with self._database.read() as session:
             row = session.scalar(select(EventRow).where(EventRow.id == event_id))
             if row is None:
                 raise _no_event(event_id)
@@ -149,7 +117,7 @@ class SqlStore:
         newest = select(EventRow).order_by(EventRow.created_at.desc(), EventRow.seq.desc())
         if status is not None:
             newest = newest.where(EventRow.status == status)
-        with self._read() as session:
+        with self._database.read() as session:
             return [row.to_event() for row in session.scalars(newest.limit(max(limit, 0)))]
 
     def claim_event(self, *, lease_s: float) -> Event | None:
@@ -160,7 +128,7 @@ class SqlStore:
             .order_by(EventRow.created_at, EventRow.seq)
             .limit(1)
         )
-        with self._read() as session:
+        with self._database.read() as session:
             # An idle worker polls: it must not take the write lock for nothing.
             if session.scalar(oldest) is None:
                 return None
@@ -176,13 +144,13 @@ class SqlStore:
             .returning(EventRow.seq)
             .execution_options(synchronize_session=False)
         )
-        with self._write() as session:
+        with self._database.write() as session:
             seq = session.scalar(claim)
             return None if seq is None else session.get_one(EventRow, seq).to_event()
 
     def renew_lease(self, event_id: str, *, lease_s: float) -> None:
         """See `AuditStore.renew_lease`."""
-        with self._write() as session:
+        with self._database.write() as session:
             session.execute(
                 update(EventRow)
                 .where(EventRow.id == event_id, EventRow.status == "running")
@@ -200,7 +168,7 @@ class SqlStore:
             .returning(EventRow.seq)
             .execution_options(synchronize_session=False)
         )
-        with self._write() as session:
+        with self._database.write() as session:
             seq = session.scalar(done)
             if seq is None:
                 raise _no_event(event_id)
@@ -225,7 +193,7 @@ class SqlStore:
             .returning(EventRow.seq)
             .execution_options(synchronize_session=False)
         )
-        with self._write() as session:
+        with self._database.write() as session:
             if session.scalar(failed) is not None:
                 return
             if session.scalar(select(EventRow.seq).where(EventRow.id == event_id)) is None:
@@ -238,7 +206,7 @@ class SqlStore:
             .join(EventRow, EventRow.seq == AttributionRow.event_seq)
             .where(EventRow.id == event_id)
         )
-        with self._read() as session:
+        with self._database.read() as session:
             body = session.scalar(stored)
         return None if body is None else Attribution.from_dict(from_json(body))
 
@@ -251,7 +219,7 @@ class SqlStore:
             .on_conflict_do_nothing(index_elements=[QuarantineRow.key])
             .returning(QuarantineRow.status)
         )
-        with self._write() as session:
+        with self._database.write() as session:
             _lock_quarantine(session)
             rows = [QuarantineRow.values(entry) for entry in entries]
             statuses = session.scalars(added, rows).all()
@@ -264,7 +232,7 @@ class SqlStore:
     ) -> QuarantineEntry:
         """See `AuditStore.set_quarantine_status`."""
         checked_status(status)
-        with self._write() as session:
+        with self._database.write() as session:
             _lock_quarantine(session)
             row = session.scalar(select(QuarantineRow).where(QuarantineRow.key == key))
             if row is None:
@@ -285,19 +253,19 @@ class SqlStore:
         )
         if status is not None:
             newest = newest.where(QuarantineRow.status == status)
-        with self._read() as session:
+        with self._database.read() as session:
             return [row.to_entry() for row in session.scalars(newest)]
 
     def quarantine_keys(self) -> frozenset[str]:
         """See `AuditStore.quarantine_keys`."""
-        with self._read() as session:
+        with self._database.read() as session:
             return frozenset(
                 session.scalars(select(QuarantineRow.key).where(QuarantineRow.status != "released"))
             )
 
     def quarantine_version(self) -> int:
         """See `AuditStore.quarantine_version`."""
-        with self._read() as session:
+        with self._database.read() as session:
             return session.scalars(
                 select(MetaRow.value).where(MetaRow.name == "quarantine_version")
             ).one()
@@ -313,27 +281,25 @@ class SqlStore:
         )
         # Sorted: two writers that lock the same counters in different order would deadlock.
         rows = [{"name": name, "value": int(counts[name])} for name in sorted(counts)]
-        with self._write() as session:
+        with self._database.write() as session:
             session.execute(upsert, rows)
 
     def counts(self) -> dict[str, int]:
         """See `AuditStore.counts`."""
-        with self._read() as session:
+        with self._database.read() as session:
             rows = session.scalars(select(CounterRow))
             return {row.name: row.value for row in rows}
 
     def close(self) -> None:
         """See `AuditStore.close`."""
-        self._closed = True
-        with self._writing, self._reading:
-            self._engine.dispose()
+        self._database.close()
 
     def _prepare(self) -> None:
-        with self._read() as session:
+        with self._database.read() as session:
             found = _schema_version(session)
         if found is None:
-            with self._write() as session:
-                if not self._on_sqlite:
+            with self._database.write() as session:
+                if not self._database.on_sqlite:
                     session.execute(select(func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
                 # Asked again under the lock: another process may have been faster.
                 found = _schema_version(session)
@@ -343,142 +309,10 @@ class SqlStore:
                     session.add(MetaRow(name="quarantine_version", value=0))
                     found = SCHEMA_VERSION
         if found > SCHEMA_VERSION:
-            self._engine.dispose()
             raise StoreError(
-                f"the audit store {self._name} has schema version {found}, this ragguard knows "
-                f"{SCHEMA_VERSION}; upgrade ragguard-middleware or use another store"
+                f"the audit store {self._database.name} has schema version {found}, this ragguard "
+                f"knows {SCHEMA_VERSION}; upgrade ragguard-middleware or use another store"
             )
-
-    @contextlib.contextmanager
-    def _read(self) -> Iterator[Session]:
-        with self._transaction(self._reading, self._reads) as session:
-            yield session
-
-    @contextlib.contextmanager
-    def _write(self) -> Iterator[Session]:
-        with self._transaction(self._writing, self._writes) as session:
-            yield session
-
-    @contextlib.contextmanager
-    def _transaction(
-        self, gate: AbstractContextManager[object], sessions: sessionmaker[Session]
-    ) -> Iterator[Session]:
-        if self._closed:
-            raise StoreError(f"the audit store {self._name} is closed; open it anew")
-        try:
-            with gate, sessions.begin() as session:
-                yield session
-        except DBAPIError as error:
-            raise StoreError(
-                f"the audit store {self._name} failed: {_first_line(error.orig)}; "
-                + (
-                    "check that the path exists, is writable and holds a SQLite database"
-                    if self._on_sqlite
-                    else "check that the server is up and that the role may write"
-                )
-            ) from error
-        except SQLAlchemyError as error:
-            # Not from the database: a value that has no place in the column's type.
-            raise InvalidInputError(
-                f"the audit store cannot hold this record: {_first_line(error)}; "
-                "check the types of its fields"
-            ) from error
-
-    def _make_gates(self) -> None:
-        # SQLite must have no connection open while the process forks, so every use of one goes
-        # through a gate that a fork closes. In WAL mode readers do not wait for the writer.
-        self._reading: Any = threading.RLock() if self._on_sqlite else contextlib.nullcontext()
-        self._writing: Any = threading.RLock() if self._on_sqlite else contextlib.nullcontext()
-
-    def _before_fork(self) -> None:
-        if self._on_sqlite:
-            self._writing.acquire()
-            self._reading.acquire()
-            self._engine.dispose()
-
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            # The sockets belong to the parent: they are forgotten here, not closed.
-            self._engine.dispose(close=False)
-            self._make_gates()
-        elif self._on_sqlite:
-            self._reading.release()
-            self._writing.release()
-
-
-def _database(url: str) -> URL:
-    if "://" not in url:
-        url_object = URL.create("sqlite", database=str(Path(url).expanduser()))
-    else:
-        try:
-            url_object = make_url(url)
-        except ArgumentError as error:
-            raise InvalidInputError(
-                "the store's URL cannot be read; pass a path, sqlite:///path or "
-                "postgresql://user@host/database"
-            ) from error
-    if url_object.drivername in ("postgres", "postgresql"):
-        return url_object.set(drivername="postgresql+psycopg")
-    if url_object.drivername == "postgresql+psycopg":
-        return url_object
-    if url_object.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise InvalidInputError(
-            f"no audit store speaks {url_object.drivername!r}; pass a path, sqlite:///path or "
-            "postgresql://user@host/database"
-        )
-    database = url_object.database
-    if not database or database == ":memory:":
-        raise InvalidInputError(
-            "a SQLite store needs a file; for a store in memory pass store=None"
-        )
-    if database.startswith("file:"):
-        return url_object
-    return url_object.set(database=str(Path(database).absolute()))
-
-
-def _engine(where: URL) -> Engine:
-    if where.get_backend_name() == "sqlite":
-        engine = create_engine(where, connect_args={"timeout": _BUSY_S})
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
-    waits = {} if "connect_timeout" in where.query else {"connect_timeout": _CONNECT_S}
-    try:
-        return create_engine(where, connect_args=waits, pool_pre_ping=True)
-    except ImportError as error:
-        raise MissingExtraError("an audit store in PostgreSQL", "postgres") from error
-
-
-def _set_up_sqlite(connection: Any, record: object) -> None:  # noqa: ARG001
-    # The driver would open transactions by its own rules; `_begin_sqlite` opens them instead.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    try:
-        _use_wal(cursor)
-        cursor.execute("PRAGMA synchronous=NORMAL")
-        cursor.execute("PRAGMA foreign_keys=ON")
-    finally:
-        cursor.close()
-
-
-def _use_wal(cursor: Any) -> None:
-    deadline = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-        except Exception as error:
-            # SQLite does not wait on its own when several processes switch a new file at once.
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-def _begin_sqlite(connection: Any) -> None:
-    # A writer that begins as a reader would fail instead of waiting for another writer.
-    immediate = connection.get_execution_options().get("begin_immediate", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
 
 def _schema_version(session: Session) -> int | None:
@@ -507,8 +341,3 @@ def _no_event(event_id: str) -> EventNotFoundError:
     return EventNotFoundError(
         f"no event {event_id!r} is in the audit store; use the id that report() returned"
     )
-
-
-def _first_line(error: object) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

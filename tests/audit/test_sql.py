@@ -49,8 +49,8 @@ def test_the_path_stays_when_the_working_directory_changes(tmp_path, monkeypatch
     store = SqlStore("audit.db")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    store._before_fork()  # closes the connection: the next use opens the file again
-    store._after_fork(in_child=False)
+    store._database._before_fork()  # closes the connection: the next use opens the file again
+    store._database._after_fork(in_child=False)
     store.add_counts({"x": 1})
     store.close()
     assert not list((tmp_path / "elsewhere").iterdir())
@@ -58,7 +58,7 @@ def test_the_path_stays_when_the_working_directory_changes(tmp_path, monkeypatch
 
 def test_sqlite_runs_in_wal_mode(tmp_path):
     store = SqlStore(str(tmp_path / "audit.db"))
-    with store._read() as session:
+    with store._database.read() as session:
         pragmas = {
             name: session.connection().exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "busy_timeout")
@@ -136,7 +136,7 @@ def test_a_newer_schema(open_sql):
     from sqlalchemy import text
 
     store = open_sql()
-    with store._write() as session:
+    with store._database.write() as session:
         session.execute(text("UPDATE ragguard_meta SET value = 99 WHERE name = 'schema_version'"))
     with pytest.raises(StoreError, match=r"schema version 99.*upgrade"):
         open_sql()
@@ -154,10 +154,20 @@ def test_a_store_whose_tables_are_gone(open_sql):
     from sqlalchemy import text
 
     store = open_sql()
-    with store._write() as session:
+    with store._database.write() as session:
         session.execute(text("DROP TABLE ragguard_counters"))
     with pytest.raises(StoreError, match="ragguard_counters"):
         store.counts()
+
+
+def test_a_failure_inside_sqlalchemy_is_no_fault_of_the_record(open_sql):
+    from sqlalchemy import text
+
+    store = open_sql()
+    with store._database.write() as session:
+        session.execute(text("DELETE FROM ragguard_meta"))
+    with pytest.raises(StoreError, match="No row was found"):
+        store.quarantine_version()
 
 
 def test_a_record_of_the_wrong_type(open_sql):
