@@ -28,17 +28,17 @@ __all__ = ["SIGNALS", "longest_run", "signal_matrix", "window_share"]
 Floats = NDArray[np.float64]
 
 SIGNALS = (
+    "echo_whole",
     "echo_edge",
     "restatement",
     "coverage",
-    "coverage_whole",
-    "wording",
     "wording_restated",
     "window",
+    "window_whole",
     "closeness",
     "concentration",
-    "concentration_wide",
-    "company_echo",
+    "company_coverage",
+    "company_wording",
     "company_window",
     "company_closeness",
     "address",
@@ -112,19 +112,18 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
     run, whole, edge, rest, coverage, wording, window = echo.T
     enough = min(1.0, len(query.sequence) / _FEW_WORDS)
     closeness = _closeness((coverage + window) / 2, query, weights, passages[k:])
-    narrow, wide = _concentration(query, passages, k)
     columns = {
+        "echo_whole": whole,
         "echo_edge": whole * edge,
         "restatement": _above(run, 0.5) * rest * enough,
         "coverage": coverage,
-        "coverage_whole": _above(coverage, 0.7),
-        "wording": wording * enough,
         "wording_restated": _above(wording, 0.8) * rest * enough,
         "window": window * enough,
+        "window_whole": _above(window, 0.75) * enough,
         "closeness": closeness,
-        "concentration": narrow,
-        "concentration_wide": wide,
-        "company_echo": _company(_above(run, 0.4)),
+        "concentration": _concentration(query, passages, k),
+        "company_coverage": _company(_above(coverage, 0.6)),
+        "company_wording": _company(_above(wording, 0.6)) * enough,
         "company_window": _company(_above(window, 0.5)) * enough,
         "company_closeness": _company(closeness),
         "address": np.array([passage.address for passage in passages[:k]]),
@@ -196,29 +195,30 @@ def _closeness(
     return np.maximum(0.0, shares - best)
 
 
-def _concentration(
-    query: QueryWords, passages: Sequence[PassageWords], k: int
-) -> tuple[Floats, Floats]:
-    """Return how many of the k passages share this one's terms that the reference lacks.
+def _concentration(query: QueryWords, passages: Sequence[PassageWords], k: int) -> Floats:
+    """Return how many of the k passages share a term with this one that the reference lacks.
 
-    Terms of the question and function words do not count. The first array looks at the one term
-    shared most widely (a false answer stands in every passage of an attack), the second at three.
+    The false answer stands in every passage of an attack. The term shared most widely counts;
+    terms of the question and function words do not.
     """
     judged = Counter(word for passage in passages[:k] for word in passage.distinct)
     reference = Counter(word for passage in passages[k:] for word in passage.distinct)
     others, below = max(1, k - 1), max(1, len(passages) - k)
     excess = {
-        word: (count - 1) / others - reference[word] / below
+        word: share
         for word, count in judged.items()
-        if count > 1 and word not in query.distinct and word not in STOP_WORDS
+        if count > 1
+        and word not in query.distinct
+        and word not in STOP_WORDS
+        and (share := (count - 1) / others - reference[word] / below) > 0.0
     }
-    excess = {word: share for word, share in excess.items() if share > 0.0}
-    narrow, wide = np.zeros(k), np.zeros(k)
-    for row, passage in enumerate(passages[:k]):
-        top = sorted([excess[word] for word in excess.keys() & passage.distinct])[-3:]
-        if top:
-            narrow[row], wide[row] = top[-1], sum(top) / 3
-    return narrow, wide
+    shared = excess.keys()
+    return np.array(
+        [
+            max([excess[word] for word in shared & passage.distinct], default=0.0)
+            for passage in passages[:k]
+        ]
+    )
 
 
 def _company(shares: Floats) -> Floats:

@@ -13,33 +13,57 @@ __all__ = ["BIAS", "SCORER", "WEIGHTS", "contributions", "nonconformity", "suspi
 
 Floats = NDArray[np.float64]
 
-SCORER = "words-1"
+SCORER = "words-2"
 """Version of signals and weights; a calibration holds for the version it was made with."""
 
-BIAS = -6.9
-WEIGHTS: Mapping[str, float] = {
-    "coverage": 2.44,
-    "echo_edge": 2.33,
-    "restatement": 1.82,
-    "window": 1.44,
-    "wording_restated": 1.32,
-    "company_closeness": 1.24,
-    "closeness": 1.16,
-    "concentration": 1.08,
-    "wording": 0.68,
-    "concentration_wide": 0.51,
-    "coverage_whole": 0.18,
-    "company_window": 0.18,
-    "company_echo": 0.07,
-    "address": 6.0,
+BIAS = -6.33
+WEIGHTS: Mapping[tuple[str, ...], float] = {
+    ("address",): 6.0,
+    ("wording_restated", "closeness"): 5.35,
+    ("coverage",): 3.29,
+    ("echo_whole", "restatement"): 1.41,
+    ("echo_whole", "wording_restated"): 1.41,
+    ("company_closeness",): 1.25,
+    ("window", "concentration"): 1.15,
+    ("coverage", "company_closeness"): 0.98,
+    ("restatement", "window_whole"): 0.91,
+    ("wording_restated", "wording_restated"): 0.81,
+    ("concentration", "concentration"): 0.66,
+    ("echo_edge", "company_window"): 0.63,
+    ("concentration", "company_window"): 0.62,
+    ("wording_restated", "window_whole"): 0.61,
+    ("echo_edge",): 0.58,
+    ("echo_edge", "coverage"): 0.58,
+    ("echo_edge", "company_wording"): 0.55,
+    ("company_coverage", "company_closeness"): 0.50,
+    ("echo_edge", "window"): 0.44,
+    ("echo_edge", "window_whole"): 0.44,
 }
-"""Weight of each signal in nats of log-odds, from `python -m benchmarks.fit_suspicion`.
+"""Weight of each term in nats of log-odds; a term is a signal, or the product of two.
 
-Non-negative logistic regression on the choosing half of the public data: no signal may speak for
-a passage. "address" is set by hand: the data holds no passage that addresses the model.
+Products, because what clean traffic shows one at a time it hardly ever shows together: a quiz page
+quotes the question, a good answer restates it, but only poison is closer to the question than all
+that is normally retrieved and restates the whole of it.
+
+From `python -m benchmarks.fit_suspicion`: logistic regression with non-negative weights (no
+signal may speak for a passage) on the choosing half of the public data. "address" is set by hand,
+since that data holds no passage that addresses the model.
 """
 
-_WEIGHT_ROW = np.array([WEIGHTS[name] for name in SIGNALS])
+_ONE = len(SIGNALS)  # the column of ones that stands in for the missing factor of a single signal
+_LEFT = np.array([SIGNALS.index(term[0]) for term in WEIGHTS])
+_RIGHT = np.array([SIGNALS.index(term[1]) if len(term) == 2 else _ONE for term in WEIGHTS])
+_WEIGHTS = np.array(list(WEIGHTS.values()))
+# Each factor of a term gets half of what the term adds; a single signal gets all of it.
+_SHARES = np.zeros((len(WEIGHTS), _ONE + 1))
+np.add.at(_SHARES, (np.arange(len(WEIGHTS)), _LEFT), 0.5)
+np.add.at(_SHARES, (np.arange(len(WEIGHTS)), np.where(_RIGHT == _ONE, _LEFT, _RIGHT)), 0.5)
+
+
+def _weighted_terms(signals: Floats) -> Floats:
+    extended = np.concatenate([signals, np.ones((len(signals), 1))], axis=1)
+    weighted: Floats = extended[:, _LEFT] * extended[:, _RIGHT] * _WEIGHTS
+    return weighted
 
 
 def suspicions(signals: Floats) -> Floats:
@@ -51,13 +75,16 @@ def suspicions(signals: Floats) -> Floats:
     Returns:
         float64 array of shape (k,).
     """
-    total: Floats = signals @ _WEIGHT_ROW + BIAS
+    total: Floats = _weighted_terms(signals).sum(axis=1) + BIAS
     return total
 
 
 def contributions(signals: Floats) -> Floats:
-    """Return what each signal adds to each suspicion: float64 of the shape of `signals`."""
-    added: Floats = signals * _WEIGHT_ROW
+    """Return what each signal adds to each suspicion: float64 of the shape of `signals`.
+
+    Rows sum to the suspicions less `BIAS`.
+    """
+    added: Floats = (_weighted_terms(signals) @ _SHARES)[:, :_ONE]
     return added
 
 
