@@ -316,16 +316,34 @@ def _quantize_blocks(source: Path, out: Path) -> None:
 
 
 def _with_plain_products(source: Path) -> tuple[Any, bool]:
-    """Return the graph with every Gemm as MatMul and Add: both quantisers read only these."""
+    """Return the graph with every weight in a MatMul of its own: all that the quantisers read."""
     import onnx
     from onnxruntime.quantization.onnx_model import ONNXModel
 
     model = onnx.load(str(source))
     # The shapes recorded for the transposed weights would contradict what takes their place.
     del model.graph.value_info[:]
+    _transpose_weights(model.graph)
     wrapped = ONNXModel(model)
     wrapped.replace_gemm_with_matmul()
     return wrapped.model, Path(f"{source}.data").exists()
+
+
+def _transpose_weights(graph: Any) -> None:
+    """Replace each Transpose of a weight by the transposed weight.
+
+    The exporter leaves the head's Transpose in place where the head shares the embedding's weight.
+    """
+    from onnx import numpy_helper
+
+    weights = {weight.name: weight for weight in graph.initializer}
+    for node in [node for node in graph.node if node.op_type == "Transpose"]:
+        weight = weights.get(node.input[0])
+        if weight is not None:
+            order = next((list(a.ints) for a in node.attribute if a.name == "perm"), None)
+            values = np.ascontiguousarray(numpy_helper.to_array(weight).transpose(order))
+            graph.initializer.append(numpy_helper.from_array(values, node.output[0]))
+            graph.node.remove(node)
 
 
 def _save(model: Any, out: Path, external: bool) -> None:
