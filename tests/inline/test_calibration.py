@@ -1,0 +1,330 @@
+"""The gate: conformal p-values, their guarantee, and the files that keep a calibration."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ragguard import Guard
+from ragguard.errors import CalibrationError, RagguardError
+from ragguard.inline.calibration import (
+    Calibration,
+    default_calibration,
+    load_calibration,
+    save_calibration,
+)
+from ragguard.inline.suspicion import SCORER
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def calibration(scores, **changes):
+    values = {
+        "passage_scores": scores,
+        "size": 5,
+        "with_reference": False,
+        "scorer": SCORER,
+        "source": "test",
+    }
+    return Calibration(**{"scores": scores, **values, **changes})
+
+
+# p-values
+
+
+def test_p_values_by_hand():
+    judge = calibration([3.0, 1.0, 2.0, 2.0])
+    assert judge.scores.tolist() == [1.0, 2.0, 2.0, 3.0]
+    assert judge.p_value(0.0, 5) == 1.0
+    assert judge.p_value(1.0, 5) == 1.0
+    assert judge.p_value(1.5, 5) == 0.8
+    assert judge.p_value(2.0, 5) == 0.8  # those that tie count as at least as strange
+    assert judge.p_value(3.0, 5) == 0.4
+    assert judge.p_value(9.0, 5) == 0.2
+    assert judge.passage_p_values(np.array([0.0, 1.5, 2.0, 3.0, 9.0])).tolist() == [
+        1.0,
+        0.8,
+        0.8,
+        0.4,
+        0.2,
+    ]
+
+
+@given(st.lists(finite, min_size=1, max_size=30), finite, st.integers(1, 5))
+def test_p_values_equal_the_count(scores, score, judged):
+    expected = (1 + sum(other >= score for other in scores)) / (1 + len(scores))
+    assert calibration(scores).p_value(score, judged) == expected
+    assert calibration(scores).passage_p_values(np.array([score])).tolist() == [expected]
+
+
+@pytest.mark.parametrize(
+    ("judged", "blocks"), [(0, 1), (1, 1), (5, 1), (6, 2), (10, 2), (11, 3), (50, 10)]
+)
+def test_a_larger_set_pays_for_its_blocks(judged, blocks):
+    scores = list(range(999))
+    assert calibration(scores).p_value(990.5, judged) == pytest.approx(blocks * 9 / 1000)
+    assert calibration(scores).p_value(500.0, judged) == min(1.0, blocks * 500 / 1000)
+
+
+@given(st.integers(1, 7), st.data())
+def test_the_guarantee_holds_exactly_for_every_exchangeable_draw(n, data):
+    """Over all n + 1 roles of n + 1 scores, ties or not, P(p <= alpha) <= alpha."""
+    scores = data.draw(st.lists(st.integers(0, 3), min_size=n + 1, max_size=n + 1))
+    p_values = [
+        calibration(scores[:role] + scores[role + 1 :]).p_value(scores[role], 5)
+        for role in range(n + 1)
+    ]
+    for alpha in sorted(set(p_values)):
+        assert sum(p <= alpha for p in p_values) / (n + 1) <= alpha + 1e-12
+
+
+def test_the_guarantee_is_tight_where_nothing_ties():
+    scores = list(range(10))
+    p_values = sorted(
+        calibration(scores[:role] + scores[role + 1 :]).p_value(scores[role], 5)
+        for role in range(10)
+    )
+    assert p_values == pytest.approx(np.arange(1, 11) / 10)
+
+
+@pytest.mark.parametrize(
+    ("draw", "alpha"),
+    list(
+        product(
+            [
+                lambda random, size: random.normal(size=size),
+                lambda random, size: random.integers(0, 4, size=size).astype(float),
+                lambda random, size: random.standard_cauchy(size=size),
+            ],
+            [0.01, 0.05, 0.2],
+        )
+    ),
+)
+def test_simulated_clean_traffic_is_touched_at_most_alpha_of_the_time(draw, alpha):
+    random = np.random.default_rng(20240501)
+    n, rounds, queries = 199, 200, 50
+    fired = 0
+    for _ in range(rounds):
+        sample = calibration(draw(random, n))
+        # Of one calibration, the new queries are tested together: their mean is what counts.
+        fired += sum(sample.p_value(score, 5) <= alpha for score in draw(random, queries))
+    # Given its calibration a gate fires Beta(k, n + 1 - k) of the time, k = alpha (n + 1) at
+    # most; the variance of the mean over rounds and queries follows.
+    variance = alpha * (1 - alpha) * (1 / (rounds * (n + 2)) + 1 / (rounds * queries))
+    assert fired / (rounds * queries) <= alpha + 4 * variance**0.5
+
+
+# Size
+
+
+@pytest.mark.parametrize(
+    ("alpha", "needed"),
+    [(0.01, 99), (0.05, 19), (0.1, 9), (0.07, 14), (0.5, 1), (0.99, 1), (1 / 3, 2), (1 / 49, 48)],
+)
+def test_the_smallest_calibration_for_an_alpha(alpha, needed):
+    calibration([0.0] * needed).require(alpha)
+    assert calibration([0.0] * needed).p_value(1.0, 5) <= alpha
+    if needed > 1:
+        with pytest.raises(CalibrationError, match=f"at least {needed} calibration queries"):
+            calibration([0.0] * (needed - 1)).require(alpha)
+        assert calibration([0.0] * (needed - 1)).p_value(1.0, 5) > alpha
+
+
+@given(st.integers(1, 300), st.floats(0.0, 1.0, exclude_min=True, exclude_max=True))
+def test_require_asks_whether_a_p_value_of_alpha_can_come_about(n, alpha):
+    smallest = 1 / (n + 1)
+    assume(not 0 < abs(smallest - alpha) < 1e-9)
+    sample = calibration([0.0] * n)
+    if smallest <= alpha:
+        sample.require(alpha)
+        assert sample.p_value(1.0, 1) <= alpha
+    else:
+        with pytest.raises(CalibrationError):
+            sample.require(alpha)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scores": []},
+        {"passage_scores": []},
+        {"scores": [np.nan]},
+        {"passage_scores": [np.inf]},
+        {"size": 0},
+        {"size": -3},
+    ],
+)
+def test_a_calibration_of_nothing_is_refused(changes):
+    with pytest.raises(CalibrationError):
+        calibration(**{"scores": [1.0], **changes})
+
+
+def test_scores_cannot_be_changed():
+    sample = calibration([2.0, 1.0])
+    with pytest.raises(ValueError, match="read-only"):
+        sample.scores[0] = 9.0
+
+
+# Files
+
+
+@given(
+    st.lists(finite, min_size=1, max_size=20),
+    st.lists(finite, min_size=1, max_size=20),
+    st.integers(1, 100),
+    st.booleans(),
+    st.text(st.characters(exclude_categories=())),
+)
+@settings(max_examples=50)
+def test_a_saved_calibration_is_loaded_to_the_last_digit(
+    tmp_path_factory, scores, passage_scores, size, with_reference, source
+):
+    path = tmp_path_factory.mktemp("calibration") / "clean.json"
+    saved = calibration(
+        scores,
+        passage_scores=passage_scores,
+        size=size,
+        with_reference=with_reference,
+        source=source,
+    )
+    save_calibration(saved, path)
+    loaded = load_calibration(path)
+    assert loaded.scores.tolist() == saved.scores.tolist()
+    assert loaded.passage_scores.tolist() == saved.passage_scores.tolist()
+    assert (loaded.size, loaded.with_reference) == (size, with_reference)
+    assert (loaded.scorer, loaded.source) == (SCORER, source)
+
+
+def test_a_query_ties_with_itself_after_loading(tmp_path):
+    scores = [-5.96901234567, -1 / 3, 0.1 + 0.2]
+    save_calibration(calibration(scores), tmp_path / "clean.json")
+    loaded = load_calibration(str(tmp_path / "clean.json"))
+    assert [loaded.p_value(score, 5) for score in scores] == [1.0, 0.75, 0.5]
+
+
+def good_file():
+    return {
+        "format": 1,
+        "size": 5,
+        "with_reference": False,
+        "scorer": SCORER,
+        "source": "test",
+        "scores": [1.0, 2.0],
+        "passage_scores": [1.0],
+    }
+
+
+BROKEN = {
+    "empty": "",
+    "not JSON": "{",
+    "another type": "[1, 2]",
+    "nothing": "null",
+    "no format": "{}",
+    "a newer format": json.dumps({**good_file(), "format": 2}),
+    "deep": "[" * 100_000,
+    "NaN": json.dumps({**good_file(), "scores": [float("nan")]}),
+    "infinity": json.dumps({**good_file(), "passage_scores": [float("inf")]}),
+    "no scores": json.dumps({**good_file(), "scores": []}),
+    "ragged scores": json.dumps({**good_file(), "scores": [[1.0], [1.0, 2.0]]}),
+    "words": json.dumps({**good_file(), "scores": ["high"]}),
+    "an object": json.dumps({**good_file(), "scores": {"a": 1.0}}),
+    "null scores": json.dumps({**good_file(), "scores": None}),
+    "a huge score": json.dumps({**good_file(), "scores": [10**400]}),
+    "size 0": json.dumps({**good_file(), "size": 0}),
+    "a negative size": json.dumps({**good_file(), "size": -1}),
+    "an infinite size": json.dumps({**good_file(), "size": float("inf")}),
+    "a size of NaN": json.dumps({**good_file(), "size": float("nan")}),
+    "a null size": json.dumps({**good_file(), "size": None}),
+    **{
+        f"without {key}": json.dumps({k: v for k, v in good_file().items() if k != key})
+        for key in good_file()
+    },
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_a_damaged_file_is_named(tmp_path, content):
+    path = tmp_path / "clean.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(CalibrationError, match=r"clean\.json"):
+        load_calibration(path)
+    with pytest.raises(CalibrationError):
+        Guard(calibration=path)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.binary(max_size=60) | json_values.map(lambda value: json.dumps(value).encode()))
+def test_any_file_is_loaded_or_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    path.write_bytes(content)
+    with pytest.raises(CalibrationError):
+        load_calibration(path)
+
+
+@given(st.sampled_from(sorted(good_file())), json_values)
+def test_a_file_with_any_value_in_one_place_is_loaded_or_refused(tmp_path_factory, key, value):
+    path = tmp_path_factory.getbasetemp() / "one.json"
+    path.write_text(json.dumps({**good_file(), key: value}), encoding="utf-8")
+    try:
+        loaded = load_calibration(path)
+    except RagguardError:
+        return
+    assert 0.0 < loaded.p_value(0.0, 5) <= 1.0
+
+
+@pytest.mark.parametrize("name", ["missing.json", "", "a\0b"])
+def test_a_file_that_cannot_be_read_or_written_is_named(tmp_path, name):
+    path = f"{tmp_path}/folder/{name}" if name == "missing.json" else f"{tmp_path}/{name}"
+    with pytest.raises(CalibrationError, match="cannot read the calibration"):
+        load_calibration(path)
+    with pytest.raises(CalibrationError, match="cannot write the calibration"):
+        save_calibration(calibration([1.0]), path)
+
+
+# Shipped
+
+
+@pytest.mark.parametrize("with_reference", [False, True])
+@pytest.mark.parametrize("judged", [0, 1, 5, 6, 10, 15, 20, 100])
+def test_the_shipped_calibration_serves_the_default_alpha(judged, with_reference):
+    shipped = default_calibration(judged, with_reference=with_reference)
+    shipped.require(0.01)
+    assert shipped.scorer == SCORER
+    assert shipped.with_reference == with_reference
+    assert np.isfinite(shipped.scores).all()
+    if judged <= 20:
+        assert shipped.size >= judged
+
+
+def test_of_the_shipped_calibrations_the_smallest_that_fits_is_taken():
+    sizes = [default_calibration(n, with_reference=False).size for n in range(60)]
+    assert sizes == sorted(sizes)
+    for n, size in enumerate(sizes):
+        assert size >= n or size == max(sizes)
+        assert n == 0 or n > size or default_calibration(size, with_reference=False).size == size
+
+
+def test_a_calibration_of_another_scorer_is_refused(tmp_path):
+    other = calibration([0.0] * 200, scorer="words-0")
+    with pytest.raises(CalibrationError, match=r"'words-0'.*calibrate anew"):
+        Guard(calibration=other)
+    save_calibration(other, tmp_path / "old.json")
+    with pytest.raises(CalibrationError, match="calibrate anew"):
+        Guard(calibration=tmp_path / "old.json")
+
+
+def test_a_calibration_too_small_for_alpha_is_refused():
+    with pytest.raises(CalibrationError, match="at least 99"):
+        Guard(calibration=calibration([0.0] * 98))
+    Guard(calibration=calibration([0.0] * 98), alpha=0.02).close()

@@ -1,0 +1,73 @@
+"""Which passages go once the gate has fired."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.inline.selection import _COMPANION_P, discoveries, select
+
+shares = st.lists(st.floats(0.001, 1.0), min_size=1, max_size=12)
+
+
+def slow_discoveries(p_values, rate):
+    """Benjamini and Hochberg: the largest i with p_(i) <= i / n * rate, and all before it."""
+    n = len(p_values)
+    order = sorted(range(n), key=lambda index: p_values[index])
+    last = max((i for i in range(1, n + 1) if p_values[order[i - 1]] <= rate * i / n), default=0)
+    return set(order[:last])
+
+
+def test_discoveries_by_hand():
+    assert discoveries(np.array([0.01, 0.04, 0.03, 0.9]), 0.05).tolist() == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    # 0.04 <= 0.05 * 3 / 3 takes 0.03 > 0.05 * 1 / 3 with it.
+    assert discoveries(np.array([0.04, 0.03, 0.035]), 0.05).all()
+    assert not discoveries(np.array([0.06, 0.9]), 0.05).any()
+
+
+@given(shares, st.floats(0.01, 0.5))
+def test_discoveries_equal_the_slow_reference(p_values, rate):
+    marked = discoveries(np.array(p_values), rate)
+    assert set(np.flatnonzero(marked)) == slow_discoveries(p_values, rate)
+
+
+@given(st.integers(1, 10), st.integers(0, 2**32 - 1))
+def test_the_familywise_error_of_clean_passages_stays_below_the_rate(n, seed):
+    # With no false null hypothesis, any discovery is an error: at most `rate` of all sets.
+    draws = np.random.default_rng(seed).uniform(size=(400, n))
+    wrong = np.mean([discoveries(p_values, 0.05).any() for p_values in draws])
+    assert wrong <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / 400)
+
+
+@given(shares, st.data())
+def test_the_most_suspicious_goes_and_the_others_need_evidence_of_their_own(p_values, data):
+    n = len(p_values)
+    isolated = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    p_values = np.array(p_values)
+    marked = select(p_values, isolated)
+    found = discoveries(p_values)
+    assert marked[p_values.argmin()]
+    assert (marked | ~found).all()
+    extra = marked & ~found
+    extra[p_values.argmin()] = False
+    assert (isolated | ~extra).all()
+    assert (p_values[extra] <= _COMPANION_P).all()
+
+
+def test_companions_go_only_with_one_of_their_own_group():
+    p_values = np.array([0.001, _COMPANION_P, _COMPANION_P, *[1.0] * 17])
+    assert discoveries(p_values).sum() == 1
+    together = np.isin(np.arange(20), [0, 1, 3])
+    assert np.flatnonzero(select(p_values, together)).tolist() == [0, 1]
+    apart = np.isin(np.arange(20), [1, 2, 3])
+    assert np.flatnonzero(select(p_values, apart)).tolist() == [0]
+
+
+@pytest.mark.parametrize("value", [0.001, 1.0])
+def test_one_passage_goes_alone(value):
+    assert select(np.array([value]), np.array([False])).tolist() == [True]
