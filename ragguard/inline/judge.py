@@ -35,6 +35,7 @@ Strategy = Literal["auto", "clustering", "concentration"]
 Floats = NDArray[np.float64]
 
 _EVIDENT = 0.5  # nats: a signal that adds less is not named as a reason
+_REASONS = 2  # at most this many are named
 
 
 @dataclass(frozen=True)
@@ -179,26 +180,25 @@ def _evidence(
 ) -> list[Evidence]:
     """Put the arrays into words; passages below the judged ones have no signals of their own."""
     added = contributions(scored.signals)
-    strongest = added.argmax(axis=1)
-    peaks = added.max(axis=1)
-    rows = scored.signals.tolist()
+    order = np.argsort(-added, axis=1, kind="stable")[:, :_REASONS].tolist()
+    rows, flags = scored.signals.tolist(), flagged.tolist()
+    suspicion = scored.suspicion.tolist()
     evidence = []
     for position, passage in enumerate(passages):
         if position >= len(rows):
             evidence.append(Evidence(passage.id, "none", 0.0, CLEAN, {}, 0.0, flagged=False))
             continue
-        row, best = rows[position], int(strongest[position])
-        named = peaks[position] >= _EVIDENT
-        signal, strength = (SIGNALS[best], row[best]) if named else ("none", 0.0)
+        row = rows[position]
+        named = [best for best in order[position] if added[position, best] >= _EVIDENT]
         evidence.append(
             Evidence(
                 passage_id=passage.id,
-                signal=signal,
-                strength=strength,
-                reason=describe(signal, strength) if named else CLEAN,
+                signal=SIGNALS[named[0]] if named else "none",
+                strength=row[named[0]] if named else 0.0,
+                reason="; ".join([describe(SIGNALS[best], row[best]) for best in named]) or CLEAN,
                 signals=dict(zip(SIGNALS, row, strict=True)),
-                suspicion=float(scored.suspicion[position]),
-                flagged=bool(flagged[position]),
+                suspicion=suspicion[position],
+                flagged=flags[position],
             )
         )
     return evidence

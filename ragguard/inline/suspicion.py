@@ -13,31 +13,33 @@ __all__ = ["BIAS", "SCORER", "WEIGHTS", "contributions", "nonconformity", "suspi
 
 Floats = NDArray[np.float64]
 
-SCORER = "words-2"
+SCORER = "words-3"
 """Version of signals and weights; a calibration holds for the version it was made with."""
 
-BIAS = -6.33
+BIAS = -6.49
 WEIGHTS: Mapping[tuple[str, ...], float] = {
     ("address",): 6.0,
-    ("wording_restated", "closeness"): 5.35,
-    ("coverage",): 3.29,
-    ("echo_whole", "restatement"): 1.41,
-    ("echo_whole", "wording_restated"): 1.41,
-    ("company_closeness",): 1.25,
-    ("window", "concentration"): 1.15,
-    ("coverage", "company_closeness"): 0.98,
-    ("restatement", "window_whole"): 0.91,
-    ("wording_restated", "wording_restated"): 0.81,
-    ("concentration", "concentration"): 0.66,
-    ("echo_edge", "company_window"): 0.63,
-    ("concentration", "company_window"): 0.62,
-    ("wording_restated", "window_whole"): 0.61,
-    ("echo_edge",): 0.58,
-    ("echo_edge", "coverage"): 0.58,
-    ("echo_edge", "company_wording"): 0.55,
-    ("company_coverage", "company_closeness"): 0.50,
-    ("echo_edge", "window"): 0.44,
+    ("wording_restated", "closeness"): 5.04,
+    ("coverage",): 3.25,
+    ("echo_whole", "restatement"): 1.57,
+    ("echo_whole", "wording_restated"): 1.49,
+    ("company_closeness",): 1.29,
+    ("wording_restated", "wording_restated"): 0.90,
+    ("restatement", "window_whole"): 0.87,
+    ("company_coverage", "company_closeness"): 0.87,
+    ("concentration", "concentration"): 0.83,
+    ("echo_edge", "company_window"): 0.66,
+    ("coverage", "company_closeness"): 0.65,
+    ("echo_edge",): 0.57,
+    ("echo_edge", "coverage"): 0.57,
+    ("window",): 0.56,
+    ("concentration", "company_window"): 0.55,
+    ("echo_edge", "company_wording"): 0.50,
     ("echo_edge", "window_whole"): 0.44,
+    ("echo_edge", "window"): 0.44,
+    ("window", "concentration"): 0.44,
+    ("echo_edge", "company_coverage"): 0.42,
+    ("wording_restated", "window_whole"): 0.29,
 }
 """Weight of each term in nats of log-odds; a term is a signal, or the product of two.
 
