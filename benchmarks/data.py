@@ -11,10 +11,13 @@ from ragguard.demo.corpus import ATTACKS, load_corpus
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import open_input, read_lines
 
-__all__ = ["DATASETS", "Dataset", "Record", "load_folder", "skerrin"]
+__all__ = ["DATASETS", "OWN", "Dataset", "Record", "load_folder", "skerrin"]
 
 DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa", "clean_traffic")
 """The files of a data folder that the inline sections read, `<name>.jsonl` each."""
+
+OWN = "skerrin"
+"""The name of the project's own data."""
 
 
 @dataclass(frozen=True)
@@ -119,4 +122,4 @@ def skerrin() -> Dataset:
         )
         for question in corpus.questions
     )
-    return Dataset("skerrin", records, split=False)
+    return Dataset(OWN, records, split=False)

@@ -13,8 +13,9 @@ from typing import Any
 
 from benchmarks.data import Dataset
 from ragguard import __version__
+from ragguard.inline.suspicion import SCORER
 
-__all__ = ["FORMAT", "describe_run", "write"]
+__all__ = ["FORMAT", "describe_run", "read", "write"]
 
 FORMAT = 1
 _PACKAGES = (
@@ -36,6 +37,7 @@ def describe_run(
     return {
         "format": FORMAT,
         "ragguard": __version__,
+        "scorer": SCORER,
         "date": datetime.now(UTC).date().isoformat(),
         "command": " ".join(command),
         "seed": seed,
@@ -52,7 +54,7 @@ def describe_run(
 
 
 def write(path: Path, run: Mapping[str, Any], sections: Mapping[str, Any]) -> None:
-    """Write a result with one row of a section a line, so that two results can be compared."""
+    """Write a result: sections as column names and one row a line, so that two can be compared."""
     parts = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in run.items()]
     bodies = [f"  {json.dumps(name)}: {_body(value)}" for name, value in sections.items()]
     parts.append(' "sections": {\n' + ",\n".join(bodies) + "\n }")
@@ -60,10 +62,24 @@ def write(path: Path, run: Mapping[str, Any], sections: Mapping[str, Any]) -> No
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
 
+def read(path: Path) -> dict[str, Any]:
+    """Read what `write` wrote; rows are mappings again."""
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    result["sections"] = {
+        name: [dict(zip(body["columns"], row, strict=True)) for row in body["rows"]]
+        if set(body) == {"columns", "rows"}
+        else body
+        for name, body in result["sections"].items()
+    }
+    return result
+
+
 def _body(section: Any) -> str:
-    if isinstance(section, list):
-        return "[\n" + ",\n".join(f"   {json.dumps(row)}" for row in section) + "\n  ]"
-    return json.dumps(section)
+    if not isinstance(section, list):
+        return json.dumps(section)
+    columns = list(section[0]) if section else []
+    rows = ",\n".join(f"    {json.dumps([row[name] for name in columns])}" for row in section)
+    return f'{{\n   "columns": {json.dumps(columns)},\n   "rows": [\n{rows}\n   ]\n  }}'
 
 
 def _cpu() -> str:

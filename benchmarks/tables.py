@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table as RichTable
+
+from benchmarks.data import OWN
+from benchmarks.report import read
 
 __all__ = ["Table", "as_markdown", "as_rich", "tables"]
 
@@ -30,9 +32,11 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the tables of the sections that a result holds."""
     out: list[Table] = []
     if rows := sections.get("clean"):
-        out += [*_per_embedder(rows, _clean), *_per_embedder(rows, _clean_by_dataset)]
+        out += _by_source(rows, _clean)
+        out += [_clean_by_dataset(*part) for part in _by_embedder(rows)]
     if rows := sections.get("attack"):
-        out += [*_per_embedder(rows, _attack), *_per_embedder(rows, _attack_by_kind)]
+        out += [*_by_source(rows, _attack), *_by_source(rows, _attack_by_form)]
+        out += [_attack_by_kind(*part) for part in _by_embedder(rows)]
     if rows := sections.get("cost"):
         out += [_cost(traffic, rows) for traffic in ("clean", "attacked")]
     return out
@@ -58,9 +62,19 @@ def as_rich(table: Table) -> RichTable:
     return out
 
 
-def _per_embedder(rows: Sequence[Row], make: Callable[[str, list[Row]], Table]) -> Iterable[Table]:
+def _by_embedder(rows: Sequence[Row]) -> Iterable[tuple[str, list[Row]]]:
     names = dict.fromkeys(row["embedder"] for row in rows)
-    return [make(name, [row for row in rows if row["embedder"] == name]) for name in names]
+    return ((name, [row for row in rows if row["embedder"] == name]) for name in names)
+
+
+def _by_source(rows: Sequence[Row], make: Callable[[str, list[Row]], Table]) -> Iterable[Table]:
+    """Make a table of the public data and one of the own, which is never pooled with it."""
+    for embedder, part in _by_embedder(rows):
+        own = [row for row in part if row["dataset"] == OWN]
+        public = [row for row in part if row["dataset"] != OWN]
+        for source, chosen in (("public data", public), (f"own data ({OWN})", own)):
+            if chosen:
+                yield make(f"{source}, {embedder}", chosen)
 
 
 def _pooled(rows: Iterable[Row], *by: str) -> dict[tuple[Any, ...], dict[str, int]]:
@@ -78,9 +92,9 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def _clean(embedder: str, rows: list[Row]) -> Table:
+def _clean(source: str, rows: list[Row]) -> Table:
     return Table(
-        f"Clean traffic, all datasets, {embedder}",
+        f"Clean traffic, {source}",
         ("k", "defence", "queries", "touched", "passages removed", "golden passage removed"),
         tuple(
             (
@@ -103,7 +117,7 @@ def _clean_by_dataset(embedder: str, rows: list[Row]) -> Table:
     cells = _pooled(rows, "k", "defence", "dataset")
     lines = dict.fromkeys((row["k"], row["defence"]) for row in rows)
     return Table(
-        f"Clean traffic, queries touched / passages removed per dataset, {embedder}",
+        f"Clean traffic by dataset, {embedder}: queries touched / passages removed",
         ("k", "defence", *datasets),
         tuple(
             (
@@ -119,10 +133,10 @@ def _clean_by_dataset(embedder: str, rows: list[Row]) -> Table:
     )
 
 
-def _attack(embedder: str, rows: list[Row]) -> Table:
+def _attack(source: str, rows: list[Row]) -> Table:
     pooled = _pooled(rows, "form", "planted", "k", "defence")
     return Table(
-        f"Attacks, all datasets and kinds, {embedder}",
+        f"Attacks, all kinds, {source}",
         (
             "form",
             "planted",
@@ -151,10 +165,32 @@ def _attack(embedder: str, rows: list[Row]) -> Table:
     )
 
 
+def _attack_by_form(source: str, rows: list[Row]) -> Table:
+    ours = [row for row in rows if row["defence"].startswith("ragguard")]
+    cells = _pooled(ours, "form", "defence", "planted", "k")
+    columns = sorted({(planted, k) for _, _, planted, k in cells})
+    return Table(
+        f"Attacks by form, {source}: detected / poison removed / benign removed",
+        ("form", "defence", *(f"planted {planted}, k = {k}" for planted, k in columns)),
+        tuple(
+            (
+                form,
+                defence,
+                *(
+                    f"{_share(n['fired'], n['sets'])} / {_share(n['poison_removed'], n['poison'])}"
+                    f" / {_share(n['benign_removed'], n['benign'])}"
+                    for n in (cells[form, defence, *column] for column in columns)
+                ),
+            )
+            for form, defence in dict.fromkeys((form, defence) for form, defence, _, _ in cells)
+        ),
+    )
+
+
 def _attack_by_kind(embedder: str, rows: list[Row]) -> Table:
     ours = [row for row in rows if row["defence"] == "ragguard"]
     return Table(
-        f"Attacks by dataset and kind, ragguard, {embedder}: detected / poison removed",
+        f"Attacks by dataset and kind, ragguard, {embedder}: detected / poison removed of sets",
         ("dataset", "kind", "form", "planted", *(f"k = {k}" for k in _sizes(ours))),
         tuple(
             (
@@ -221,9 +257,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
     parser.add_argument("result", type=Path, help="what `python -m benchmarks --json` wrote")
     arguments = parser.parse_args()
-    result = json.loads(arguments.result.read_text(encoding="utf-8"))
     out = Console(soft_wrap=True, highlight=False, markup=False)
-    for table in tables(result["sections"]):
+    for table in tables(read(arguments.result)["sections"]):
         out.print(as_markdown(table))
 
 

@@ -1,4 +1,3 @@
-import json
 import subprocess
 import sys
 
@@ -6,6 +5,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.defences import PackageDefence, package_version
+from benchmarks.report import read
 from benchmarks.retrieval import RetrievedSet
 from benchmarks.tables import Table, as_markdown, tables
 
@@ -14,6 +14,7 @@ QUICK = ["--limit", "2", "--sections", "clean,attack", "--embedders", "built-in"
 RUN_KEYS = {
     "format",
     "ragguard",
+    "scorer",
     "date",
     "command",
     "seed",
@@ -31,7 +32,7 @@ DEFENCES = ["none", "ragguard", "ragguard 3x", "paper clustering", "paper concen
 def result(tmp_path_factory):
     file = tmp_path_factory.mktemp("benchmark") / "result.json"
     assert main([*QUICK, "--json", str(file)]) == 0
-    return json.loads(file.read_text(encoding="utf-8"))
+    return read(file)
 
 
 def test_the_result_says_how_to_make_it_again(result):
@@ -68,7 +69,7 @@ def test_attack_rows(result):
 def test_the_same_command_gives_the_same_rows(result, tmp_path):
     again = tmp_path / "again.json"
     assert main([*QUICK, "--json", str(again)]) == 0
-    assert json.loads(again.read_text(encoding="utf-8"))["sections"] == result["sections"]
+    assert read(again)["sections"] == result["sections"]
 
 
 def test_every_section_has_tables(result):
@@ -86,6 +87,12 @@ def test_rows_are_pooled_before_they_are_divided():
     pooled, per_dataset = tables({"clean": rows})
     assert pooled.rows == (("5", "d", "4", "25.0 %", "10.0 %", "-"),)
     assert per_dataset.rows == (("5", "d", "100.0 % / 20.0 %", "0.0 % / 6.7 %"),)
+
+
+def test_own_data_is_never_pooled_with_public_data(result):
+    row = dict(result["sections"]["clean"][0])
+    pooled = tables({"clean": [row, {**row, "dataset": "nq"}]})
+    assert [table.rows[0][2] for table in pooled[:2]] == [str(row["queries"])] * 2
 
 
 def test_markdown():
