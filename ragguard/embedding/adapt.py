@@ -20,8 +20,9 @@ def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """Return the rows of a (n, d) array scaled to length 1; zero rows stay zero."""
     single = np.asarray(rows, dtype=np.float32)
     # In float64: the squares of large or small entries would leave the range of float32.
-    norms = np.sqrt(np.einsum("...d,...d->...", single, single, dtype=np.float64))[..., None]
-    norms[norms == 0.0] = 1.0
+    norms = np.sqrt(np.square(single, dtype=np.float64).sum(axis=-1, keepdims=True))
+    # Rows of length 1 up to rounding stay as they are: scaling twice changes nothing.
+    norms[(norms == 0.0) | (np.abs(norms - 1.0) < 1e-6)] = 1.0
     scaled: NDArray[np.float32] = (single / norms).astype(np.float32, copy=False)
     return scaled
 
@@ -61,6 +62,11 @@ def as_embedder(embedder: Any) -> Embedder:
     """
     if embedder is None:
         return HashedEmbedder()
+    if isinstance(embedder, str):  # it has a method `encode`, too
+        raise InvalidInputError(
+            f"embedder is the string {embedder!r}; to load a model of that name, pass "
+            f"SentenceTransformerEmbedder({embedder!r})"
+        )
     if isinstance(embedder, type):
         raise InvalidInputError(
             f"embedder is the class {embedder.__name__}; pass an instance: {embedder.__name__}(...)"

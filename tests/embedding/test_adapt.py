@@ -1,0 +1,145 @@
+"""Whatever a user holds becomes an embedder."""
+
+import numpy as np
+import pytest
+
+from ragguard.embedding import CachedEmbedder, Embedder, HashedEmbedder, as_embedder
+from ragguard.embedding.adapt import unit_rows
+from ragguard.errors import EmbeddingError, InvalidInputError
+
+
+def lengths(texts):
+    return [[float(len(text)), 1.0] for text in texts]
+
+
+class WithEncode:
+    def encode(self, texts):
+        assert isinstance(texts, list)
+        return np.array(lengths(texts))
+
+
+class LikeLangChain:
+    model_name = "tiny"
+
+    def embed_documents(self, texts):
+        return lengths(texts)
+
+    def embed_query(self, text):
+        raise AssertionError("passages are documents")
+
+    def __call__(self, texts):
+        raise AssertionError("the method goes first")
+
+
+class LikeLlamaIndex:
+    model_name = "small"
+
+    def get_text_embedding_batch(self, texts, show_progress=False):
+        return lengths(texts)
+
+    def get_text_embedding(self, text):
+        raise AssertionError("one batch, not one by one")
+
+    def __call__(self, nodes):
+        raise AssertionError("the method goes first")
+
+
+class Callable:
+    def __call__(self, texts):
+        return lengths(texts)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (lengths, "lengths"),
+        (WithEncode(), "WithEncode"),
+        (WithEncode().encode, "WithEncode.encode"),
+        (LikeLangChain(), "LikeLangChain:tiny"),
+        (LikeLlamaIndex(), "LikeLlamaIndex:small"),
+        (Callable(), "Callable"),
+    ],
+)
+def test_what_embeds_a_list_of_texts_is_taken(given, name):
+    embedder = as_embedder(given)
+    assert isinstance(embedder, Embedder)
+    assert embedder.name == name
+    rows = embedder.embed(("four", "seventy"))
+    assert rows == pytest.approx(np.array([[4, 1], [7, 1]]) / np.sqrt([[17], [50]]))
+    assert rows.dtype == np.float32
+
+
+def test_nothing_means_the_built_in_embedder_and_an_embedder_stays_itself():
+    assert isinstance(as_embedder(None), HashedEmbedder)
+    for own in (HashedEmbedder(8), CachedEmbedder(HashedEmbedder(8))):
+        assert as_embedder(own) is own
+
+
+@pytest.mark.parametrize("given", [HashedEmbedder, WithEncode, int])
+def test_a_class_is_no_embedder(given):
+    with pytest.raises(InvalidInputError, match=f"pass an instance: {given.__name__}"):
+        as_embedder(given)
+
+
+def test_a_name_is_no_embedder_though_strings_can_encode():
+    with pytest.raises(
+        InvalidInputError, match=r"SentenceTransformerEmbedder\('all-MiniLM-L6-v2'\)"
+    ):
+        as_embedder("all-MiniLM-L6-v2")
+
+
+@pytest.mark.parametrize("given", [5, [1.0], b"bytes", object()])
+def test_what_embeds_nothing_is_refused(given):
+    with pytest.raises(InvalidInputError, match="callable from texts to vectors"):
+        as_embedder(given)
+
+
+@pytest.mark.parametrize("answer", ["text", {"data": []}, [[1.0], [1.0, 2.0]], object()])
+def test_an_answer_that_is_no_array_is_an_embedding_error(answer):
+    with pytest.raises(EmbeddingError, match="one row of numbers for each of its 2 texts"):
+        as_embedder(lambda texts: answer).embed(["a", "b"])
+
+
+def test_lone_surrogates_never_reach_the_library_of_another():
+    seen = []
+
+    def record(texts):
+        seen.extend(texts)
+        return lengths(texts)
+
+    as_embedder(record).embed(["a\ud800b", "caf\u00e9"])
+    assert seen == ["a?b", "caf\u00e9"]
+
+
+def test_unit_rows():
+    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0], [1e30, 0.0], [0.0, 1e-40]]))
+    assert rows == pytest.approx(np.array([[0.6, 0.8], [0, 0], [1, 0], [0, 1]]))
+    assert rows.dtype == np.float32
+    assert unit_rows(np.array([0.0, 5.0])).tolist() == [0.0, 1.0]
+    assert unit_rows(np.zeros((0, 3))).shape == (0, 3)
+    once = unit_rows(np.random.default_rng(1).normal(size=(500, 7)))
+    assert (unit_rows(once) == once).all()
+
+
+def test_a_row_is_scaled_the_same_alone_and_in_a_batch():
+    rows = np.random.default_rng(0).normal(size=(50, 37)).astype(np.float32)
+    assert (unit_rows(rows) == np.stack([unit_rows(row) for row in rows])).all()
+    assert (unit_rows(rows) == np.concatenate([unit_rows(row[None]) for row in rows])).all()
+
+
+def test_a_real_langchain_embedder():
+    embeddings = pytest.importorskip("langchain_core.embeddings", reason="needs langchain-core")
+    embedder = as_embedder(embeddings.DeterministicFakeEmbedding(size=6))
+    rows = embedder.embed(["a", "b", "a"])
+    assert rows.shape == (3, 6)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(3), abs=1e-6)
+    assert (rows[0] == rows[2]).all()
+    assert embedder.name == "DeterministicFakeEmbedding"
+
+
+def test_a_real_llama_index_embedder():
+    mock = pytest.importorskip("llama_index.core.embeddings", reason="needs llama-index-core")
+    embedder = as_embedder(mock.MockEmbedding(embed_dim=4))
+    rows = embedder.embed(["a", "b"])
+    assert rows == pytest.approx(np.full((2, 4), 0.5))
+    assert embedder.name.startswith("MockEmbedding")
