@@ -40,8 +40,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     out = Console()
     for table in tables(sections):
         out.print(as_rich(table))
-    if "attribution" in sections:
-        out.print_json(data=sections["attribution"])
     if arguments.json is not None:
         write(arguments.json, run, sections)
     return 0

@@ -142,7 +142,7 @@ class PackageDefence:
     over_fetch = 1
 
     def __init__(self, task: Literal["single_hop", "multi_hop"]) -> None:
-        from ragdefender import RAGDefender
+        from ragdefender import RAGDefender  # type: ignore[import-untyped, unused-ignore]
 
         self.name = f"package {task}"
         self._task = task

@@ -54,32 +54,47 @@ def describe_run(
 
 
 def write(path: Path, run: Mapping[str, Any], sections: Mapping[str, Any]) -> None:
-    """Write a result: sections as column names and one row a line, so that two can be compared."""
-    parts = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in run.items()]
-    bodies = [f"  {json.dumps(name)}: {_body(value)}" for name, value in sections.items()]
-    parts.append(' "sections": {\n' + ",\n".join(bodies) + "\n }")
+    """Write a result: lists of rows as column names and one row a line, so that two compare."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    path.write_text(_text({**run, "sections": sections}) + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> dict[str, Any]:
     """Read what `write` wrote; rows are mappings again."""
-    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    result["sections"] = {
-        name: [dict(zip(body["columns"], row, strict=True)) for row in body["rows"]]
-        if set(body) == {"columns", "rows"}
-        else body
-        for name, body in result["sections"].items()
-    }
+    result: dict[str, Any] = _unpacked(json.loads(path.read_text(encoding="utf-8")))
     return result
 
 
-def _body(section: Any) -> str:
-    if not isinstance(section, list):
-        return json.dumps(section)
-    columns = list(section[0]) if section else []
-    rows = ",\n".join(f"    {json.dumps([row[name] for name in columns])}" for row in section)
-    return f'{{\n   "columns": {json.dumps(columns)},\n   "rows": [\n{rows}\n   ]\n  }}'
+def _text(value: Any, indent: str = "") -> str:
+    deeper = indent + " "
+    if isinstance(value, Mapping):
+        parts = [f"{deeper}{json.dumps(key)}: {_text(part, deeper)}" for key, part in value.items()]
+        return "{\n" + ",\n".join(parts) + f"\n{indent}}}" if parts else "{}"
+    if _is_rows(value):
+        columns = list(value[0])
+        rows = [f"{deeper} {json.dumps([row[name] for name in columns])}" for row in value]
+        return (
+            f'{{\n{deeper}"columns": {json.dumps(columns)},\n{deeper}"rows": [\n'
+            + ",\n".join(rows)
+            + f"\n{deeper}]\n{indent}}}"
+        )
+    return json.dumps(value)
+
+
+def _is_rows(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(row, Mapping) and row.keys() == value[0].keys() for row in value)
+    )
+
+
+def _unpacked(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"columns", "rows"}:
+        return [dict(zip(value["columns"], row, strict=True)) for row in value["rows"]]
+    return {key: _unpacked(part) for key, part in value.items()}
 
 
 def _cpu() -> str:

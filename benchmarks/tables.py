@@ -18,6 +18,8 @@ __all__ = ["Table", "as_markdown", "as_rich", "tables"]
 
 Row = Mapping[str, Any]
 
+_ATTRIBUTION = ("summary", "scopes", "clean")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -37,6 +39,8 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     if rows := sections.get("attack"):
         out += [*_by_source(rows, _attack), *_by_source(rows, _attack_by_form)]
         out += [_attack_by_kind(*part) for part in _by_embedder(rows)]
+    if attribution := sections.get("attribution"):
+        out += [_plain(f"Attribution: {name}", attribution[name]) for name in _ATTRIBUTION]
     if rows := sections.get("cost"):
         out += [_cost(traffic, rows) for traffic in ("clean", "attacked")]
     return out
@@ -250,6 +254,11 @@ def _cost(traffic: str, rows: Sequence[Row]) -> Table:
             for row in chosen
         ),
     )
+
+
+def _plain(title: str, rows: Sequence[Row]) -> Table:
+    columns = tuple(rows[0]) if rows else ()
+    return Table(title, columns, tuple(tuple(str(row[name]) for name in columns) for row in rows))
 
 
 def main() -> None:

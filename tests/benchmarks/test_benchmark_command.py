@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.defences import PackageDefence, package_version
-from benchmarks.report import read
+from benchmarks.report import read, write
 from benchmarks.retrieval import RetrievedSet
 from benchmarks.tables import Table, as_markdown, tables
 
@@ -87,6 +87,19 @@ def test_rows_are_pooled_before_they_are_divided():
     pooled, per_dataset = tables({"clean": rows})
     assert pooled.rows == (("5", "d", "4", "25.0 %", "10.0 %", "-"),)
     assert per_dataset.rows == (("5", "d", "100.0 % / 20.0 %", "0.0 % / 6.7 %"),)
+
+
+def test_a_result_is_read_as_it_was_written(tmp_path):
+    sections = {
+        "cost": [{"k": 5, "median_ms": 0.1}, {"k": 10, "median_ms": 0.2}],
+        "attribution": {"summary": [{"causes": {"poisoning": 2}}], "ms_per_event": {}, "empty": []},
+    }
+    write(tmp_path / "new" / "result.json", {"seed": 0, "missing": {}}, sections)
+    assert read(tmp_path / "new" / "result.json") == {
+        "seed": 0,
+        "missing": {},
+        "sections": sections,
+    }
 
 
 def test_own_data_is_never_pooled_with_public_data(result):
