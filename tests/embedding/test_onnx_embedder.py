@@ -1,0 +1,173 @@
+"""The ONNX embedder, on graphs that the test builds: a table of word vectors, and their mean."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx", reason="needs onnx to build a model")
+pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+
+from ragguard import Guard  # noqa: E402
+from ragguard.embedding import Embedder, OnnxEmbedder  # noqa: E402
+from ragguard.errors import EmbeddingError, MissingExtraError  # noqa: E402
+
+TABLE = np.array(
+    [[1, 1, 1, 1], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 3, 0], [0, 0, 0, 4], [-1, 0, 0, 1]],
+    dtype=np.float32,
+)
+
+
+def save_model(path, *, inputs=("input_ids", "attention_mask"), outputs=("last_hidden_state",)):
+    """Save a graph that looks up TABLE; other outputs are constants, or the sum over the tokens."""
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])]
+    constants = [numpy_helper.from_array(TABLE, "table")]
+    shapes = {"last_hidden_state": ["batch", "tokens", 4]}
+    for name in outputs:
+        if name == "pooler_output":
+            nodes.append(helper.make_node("Identity", ["noise"], [name]))
+            constants.append(numpy_helper.from_array(np.full((1, 4), 9, np.float32), "noise"))
+            shapes[name] = [1, 4]
+        elif name == "sentence_embedding":
+            axes = numpy_helper.from_array(np.array([1]), "axes")
+            constants.append(axes)
+            nodes.append(
+                helper.make_node("ReduceSum", ["last_hidden_state", "axes"], [name], keepdims=0)
+            )
+            shapes[name] = ["batch", 4]
+    graph = helper.make_graph(
+        nodes,
+        "tiny",
+        [helper.make_tensor_value_info(n, TensorProto.INT64, ["batch", "tokens"]) for n in inputs],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, shapes[n]) for n in outputs],
+        constants,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    path.parent.mkdir(parents=True, exist_ok=True)
+    onnx.save(model, str(path))
+
+
+@pytest.fixture
+def folder(tmp_path, tiny_tokenizer):
+    path = tmp_path / "tiny-model"
+    path.mkdir()
+    tiny_tokenizer.save(str(path / "tokenizer.json"))
+    save_model(path / "model.onnx")
+    return path
+
+
+def mean_of(*rows):
+    mean = TABLE[list(rows)].mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+def test_a_text_is_the_mean_of_its_tokens(folder):
+    embedder = OnnxEmbedder(folder)
+    assert isinstance(embedder, Embedder)
+    assert embedder.name == "onnx:tiny-model"
+    rows = embedder.embed(["pier", "pier lamp tide", "gull gull ?", "unknown words"])
+    assert rows.dtype == np.float32
+    assert rows == pytest.approx(
+        np.stack([mean_of(1), mean_of(1, 2, 3), mean_of(4, 4, 5), mean_of(0, 0)]), abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 100])
+def test_the_order_of_the_texts_stays_whatever_the_batches(folder, batch_size):
+    texts = ["pier lamp tide gull", "pier", "", "lamp tide", "gull", "tide tide tide", "?"]
+    rows = OnnxEmbedder(folder, batch_size=batch_size).embed(texts)
+    alone = [OnnxEmbedder(folder).embed([text])[0] for text in texts]
+    assert rows == pytest.approx(np.stack(alone), abs=1e-6)
+    assert not rows[2].any()
+
+
+def test_no_texts_have_no_rows(folder):
+    assert OnnxEmbedder(folder).embed([]).shape[0] == 0
+
+
+def test_lone_surrogates_are_embedded(folder):
+    embedder = OnnxEmbedder(folder)
+    assert (embedder.embed(["pier \ud800"]) == embedder.embed(["pier ?"])).all()
+
+
+def test_long_texts_are_cut(folder):
+    long = " ".join(["pier"] * 3 + ["lamp"] * 1000)
+    assert OnnxEmbedder(folder, max_length=3).embed([long])[0] == pytest.approx(mean_of(1))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 4}))
+    assert OnnxEmbedder(folder).embed([long])[0] == pytest.approx(mean_of(1, 1, 1, 2))
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": None}))
+    assert OnnxEmbedder(folder).embed([long])[0] == pytest.approx(mean_of(*[1] * 3, *[2] * 253))
+
+
+def test_a_models_own_sentence_vector_is_taken(folder):
+    save_model(folder / "model.onnx", outputs=("last_hidden_state", "sentence_embedding"))
+    assert OnnxEmbedder(folder).embed(["pier lamp"])[0] == pytest.approx(mean_of(1, 2))
+    save_model(folder / "model.onnx", outputs=("sentence_embedding", "last_hidden_state"))
+    assert OnnxEmbedder(folder).embed(["pier lamp"])[0] == pytest.approx(mean_of(1, 2))
+
+
+def test_the_pooled_output_of_a_bert_is_not(folder):
+    save_model(folder / "model.onnx", outputs=("last_hidden_state", "pooler_output"))
+    assert OnnxEmbedder(folder).embed(["pier lamp"])[0] == pytest.approx(mean_of(1, 2))
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        ("input_ids",),
+        ("input_ids", "attention_mask", "token_type_ids"),
+        ("input_ids", "token_type_ids"),
+    ],
+)
+def test_a_model_is_fed_what_it_takes(folder, inputs):
+    save_model(folder / "model.onnx", inputs=inputs)
+    assert OnnxEmbedder(folder).embed(["pier lamp"])[0] == pytest.approx(mean_of(1, 2))
+
+
+def test_the_model_may_lie_in_a_folder_of_its_own(folder):
+    (folder / "onnx").mkdir()
+    shutil.move(folder / "model.onnx", folder / "onnx" / "model.onnx")
+    embedder = OnnxEmbedder(str(folder), threads=1)
+    assert embedder.embed(["pier"])[0] == pytest.approx(mean_of(1))
+
+
+@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
+def test_a_folder_that_lacks_a_file_is_named(folder, missing):
+    (folder / missing).unlink()
+    with pytest.raises(EmbeddingError, match=r"must hold tokenizer\.json and model\.onnx"):
+        OnnxEmbedder(folder)
+    with pytest.raises(EmbeddingError):
+        OnnxEmbedder(folder / "nowhere")
+
+
+@pytest.mark.parametrize("damaged", ["model.onnx", "tokenizer.json", "sentence_bert_config.json"])
+def test_a_damaged_file_is_an_embedding_error(folder, damaged):
+    (folder / damaged).write_bytes(b"{ no model")
+    with pytest.raises(EmbeddingError, match="cannot load the model"):
+        OnnxEmbedder(folder)
+
+
+@pytest.mark.filterwarnings("ignore:Specified provider:UserWarning")
+def test_a_provider_that_is_not_there_is_named(folder):
+    with pytest.raises(EmbeddingError, match="did not take the provider NoSuchProvider"):
+        OnnxEmbedder(folder, providers=["NoSuchProvider", "CPUExecutionProvider"])
+
+
+def test_without_its_packages_it_says_what_to_install(folder, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtraError, match="onnx"):
+        OnnxEmbedder(folder)
+
+
+def test_it_serves_a_guard(folder):
+    question = "When was the old pier of the town built?"
+    texts = [f"{question} pier lamp {word}" for word in ("tide", "gull", "tide tide")]
+    with Guard(embedder=OnnxEmbedder(folder), on_error="raise") as guard:
+        verdict = guard.filter(question, texts)
+    assert verdict.attacked
