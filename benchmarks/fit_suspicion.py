@@ -30,7 +30,18 @@ from ragguard.inline.signals import SIGNALS, signal_matrix
 from ragguard.inline.suspicion import BIAS, WEIGHTS
 from ragguard.inline.words import passage_words, query_words
 
-__all__ = ["FITTED", "TERMS", "Sample", "Term", "fit", "main", "signals_of"]
+__all__ = [
+    "FITTED",
+    "FOLDS",
+    "TERMS",
+    "Sample",
+    "Term",
+    "fit",
+    "main",
+    "products",
+    "samples",
+    "signals_of",
+]
 
 Floats = NDArray[np.float64]
 Term = tuple[str, ...]
@@ -77,15 +88,24 @@ def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floa
     return signal_matrix(query_words(retrieved.question), words, min(k, len(words)))
 
 
-def samples(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> Iterator[Sample]:
-    """Yield the choosing half, clean and under every attack."""
+FOLDS = 5
+"""Into how many parts the choosing half is cut for calibrating weights on what they did not see."""
+
+
+def samples(
+    datasets: Sequence[Dataset], embedders: Sequence[Embedder]
+) -> Iterator[tuple[int, Sample]]:
+    """Yield the choosing half, clean and under every attack, each sample with its fold."""
     for number, embedder in enumerate(embedders):
         forms = tuple(FORMS) if number == 0 else DEFAULT_FORMS
         for dataset in datasets:
             for position, record in enumerate(dataset.choosing):
-                yield from _samples(record, embedder, (), 1.0)
+                fold = position % FOLDS
+                for sample in _samples(record, embedder, (), 1.0):
+                    yield fold, sample
                 if dataset.name != _ONE_OF_THREE or position % 3 == 0:
-                    yield from _attacked(record, embedder, forms)
+                    for sample in _attacked(record, embedder, forms):
+                        yield fold, sample
 
 
 def _attacked(record: Record, embedder: Embedder, forms: Sequence[str]) -> Iterator[Sample]:
@@ -183,7 +203,8 @@ def main() -> None:
     arguments = parser.parse_args()
     found = samples(load_folder(arguments.data), both_embedders())
     errors = Console(stderr=True)
-    Console().print(compared(*fit(list(track(found, description="signals", console=errors)))))
+    everything = [sample for _, sample in track(found, description="signals", console=errors)]
+    Console().print(compared(*fit(everything)))
 
 
 if __name__ == "__main__":
