@@ -60,15 +60,21 @@ def longest_run(query: Sequence[str], joined: str) -> tuple[int, int]:
         joined: `PassageWords.joined`.
     """
     best = start = 0
-    end = 1
-    for i in range(len(query)):
-        if len(query) - i <= best:
-            break
-        end = max(end, i + best + 1)
-        # A longer run than the best so far must hold query[i:end] first of all.
-        while end <= len(query) and f" {' '.join(query[i:end])} " in joined:
-            best, start = end - i, i
-            end += 1
+    first = 0
+    spaced = [f" {word}" for word in query]
+    while first < len(query):
+        # A run ends where a word is not in the passage at all, so only the stretches between
+        # such words can hold one.
+        stop = first
+        while stop < len(query) and f"{spaced[stop]} " in joined:
+            stop += 1
+        while stop - first > best:
+            end = first + best + 1
+            if f"{''.join(spaced[first:end])} " in joined:
+                best, start = best + 1, first
+            else:
+                first += 1
+        first = stop + 1
     return best, start
 
 
@@ -112,6 +118,17 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
     run, whole, edge, rest, coverage, wording, window = echo.T
     enough = min(1.0, len(query.sequence) / _FEW_WORDS)
     closeness = _closeness((coverage + window) / 2, query, weights, passages[k:])
+    company = _company(
+        np.stack(
+            [
+                _above(coverage, 0.6),
+                _above(wording, 0.6) * enough,
+                _above(window, 0.5) * enough,
+                closeness,
+            ],
+            axis=1,
+        )
+    )
     columns = {
         "echo_whole": whole,
         "echo_edge": whole * edge,
@@ -122,13 +139,13 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
         "window_whole": _above(window, 0.75) * enough,
         "closeness": closeness,
         "concentration": _concentration(query, passages, k),
-        "company_coverage": _company(_above(coverage, 0.6)),
-        "company_wording": _company(_above(wording, 0.6)) * enough,
-        "company_window": _company(_above(window, 0.5)) * enough,
-        "company_closeness": _company(closeness),
-        "address": np.array([passage.address for passage in passages[:k]]),
+        "company_coverage": company[:, 0],
+        "company_wording": company[:, 1],
+        "company_window": company[:, 2],
+        "company_closeness": company[:, 3],
+        "address": [passage.address for passage in passages[:k]],
     }
-    return np.stack([columns[name] for name in SIGNALS], axis=1)
+    return np.array([columns[name] for name in SIGNALS]).T
 
 
 def _above(share: Floats, floor: float) -> Floats:
@@ -222,17 +239,17 @@ def _concentration(query: QueryWords, passages: Sequence[PassageWords], k: int) 
 
 
 def _company(shares: Floats) -> Floats:
-    """Return the smaller of a passage's own share and the mean of the two largest others."""
+    """Return the smaller of a passage's own share and the mean of the two largest others.
+
+    Args:
+        shares: float64 array of shape (k, m); each column is taken for itself.
+    """
     if len(shares) < 3:
         return np.zeros_like(shares)
-    order = np.sort(shares)[::-1]
-    top_two, without_first, without_second = (
-        order[:2].mean(),
-        order[1:3].mean(),
-        order[[0, 2]].mean(),
-    )
+    order = np.sort(shares, axis=0)
+    first, second, third = order[-1], order[-2], order[-3]
     others = np.where(
-        shares >= order[0], without_first, np.where(shares >= order[1], without_second, top_two)
+        shares >= first, second + third, np.where(shares >= second, first + third, first + second)
     )
-    company: Floats = np.minimum(shares, others)
+    company: Floats = np.minimum(shares, others / 2)
     return company

@@ -120,7 +120,8 @@ def test_a_judged_text_is_no_reference_for_itself():
 
 def test_passages_below_k_are_judged_once_the_gate_has_fired():
     shown = passages(*QUIET[:2], POISON[0], *QUIET[2:4], POISON[1], QUIET[4], POISON[2])
-    found = judge().judge(QUESTION, shown, 4)
+    # Poison below k makes the reference look like poison too, so this set is less unusual.
+    found = judge(alpha=0.02).judge(QUESTION, shown, 4)
     assert found.attacked
     assert [e.passage_id for e in found.evidence if e.flagged] == ["2", "5", "7"]
     assert all(evidence.signals for evidence in found.evidence)
