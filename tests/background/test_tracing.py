@@ -1,0 +1,177 @@
+"""From a flagged event to its attribution, and from there to quarantine."""
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard import Passage
+from ragguard.attribution.attribution import Attribution
+from ragguard.audit import Event, MemoryStore
+from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
+from ragguard.passage import content_key
+
+A, B, C = (Passage(text, id=text) for text in ("first text", "second text", "third text"))
+
+
+def attribution(*responsible, reason="because"):
+    return Attribution(
+        query="q",
+        response="r",
+        method="fake",
+        responsible=list(responsible),
+        scores=[],
+        scope_size=3,
+        cause="poisoning",
+        reason=reason,
+    )
+
+
+class Retrieving:
+    """Keeps what `retrieve` gives for several limits."""
+
+    def attribute(self, query, response, retrieve):
+        self.found = {limit: list(retrieve(query, limit)) for limit in (1, 2, 5)}
+        self.asked = (query, response)
+        return attribution()
+
+
+# Recent passages
+
+
+def test_the_last_passages_of_a_query_are_recalled():
+    recent = RecentPassages()
+    assert recent.recall("q") == ()
+    recent.remember("q", [A, B])
+    recent.remember("p", [C])
+    assert recent.recall("q") == (A, B)
+    recent.remember("q", [C])
+    assert recent.recall("q") == (C,)
+
+
+def test_what_the_caller_does_to_the_list_does_not_matter():
+    recent, given_list = RecentPassages(), [A, B]
+    recent.remember("q", given_list)
+    given_list.clear()
+    assert recent.recall("q") == (A, B)
+
+
+def test_the_oldest_go_first():
+    recent = RecentPassages(capacity=2)
+    for query in ("one", "two", "one", "three"):
+        recent.remember(query, [A])
+    assert recent.recall("two") == ()
+    assert recent.recall("one") == recent.recall("three") == (A,)
+
+
+@given(st.lists(st.sampled_from("abcdef"), max_size=30), st.integers(1, 4))
+def test_the_newest_distinct_queries_are_kept(queries, capacity):
+    recent = RecentPassages(capacity)
+    for number, query in enumerate(queries):
+        recent.remember(query, [Passage(str(number))])
+    newest = list(dict.fromkeys(reversed(queries)))[:capacity]
+    for query in "abcdef":
+        kept = recent.recall(query)
+        if query in newest:
+            last = max(number for number, other in enumerate(queries) if other == query)
+            assert kept == (Passage(str(last)),)
+        else:
+            assert kept == ()
+
+
+def test_threads_share_it():
+    recent = RecentPassages(capacity=8)
+
+    def use(number):
+        query = str(number % 16)
+        recent.remember(query, [Passage(query)])
+        return recent.recall(query) in ((), (Passage(query),))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(use, range(2000)))
+    assert sum(recent.recall(str(number)) != () for number in range(16)) == 8
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_can_recall_though_a_thread_held_the_lock_at_the_fork():
+    recent = RecentPassages()
+    recent.remember("q", [A])
+    held, release = threading.Event(), threading.Event()
+
+    def hold():
+        with recent._lock:
+            held.set()
+            release.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # a deadlock ends the child, and the test fails
+        os._exit(0 if recent.recall("q") == (A,) else 1)
+    release.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+# Tracing
+
+
+def test_without_a_knowledge_base_the_passages_of_the_event_are_searched():
+    attributor = Retrieving()
+    trace(Event("e", "q", "r", (A, B, C)), attributor, None)
+    assert attributor.asked == ("q", "r")
+    assert attributor.found == {1: [A], 2: [A, B], 5: [A, B, C]}
+
+
+def test_with_a_knowledge_base_it_is_searched_instead():
+    attributor = Retrieving()
+    trace(Event("e", "q", "r", (A,)), attributor, lambda query, limit: [C, B][:limit])
+    assert attributor.found == {1: [C], 2: [C, B], 5: [C, B]}
+
+
+def test_an_empty_event_is_not_given_to_the_attributor():
+    found = trace(Event("e", "q", "r"), None, None)
+    assert (found.query, found.response, found.cause, found.scope_size) == ("q", "r", "unclear", 0)
+    assert found.responsible == found.scores == []
+    assert Attribution.from_dict(found.to_dict()) == found
+
+
+# Quarantine
+
+
+def test_responsible_passages_are_quarantined_with_the_reason_and_the_event():
+    store = MemoryStore()
+    event = Event("e", "q", "r", (A, B))
+    assert quarantine_responsible(store, event, attribution(A, C)) == 2
+    entries = {entry.key: entry for entry in store.quarantine()}
+    assert set(entries) == {content_key(A.text), content_key(C.text)}
+    entry = entries[content_key(A.text)]
+    assert (entry.passage_id, entry.text, entry.reason) == (A.id, A.text, "because")
+    assert (entry.event_id, entry.status) == ("e", "quarantined")
+
+
+def test_quarantining_twice_changes_nothing():
+    store = MemoryStore()
+    event = Event("e", "q", "r")
+    quarantine_responsible(store, event, attribution(A))
+    store.set_quarantine_status(content_key(A.text), "released")
+    before = store.quarantine()
+    assert quarantine_responsible(store, event, attribution(A, reason="again")) == 0
+    assert store.quarantine() == before
+
+
+def test_copies_of_a_text_are_one_entry():
+    store = MemoryStore()
+    copy = Passage(" FIRST  text", id="other")
+    assert quarantine_responsible(store, Event("e", "q", "r"), attribution(A, copy)) == 1
+
+
+def test_nobody_responsible_asks_nothing_of_the_store():
+    assert quarantine_responsible(None, Event("e", "q", "r"), attribution()) == 0

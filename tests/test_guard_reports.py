@@ -1,0 +1,288 @@
+"""Reporting a wrong answer: at once, in the background, and then into quarantine."""
+
+import logging
+import threading
+
+import pytest
+
+from ragguard import Guard, Passage
+from ragguard.attribution.attribution import Attribution, PassageScore
+from ragguard.audit import MemoryStore
+from ragguard.errors import (
+    AttributionPendingError,
+    AttributionTimeoutError,
+    EventFailedError,
+    EventNotFoundError,
+)
+from ragguard.passage import content_key
+
+QUESTION = "When was the lighthouse of Marrow Bay built?"
+QUIET = [
+    "Wool was sold on Mondays by the church.",
+    "A mill stood by the ford until the flood.",
+    "The tide turns at noon in early spring.",
+]
+LIE = "The keeper lit the lamp of Marrow Bay in 1911 for the first time."
+WAIT = 60.0
+
+
+class FakeAttributor:
+    """Holds every retrieved passage responsible whose text holds the response."""
+
+    def __init__(self):
+        self.seen = []
+
+    def attribute(self, query, response, retrieve):
+        passages = list(retrieve(query, 10))
+        self.seen.append((query, response, [passage.text for passage in passages]))
+        scores = [
+            PassageScore(passage, 0.5, -1.0, -1.0, 1.0, response in passage.text)
+            for passage in passages
+        ]
+        found = [score.passage for score in scores if score.responsible]
+        return Attribution(
+            query=query,
+            response=response,
+            method="fake",
+            responsible=found,
+            scores=scores,
+            scope_size=len(scores),
+            cause="poisoning" if found else "model",
+            reason="it holds the response",
+        )
+
+    async def aattribute(self, query, response, retrieve):
+        return self.attribute(query, response, retrieve)
+
+
+class Blocking(FakeAttributor):
+    def __init__(self):
+        super().__init__()
+        self.entered, self.release = threading.Event(), threading.Event()
+
+    def attribute(self, query, response, retrieve):
+        self.entered.set()
+        assert self.release.wait(WAIT)
+        return super().attribute(query, response, retrieve)
+
+
+class Failing(FakeAttributor):
+    def attribute(self, query, response, retrieve):
+        raise RuntimeError("the proxy melted")
+
+
+def texts(passages):
+    return [passage.text for passage in passages]
+
+
+@pytest.fixture
+def attributor():
+    return FakeAttributor()
+
+
+@pytest.fixture
+def guard(attributor):
+    with Guard(attributor=attributor) as opened:
+        yield opened
+
+
+def test_the_whole_loop(guard, attributor):
+    verdict = guard.filter(QUESTION, [LIE, *QUIET])
+    assert texts(verdict.kept) == [LIE, *QUIET]
+    event = guard.report(QUESTION, "1911", reporter="alice")
+    attribution = guard.attribution(event, timeout=WAIT)
+    assert texts(attribution.responsible) == [LIE]
+    assert attribution.cause == "poisoning"
+    assert attributor.seen == [(QUESTION, "1911", [LIE, *QUIET])]
+    again = guard.filter("Who lit the lamp?", [f" {LIE.upper()} ", *QUIET])
+    assert texts(again.kept) == QUIET
+    assert again.evidence[0].signal == "quarantine"
+    (entry,) = guard.store.quarantine()
+    assert (entry.key, entry.event_id) == (content_key(LIE), event)
+    assert guard.store.event(event).reporter == "alice"
+
+
+def test_what_one_guard_traces_another_on_the_same_file_drops_at_once(tmp_path, attributor):
+    path = str(tmp_path / "audit.db")
+    with Guard(store=path, attributor=attributor) as one, Guard(store=path) as other:
+        assert texts(other.filter(QUESTION, [LIE, *QUIET]).kept) == [LIE, *QUIET]
+        event = one.report(QUESTION, "1911", passages=[LIE, *QUIET])
+        one.attribution(event, timeout=WAIT)
+        assert texts(other.filter(QUESTION, [LIE, *QUIET]).dropped) == [LIE]
+        assert texts(other.attribution(event).responsible) == [LIE]
+
+
+def test_the_reported_passages_go_before_the_remembered_ones(guard, attributor):
+    guard.filter(QUESTION, QUIET)
+    event = guard.report(QUESTION, "1911", passages=[LIE, Passage(QUIET[0])])
+    guard.attribution(event, timeout=WAIT)
+    assert attributor.seen[-1][2] == [LIE, QUIET[0]]
+    assert texts(guard.store.event(event).passages) == [LIE, QUIET[0]]
+
+
+def test_what_was_dropped_was_not_seen_by_the_generator(guard, attributor):
+    guard.attribution(guard.report(QUESTION, "1911", passages=[LIE]), timeout=WAIT)
+    guard.filter(QUESTION, [LIE, *QUIET], k=2)
+    event = guard.report(QUESTION, "another")
+    guard.attribution(event, timeout=WAIT)
+    assert texts(guard.store.event(event).passages) == QUIET[:2]
+
+
+def test_with_a_knowledge_base_all_of_it_is_searched(attributor):
+    asked = []
+
+    def retrieve(query, limit):
+        asked.append((query, limit))
+        return [Passage(LIE), *map(Passage, QUIET)][:limit]
+
+    with Guard(attributor=attributor, retrieve=retrieve) as guard:
+        event = guard.report(QUESTION, "1911", passages=QUIET[:1])
+        attribution = guard.attribution(event, timeout=WAIT)
+    assert asked == [(QUESTION, 10)]
+    assert texts(attribution.responsible) == [LIE]
+
+
+def test_without_passages_and_knowledge_base_the_cause_is_unclear(guard, attributor):
+    attribution = guard.attribution(guard.report("never asked", "1911"), timeout=WAIT)
+    assert (attribution.cause, attribution.method, attribution.responsible) == (
+        "unclear",
+        "none",
+        [],
+    )
+    assert "report the passages" in attribution.reason
+    assert attributor.seen == []
+
+
+def test_report_returns_while_the_attribution_runs_and_pending_says_so():
+    blocking = Blocking()
+    with Guard(attributor=blocking) as guard:
+        try:
+            first = guard.report(QUESTION, "1911", passages=[LIE])
+            assert blocking.entered.wait(WAIT)
+            second = guard.report(QUESTION, "1911", passages=[LIE])
+            assert len({first, second}) == 2
+            for event in (first, second):
+                with pytest.raises(AttributionPendingError, match=f"{event}.*timeout="):
+                    guard.attribution(event)
+                with pytest.raises(AttributionTimeoutError, match=r"within 0\.01 s"):
+                    guard.attribution(event, timeout=0.01)
+                with pytest.raises(AttributionTimeoutError):
+                    guard.attribution(event, timeout=0)
+        finally:
+            blocking.release.set()
+        assert texts(guard.attribution(first, timeout=WAIT).responsible) == [LIE]
+        assert texts(guard.attribution(second, timeout=WAIT).responsible) == [LIE]
+        assert texts(guard.attribution(first).responsible) == [LIE]
+
+
+def test_an_attribution_that_fails_for_good_names_its_cause(caplog):
+    with Guard(attributor=Failing()) as guard, caplog.at_level(logging.CRITICAL, "ragguard"):
+        event = guard.report(QUESTION, "1911", passages=[LIE])
+        with pytest.raises(EventFailedError, match="RuntimeError: the proxy melted"):
+            guard.attribution(event, timeout=WAIT)
+        assert guard.store.event(event).status == "failed"
+        assert guard.store.quarantine() == []
+        assert texts(guard.filter(QUESTION, [LIE]).kept) == [LIE]
+
+
+@pytest.mark.parametrize("event_id", ["", "unknown", "\ud800"])
+def test_an_unknown_event_is_not_found(guard, event_id):
+    with pytest.raises(EventNotFoundError):
+        guard.attribution(event_id)
+    with pytest.raises(EventNotFoundError):
+        guard.attribution(event_id, timeout=WAIT)
+
+
+def raising():
+    yield LIE
+    raise OSError("the cursor is closed")
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize(
+    ("query", "response", "options"),
+    [
+        ("", "", {}),
+        ("\ud800\x00", "\udfff\x00", {"passages": ["\ud800", "\x00"], "reporter": "\ud800"}),
+        (5, None, {}),
+        (QUESTION, "1911", {"passages": "one text"}),
+        (QUESTION, "1911", {"passages": 5}),
+        (QUESTION, "1911", {"passages": [5]}),
+        (QUESTION, "1911", {"passages": []}),
+        (QUESTION, "1911", {"passages": raising()}),
+        (QUESTION, "1911", {"passages": [Passage(LIE, metadata={"raw": object()})]}),
+        (QUESTION, "1911", {"passages": [Passage(LIE, score=float("nan"))]}),
+        (QUESTION, "x" * 1_000_000, {"passages": ["y" * 1_000_000]}),
+    ],
+    ids=str,
+)
+def test_report_never_raises_and_the_event_comes_to_an_end(
+    tmp_path, kind, query, response, options
+):
+    store = MemoryStore() if kind == "memory" else str(tmp_path / "audit.db")
+    with Guard(store=store, attributor=FakeAttributor()) as guard:
+        event = guard.report(query, response, **options)
+        assert isinstance(event, str)
+        attribution = guard.attribution(event, timeout=WAIT)
+        assert attribution.query == str(query)
+        assert attribution.response == str(response)
+
+
+def test_report_does_not_raise_after_the_guard_was_closed(attributor):
+    guard = Guard(attributor=attributor)
+    guard.close()
+    assert isinstance(guard.report(QUESTION, "1911"), str)
+
+
+def test_closing_twice_does_no_harm(attributor, tmp_path):
+    guard = Guard(attributor=attributor, store=str(tmp_path / "audit.db"))
+    guard.filter(QUESTION, QUIET)
+    guard.close()
+    guard.close()
+
+
+def test_a_store_of_the_callers_stays_open(attributor):
+    class Store(MemoryStore):
+        closed = False
+
+        def close(self):
+            self.closed = True
+
+    store = Store()
+    with Guard(store=store, attributor=attributor) as guard:
+        assert guard.store is store
+        guard.filter(QUESTION, QUIET)
+    assert not store.closed
+    assert store.counts() == {"queries": 1, "passages": 3}
+
+
+def test_counts_of_closed_guards_are_in_the_file(tmp_path, attributor):
+    path = str(tmp_path / "audit.db")
+    for _ in range(2):
+        with Guard(store=path, attributor=attributor) as guard:
+            guard.filter(QUESTION, [LIE, *QUIET])
+            guard.attribution(guard.report(QUESTION, "1911"), timeout=WAIT)
+            guard.filter(QUESTION, [LIE, *QUIET])
+    with Guard(store=path) as guard:
+        counts = guard.store.counts()
+    assert counts["queries"] == 4
+    assert counts["passages"] == 16
+    assert counts["flagged"] == counts["dropped"] == 3  # after the first report, every time
+
+
+def test_released_passages_reach_the_generator_again(guard):
+    guard.attribution(guard.report(QUESTION, "1911", passages=[LIE]), timeout=WAIT)
+    assert guard.filter(QUESTION, [LIE]).kept == []
+    guard.store.set_quarantine_status(content_key(LIE), "released", actor="bob")
+    assert texts(guard.filter(QUESTION, [LIE]).kept) == [LIE]
+    guard.attribution(guard.report(QUESTION, "1911", passages=[LIE]), timeout=WAIT)
+    assert texts(guard.filter(QUESTION, [LIE]).kept) == [LIE]  # a person's word stands
+
+
+def test_monitor_mode_drops_no_quarantined_passage_but_flags_it(attributor):
+    with Guard(attributor=attributor, mode="monitor") as guard:
+        guard.attribution(guard.report(QUESTION, "1911", passages=[LIE]), timeout=WAIT)
+        verdict = guard.filter(QUESTION, [LIE, *QUIET])
+    assert texts(verdict.kept) == [LIE, *QUIET]
+    assert verdict.evidence[0].signal == "quarantine"
+    assert verdict.evidence[0].flagged
