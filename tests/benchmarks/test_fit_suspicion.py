@@ -1,15 +1,20 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from benchmarks.fit_suspicion import FITTED, TERMS, Sample, fit
-from benchmarks.make_calibration import calibrate
+from benchmarks import make_calibration
+from benchmarks.data import skerrin
+from benchmarks.fit_suspicion import FITTED, FOLDS, TERMS, Sample, fit, samples
+from benchmarks.make_calibration import calibrate, cross_fitted
 from ragguard.embedding import HashedEmbedder
-from ragguard.inline.suspicion import SCORER, WEIGHTS
+from ragguard.inline.signals import SIGNALS
+from ragguard.inline.suspicion import SCORER, WEIGHTS, suspicions
 
 FOR, AGAINST = "coverage", "window"
 
 
-def samples(seed):
+def made_up(seed):
     """One signal speaks for poison, another one against it, the others say nothing."""
     draw = np.random.default_rng(seed)
     for number in range(400):
@@ -21,7 +26,7 @@ def samples(seed):
 
 
 def test_no_signal_speaks_for_a_passage():
-    bias, weights = fit(list(samples(0)))
+    bias, weights = fit(list(made_up(0)))
     assert bias < 0
     assert sum(weights.values()) > 1
     assert all(set(term) == {FOR} for term in weights)
@@ -46,13 +51,13 @@ def test_every_signal_may_weigh_alone_and_with_every_other():
     assert set(WEIGHTS) - {("address",)} <= set(TERMS)
 
 
-def test_calibrations_for_every_size_with_and_without_reference():
-    from dataclasses import replace
+@pytest.fixture
+def split():
+    return replace(skerrin(), split=True)
 
-    from benchmarks.data import skerrin
 
-    split = replace(skerrin(), split=True).limited(3)
-    made = list(calibrate([split], [HashedEmbedder()]))
+def test_calibrations_for_every_size_with_and_without_reference(split):
+    made = list(calibrate([split.limited(3)], [HashedEmbedder()], [suspicions] * FOLDS))
     assert [(entry["size"], entry["with_reference"]) for entry in made] == [
         (size, reference) for size in (5, 10, 20) for reference in (False, True)
     ]
@@ -61,3 +66,28 @@ def test_calibrations_for_every_size_with_and_without_reference():
         assert len(entry["scores"]) == 3
         assert entry["scores"] == sorted(entry["scores"])
         assert entry["passage_scores"][-1] == max(entry["scores"])
+
+
+def test_every_query_is_scored_by_the_weights_of_its_own_fold(split):
+    constant = [lambda signals, fold=fold: np.full(len(signals), fold) for fold in range(FOLDS)]
+    made = list(calibrate([split.limited(FOLDS + 1)], [HashedEmbedder()], constant))
+    assert made[0]["scores"] == [0, 0, 1, 2, 3, 4]
+
+
+def test_weights_are_fitted_without_the_fold_that_they_score(split, monkeypatch):
+    few = split.limited(FOLDS)
+    every = list(samples([few], [HashedEmbedder()]))
+    seen = []
+
+    def recorded(found):
+        seen.append(len(found))
+        return -1.0, {("coverage",): 2.0}
+
+    monkeypatch.setattr(make_calibration, "fit", recorded)
+    weigh = cross_fitted([few], [HashedEmbedder()])
+    sizes = [sum(fold == left_out for fold, _ in every) for left_out in range(FOLDS)]
+    assert seen == [len(every) - size for size in sizes]
+    signals = np.zeros((1, len(SIGNALS)))
+    signals[0, SIGNALS.index("coverage")] = 0.5
+    signals[0, SIGNALS.index("address")] = 1.0
+    assert weigh[0](signals)[0] == pytest.approx(-1.0 + 2.0 * 0.5 + WEIGHTS["address",])
