@@ -15,7 +15,7 @@ from ragguard.errors import InvalidInputError
 
 @pytest.fixture(scope="module")
 def report():
-    return run_demo(questions=16, seed=0)
+    return run_demo(seed=0)
 
 
 def rendered(report, width=100):
@@ -36,7 +36,7 @@ def test_quarantine_survives_on_the_store(report):
 
 def test_figures_follow_from_the_questions(report):
     asked = report.asked
-    assert len(asked) == 16
+    assert len(asked) == 64
     assert report.planted == sum(one.planted for one in asked)
     assert report.reported_planted == sum(one.planted for one in asked if one.reports)
     assert report.traced_planted == sum(one.traced_planted for one in asked)

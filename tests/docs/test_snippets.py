@@ -1,0 +1,38 @@
+"""The Python snippets of the documents run as they stand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SKIP = re.compile(r"<!-- not run: .+ -->\s*$")
+FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def snippets() -> list[pytest.param]:
+    found = []
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = path.read_text(encoding="utf-8")
+        for match in FENCE.finditer(text):
+            line = text[: match.start()].count("\n") + 1
+            marks = ()
+            if SKIP.search(text[: match.start()]):
+                marks = (pytest.mark.skip(reason="marked as not runnable on its own"),)
+            name = f"{path.relative_to(ROOT)}:{line}"
+            found.append(pytest.param(match.group(1), name, id=name, marks=marks))
+    return found
+
+
+@pytest.mark.parametrize(("code", "name"), snippets())
+def test_snippet_runs(
+    code: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, name, "exec"), {"__name__": "__main__"})
+
+
+def test_the_documents_have_snippets() -> None:
+    assert any(str(parameter.id).startswith("README.md") for parameter in snippets())
