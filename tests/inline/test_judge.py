@@ -183,8 +183,9 @@ def test_quarantined_passages_are_flagged_and_the_others_judged_without_them():
 
 
 def test_a_set_in_quarantine_as_a_whole_is_no_attack_but_goes():
-    shown = passages(*QUIET[:2])
-    found = screen(QUESTION, shown, 2, judge(NoEmbedder()), {content_key(t) for t in QUIET})
+    shown = passages(*POISON[:2])
+    assert judge().judge(QUESTION, shown, 2).attacked
+    found = screen(QUESTION, shown, 2, judge(), {content_key(text) for text in POISON})
     assert not found.attacked
     assert [evidence.flagged for evidence in found.evidence] == [True, True]
 
