@@ -46,8 +46,10 @@ def suspects(
 
     The higher cluster of 2-means, without passages that do not state the response as far as the
     proxy can tell (where it can tell of any). If one cluster explains the scores better than two,
-    nothing stands apart: then all are suspects if all support the response, else none is. Fewer
-    than 4 scores cannot be tested; then those that support the response are suspects.
+    nothing stands apart in them: then those that support the response are suspects if they stand
+    apart in their support, or are all there is; else none is. So is the one passage found that
+    states the response among several alike that state other wrong answers. Fewer than 4 scores
+    cannot be tested; then those that support the response are suspects.
 
     Args:
         responsibility: float64 array of shape (n,), RS.
@@ -59,7 +61,8 @@ def suspects(
     split = two_means(responsibility)
     p_value = one_cluster_p_value(split.explained, len(responsibility))
     if p_value > _ONE_CLUSTER:
-        return supports & supports.all(), p_value
+        stands_out = one_cluster_p_value(two_means(support).explained, len(support)) <= _ONE_CLUSTER
+        return supports & (supports.all() or stands_out), p_value
     stating = split.high & supports
     return (stating if stating.any() else split.high), p_value
 

@@ -21,7 +21,7 @@ from ragguard.attribution.prompts import closed_book_prompt
 from ragguard.attribution.responsibility import Weighting, responsibility
 from ragguard.attribution.scope import AnswerProbe, LikelihoodProbe, Probe, Ranking, narrow_scope
 from ragguard.attribution.similarity import embedding_similarity
-from ragguard.attribution.support import SupportMeter
+from ragguard.attribution.support import MIN_SUPPORT, SupportMeter
 from ragguard.embedding import CachedEmbedder, as_embedder
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
@@ -84,7 +84,8 @@ class RAGOrigin:
 
         `details` holds "segments" (for each, whether it led to the response), "complete" (False:
         the scope ended at `max_scope`), "p_value" (that nothing stands apart), "support" (each
-        passage's, in [0, 1]) and what the language models were asked for.
+        passage's, in [0, 1]), "refused" (the response is a refusal; if a passage supports it, the
+        support stands in for GC in RS) and what the language models were asked for.
 
         Raises:
             InvalidInputError: The query or the response is blank, or `retrieve` is not callable.
@@ -101,15 +102,22 @@ class RAGOrigin:
         unaided = False
         if generate is not None:
             asked = AnswerProbe(generate, judge, query, response)
-            unaided = asked.agrees(generate.generate(closed_book_prompt(query)))
+            # A model may well refuse when it has no passages; that does not make them innocent.
+            unaided = not meter.refused and asked.agrees(
+                generate.generate(closed_book_prompt(query))
+            )
             probe = probe if unaided else asked
         scope = narrow_scope(ranking, probe, top_k=self._top_k, max_scope=self._max_scope)
         texts = [passage.text for passage in scope.passages]
         found = meter.scores(texts)
         similarity = embedding_similarity(self._embedder, query, _comparable(scope.passages))
         columns = (similarity, found.semantic_correlation, found.generation_influence)
-        combined = responsibility(columns, weighting=self._weighting)
         support = meter.support(texts)
+        # No likelihood leads from the words of a refusal to the passage that forbade an answer.
+        forbidden = meter.refused and bool((support >= MIN_SUPPORT).any())
+        combined = responsibility(
+            (*columns[:2], support if forbidden else columns[2]), weighting=self._weighting
+        )
         suspected, p_value = suspects(combined, support)
         if unaided:
             finding = Finding(
@@ -146,6 +154,7 @@ class RAGOrigin:
                 "complete": scope.complete,
                 "p_value": p_value,
                 "support": support.tolist(),
+                "refused": meter.refused,
                 **_spent(generate, judge),
             },
         )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.claim import claim, coverage
+from ragguard.attribution.refusal import is_refusal, refusal_support
 from ragguard.errors import ProxyError
 from ragguard.proxy.scores import Proxy, Scores
 
@@ -74,12 +75,16 @@ class SupportMeter:
         proxy: The language model that scores.
         query: The user's question.
         response: The response that was reported. Scored is its `claim`.
+
+    Attributes:
+        refused: True if the response is a refusal (`is_refusal`).
     """
 
     def __init__(self, proxy: Proxy, query: str, response: str) -> None:
         self._proxy = proxy
         self._query = query
         self._claim = claim(query, response)
+        self.refused = is_refusal(query, response)
         self._rows: dict[str, tuple[float, float]] = {}
 
     def scores(self, texts: Sequence[str]) -> Scores:
@@ -105,7 +110,12 @@ class SupportMeter:
         return Scores(rows[:, 0], rows[:, 1])
 
     def support(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return each text's support of the response (`passage_support`), shape (len(texts),)."""
+        """Return each text's support of the response, float64 array of shape (len(texts),).
+
+        That is its `passage_support`; where the response is a refusal, its `refusal_support` if
+        that is more: a passage may forbid an answer, or hold the refusal's own words.
+        """
         without, ceiling = self.scores(["", self._claim]).generation_influence
         gain = relative_gain(self.scores(texts).generation_influence, without, ceiling)
-        return passage_support(gain, coverage(self._query, self._claim, texts))
+        stated = passage_support(gain, coverage(self._query, self._claim, texts))
+        return np.maximum(stated, refusal_support(self._query, texts)) if self.refused else stated

@@ -88,9 +88,16 @@ def test_abstains_where_one_cluster_explains_the_scores():
     for values in (scores, even):
         mask, p_value = suspects(values, np.r_[1.0, np.zeros(len(values) - 1)])
         assert p_value > 0.5 or not mask[:-1].all()
-    mask, p_value = suspects(even, np.r_[1.0, np.zeros(11)])
+    mask, p_value = suspects(even, 0.3 + 0.15 * even)
     assert p_value > 0.5
     assert not mask.any()
+
+
+def test_the_one_passage_that_states_the_response_is_suspected_where_scores_are_alike():
+    even = np.array([-2.0, *[0.0] * 10, 2.0])
+    mask, p_value = suspects(even, np.r_[1.0, np.zeros(11)])
+    assert p_value > 0.5
+    assert np.flatnonzero(mask).tolist() == [0]
 
 
 def test_a_scope_of_nothing_but_support_is_suspected_whole():
