@@ -8,6 +8,7 @@ import pytest
 from ragguard import Guard, Passage
 from ragguard.attribution.attribution import Attribution, PassageScore
 from ragguard.audit import MemoryStore
+from ragguard.demo.corpus import load_corpus, poison
 from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,
@@ -183,6 +184,20 @@ def test_an_attribution_that_fails_for_good_names_its_cause(caplog):
         assert guard.store.event(event).status == "failed"
         assert guard.store.quarantine() == []
         assert texts(guard.filter(QUESTION, [LIE]).kept) == [LIE]
+
+
+def test_without_an_attributor_it_is_ragorigin():
+    question = load_corpus().questions[0]
+    planted = poison(question, "statement", form="plain", count=3)
+    with Guard() as guard:
+        clean = [p for p in load_corpus().passages if p.id not in question.golden][:12]
+        event = guard.report(question.text, question.incorrect_answer, passages=[*planted, *clean])
+        attribution = guard.attribution(event, timeout=WAIT)
+        assert attribution.method == "ragorigin"
+        assert attribution.cause == "poisoning"
+        assert set(texts(attribution.responsible)) & set(texts(planted))
+        dropped = texts(guard.filter(question.text, [*planted, *clean]).dropped)
+    assert set(texts(attribution.responsible)) <= set(dropped)
 
 
 @pytest.mark.parametrize("event_id", ["", "unknown", "\ud800"])

@@ -33,8 +33,7 @@ def _word_features(word: str, dimensions: int) -> tuple[NDArray[np.int64], NDArr
     )
     weights = np.array(signs, dtype=np.float64)
     weights[0] *= np.sqrt(_WORD_SHARE)
-    if grams:
-        weights[1:] *= np.sqrt((1.0 - _WORD_SHARE) / len(grams))
+    weights[1:] *= np.sqrt((1.0 - _WORD_SHARE) / len(grams))
     if word in STOP_WORDS:
         weights *= _STOP_WEIGHT
     return np.array(buckets, dtype=np.int64), weights
