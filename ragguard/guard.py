@@ -334,7 +334,7 @@ class Guard:
             from ragguard.attribution import RAGOrigin
 
             self._attributor = RAGOrigin(embedder=self._embedder)
-        return trace(event, self._attributor, self._retrieve)
+        return trace(self._store, event, self._attributor, self._retrieve)
 
     def _put_in_quarantine(self, event: Event, attribution: Attribution) -> None:
         quarantine_responsible(self._store, event, attribution)

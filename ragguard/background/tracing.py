@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
 from ragguard.audit.fork import follow_forks
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
-from ragguard.passage import Passage, content_key
+from ragguard.passage import Passage, as_passages, content_key
 
 __all__ = ["RecentPassages", "quarantine_responsible", "trace"]
 
@@ -48,29 +49,78 @@ class RecentPassages:
             self._lock = threading.Lock()
 
 
-def trace(event: Event, attributor: Attributor, retrieve: Retrieve | None) -> Attribution:
-    """Attribute one event over the knowledge base, or, without one, over the event's passages."""
-    if retrieve is None:
-        if not event.passages:
-            return Attribution(
-                query=event.query,
-                response=event.response,
-                method="none",
-                responsible=[],
-                scores=[],
-                scope_size=0,
-                cause="unclear",
-                reason=(
-                    "there is nothing to search: report the passages that the generator saw, or "
-                    "give the guard a `retrieve` over the knowledge base"
-                ),
-            )
-        passages = event.passages
+def trace(
+    store: AuditStore, event: Event, attributor: Attributor, retrieve: Retrieve | None
+) -> Attribution:
+    """Attribute one event over the knowledge base, or, without one, over the event's passages.
 
-        def retrieve(query: str, limit: int) -> Sequence[Passage]:  # noqa: ARG001
-            return passages[:limit]
+    What is in quarantine already is left out, as the filter leaves it out of what the generator
+    reads: a second report would else find the first one's passages again, and not what took their
+    place. How many were met is in `details["left_out"]`, if any were.
 
-    return attributor.attribute(event.query, event.response, retrieve)
+    Raises:
+        StoreError: The store fails.
+        RagguardError: What the attributor raises.
+    """
+    if retrieve is None and not event.passages:
+        return Attribution(
+            query=event.query,
+            response=event.response,
+            method="none",
+            responsible=[],
+            scores=[],
+            scope_size=0,
+            cause="unclear",
+            reason=(
+                "there is nothing to search: report the passages that the generator saw, or "
+                "give the guard a `retrieve` over the knowledge base"
+            ),
+        )
+    passages = event.passages
+    search = _Unquarantined(
+        (lambda _, limit: passages[:limit]) if retrieve is None else retrieve, _held(store, event)
+    )
+    found = attributor.attribute(event.query, event.response, search)
+    left_out = len(search.left_out)
+    if not left_out:
+        return found
+    reason = found.reason
+    if found.cause != "poisoning":
+        reason += f"; {left_out} in quarantine already were left out of the search"
+    return replace(found, reason=reason, details={**found.details, "left_out": left_out})
+
+
+def _held(store: AuditStore, event: Event) -> frozenset[str]:
+    held = store.quarantine_keys()
+    if event.attempts > 1 and held:
+        # An attempt that broke off may have quarantined what this one must find again.
+        held -= {entry.key for entry in store.quarantine() if entry.event_id == event.id}
+    return held
+
+
+class _Unquarantined:
+    """Searches for what is not in quarantine; asks for as many more as it leaves out."""
+
+    def __init__(self, retrieve: Retrieve, held: frozenset[str]) -> None:
+        self._retrieve = retrieve
+        self._held = held
+        self.left_out: set[str] = set()
+
+    def __call__(self, query: str, limit: int) -> list[Passage]:
+        asked, known = limit, -1
+        while True:
+            page = as_passages(self._retrieve(query, asked))[:asked]
+            free = page if not self._held else [p for p in page if self._is_free(p)]
+            if len(free) >= limit or len(page) < asked or len(page) <= known:
+                return free[:limit]
+            known = len(page)
+            asked = limit + 2 * (len(page) - len(free))
+
+    def _is_free(self, passage: Passage) -> bool:
+        key = content_key(passage.text)
+        if key in self._held:
+            self.left_out.add(key)
+        return key not in self._held
 
 
 def quarantine_responsible(store: AuditStore, event: Event, attribution: Attribution) -> int:

@@ -102,7 +102,7 @@ class _Desk:
 
         self.failed.add(event.id)
         logger.info("event %s: attempt %d", event.id, event.attempts)
-        attribution = trace(event, self._attributor, self._retrieve)
+        attribution = trace(self._store, event, self._attributor, self._retrieve)
         self.failed.discard(event.id)
         return attribution
 

@@ -91,10 +91,10 @@ class _System:
         verdict = guard.filter(query, self.retriever.retrieve(query, RETRIEVED), k=READ)
         return self.read(query, verdict.kept), verdict
 
-    def without(self, held: frozenset[str], query: str, limit: int) -> list[Passage]:
-        """Search the whole knowledge base except what is in quarantine."""
-        found = self.retriever.retrieve(query, limit + len(held))
-        return [passage for passage in found if content_key(passage.text) not in held][:limit]
+    def ask_without(self, held: frozenset[str], query: str) -> str:
+        """Answer without a filter, from what is not in quarantine."""
+        found = self.retriever.retrieve(query, READ + len(held))
+        return self.read(query, [p for p in found if content_key(p.text) not in held])
 
 
 def run_demo(*, questions: int | None = None, seed: int = 0) -> DemoReport:
@@ -123,12 +123,7 @@ def _run(corpus: Corpus, chosen: Sequence[Question], seed: int, store: str) -> D
     started = time.perf_counter()
     system = _System(corpus)
     cases = [_case(question, number) for number, question in enumerate(chosen)]
-    held: frozenset[str] = frozenset()
-
-    def search(query: str, limit: int) -> list[Passage]:
-        return system.without(held, query, limit)
-
-    with Guard(store=store, retrieve=search) as guard:
+    with Guard(store=store, retrieve=system.retriever.retrieve) as guard:
         clean = [system.ask_guarded(guard, case.question.text) for case in cases]
         paraphrased = [system.ask_guarded(guard, case.question.paraphrase) for case in cases]
         for case in cases:
@@ -138,6 +133,7 @@ def _run(corpus: Corpus, chosen: Sequence[Question], seed: int, store: str) -> D
             case.poisoned = system.ask(case.question.text)
             case.filtered, case.verdict = system.ask_guarded(guard, case.question.text)
             case.answer = case.filtered
+        held: frozenset[str] = frozenset()
         rounds = 0
         for number in range(_MAX_ROUNDS):
             before = held
@@ -149,8 +145,7 @@ def _run(corpus: Corpus, chosen: Sequence[Question], seed: int, store: str) -> D
             if held == before:
                 break
         for case in cases:
-            query = case.question.text
-            case.quarantine_only = system.read(query, system.without(held, query, READ))
+            case.quarantine_only = system.ask_without(held, case.question.text)
     with Guard(store=store) as second:
         verdicts = [system.ask_guarded(second, case.question.text)[1] for case in cases]
         remembered = {
