@@ -24,6 +24,7 @@ QUIET = [
     "The tide turns at noon in early spring.",
 ]
 LIE = "The keeper lit the lamp of Marrow Bay in 1911 for the first time."
+OTHER_LIE = "In the spring of 1911 the tower of Marrow Bay was finished."
 WAIT = 60.0
 
 
@@ -160,7 +161,7 @@ def test_report_returns_while_the_attribution_runs_and_pending_says_so():
         try:
             first = guard.report(QUESTION, "1911", passages=[LIE])
             assert blocking.entered.wait(WAIT)
-            second = guard.report(QUESTION, "1911", passages=[LIE])
+            second = guard.report(QUESTION, "1911", passages=[OTHER_LIE])
             assert len({first, second}) == 2
             for event in (first, second):
                 with pytest.raises(AttributionPendingError, match=f"{event}.*timeout="):
@@ -172,7 +173,7 @@ def test_report_returns_while_the_attribution_runs_and_pending_says_so():
         finally:
             blocking.release.set()
         assert texts(guard.attribution(first, timeout=WAIT).responsible) == [LIE]
-        assert texts(guard.attribution(second, timeout=WAIT).responsible) == [LIE]
+        assert texts(guard.attribution(second, timeout=WAIT).responsible) == [OTHER_LIE]
         assert texts(guard.attribution(first).responsible) == [LIE]
 
 
