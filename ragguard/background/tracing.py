@@ -54,15 +54,21 @@ def trace(
 ) -> Attribution:
     """Attribute one event over the knowledge base, or, without one, over the event's passages.
 
-    What is in quarantine already is left out, as the filter leaves it out of what the generator
-    reads: a second report would else find the first one's passages again, and not what took their
-    place. How many were met is in `details["left_out"]`, if any were.
+    What is in quarantine already is left out of the knowledge base, as the filter leaves it out of
+    what the generator reads: a second report would else find the first one's passages again, and
+    not what took their place. How many were met is in `details["left_out"]`, if any were. The
+    event's own passages are searched as they are: the generator has read them.
 
     Raises:
         StoreError: The store fails.
         RagguardError: What the attributor raises.
     """
-    if retrieve is None and not event.passages:
+    passages = event.passages
+    if retrieve is None:
+        if passages:
+            return attributor.attribute(
+                event.query, event.response, lambda _, limit: passages[:limit]
+            )
         return Attribution(
             query=event.query,
             response=event.response,
@@ -76,10 +82,7 @@ def trace(
                 "give the guard a `retrieve` over the knowledge base"
             ),
         )
-    passages = event.passages
-    search = _Unquarantined(
-        (lambda _, limit: passages[:limit]) if retrieve is None else retrieve, _held(store, event)
-    )
+    search = _Unquarantined(retrieve, _held(store, event))
     found = attributor.attribute(event.query, event.response, search)
     left_out = len(search.left_out)
     if not left_out:

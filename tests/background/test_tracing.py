@@ -1,156 +1,179 @@
-"""From event to attribution: what is searched, and what is left out of the search."""
+"""From a flagged event to its attribution, and from there to quarantine."""
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard import Guard
-from ragguard.attribution import RAGOrigin
+from ragguard import Passage
 from ragguard.attribution.attribution import Attribution
-from ragguard.audit import Event, MemoryStore, QuarantineEntry
+from ragguard.audit import Event, MemoryStore
 from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
-from ragguard.errors import StoreError
-from ragguard.passage import Passage, content_key
+from ragguard.passage import content_key
 
-QUESTION = "Who designed the Halden bridge?"
-FIRST = [
-    "The Halden bridge was designed by Orla Venn, as the town archive shows.",
-    "Orla Venn designed the Halden bridge when she was only thirty.",
-]
-SECOND = [
-    "The Halden bridge was designed by Bero Quist, a mason of Merrow.",
-    "Bero Quist designed the Halden bridge in one winter.",
-]
-BENIGN = [
-    "The Halden bridge was designed by the engineer Piet Aster and opened in spring.",
-    "The bridge at Halden carries two lanes and a footpath over the river.",
-    "Halden lies on both banks of the river and has a small harbour.",
-    "Bridges of timber rot where the posts enter the water.",
-    "The river freezes in most winters, and the ferries then stop.",
-]
+A, B, C = (Passage(text, id=text) for text in ("first text", "second text", "third text"))
 
 
-class Listing:
-    """An attributor that asks once and accuses what it is given."""
+def attribution(*responsible, reason="because"):
+    return Attribution(
+        query="q",
+        response="r",
+        method="fake",
+        responsible=list(responsible),
+        scores=[],
+        scope_size=3,
+        cause="poisoning",
+        reason=reason,
+    )
 
-    def __init__(self, limit):
-        self.limit = limit
-        self.seen = None
+
+class Retrieving:
+    """Keeps what `retrieve` gives for several limits."""
 
     def attribute(self, query, response, retrieve):
-        self.seen = [passage.text for passage in retrieve(query, self.limit)]
-        return Attribution(query, response, "listing", [], [], 0, "unclear", "listed", {"n": 1})
-
-    async def aattribute(self, query, response, retrieve):
-        return self.attribute(query, response, retrieve)
+        self.found = {limit: list(retrieve(query, limit)) for limit in (1, 2, 5)}
+        self.asked = (query, response)
+        return attribution()
 
 
-def store_with(*texts, event_id="earlier", status="quarantined"):
-    store = MemoryStore()
-    store.add_quarantine(
-        [QuarantineEntry(content_key(t), t, t, "test", event_id, status) for t in texts]
-    )
-    return store
+# Recent passages
 
 
-def ranked(texts):
-    passages = [Passage(text) for text in texts]
-    return lambda query, limit: passages[:limit]
+def test_the_last_passages_of_a_query_are_recalled():
+    recent = RecentPassages()
+    assert recent.recall("q") == ()
+    recent.remember("q", [A, B])
+    recent.remember("p", [C])
+    assert recent.recall("q") == (A, B)
+    recent.remember("q", [C])
+    assert recent.recall("q") == (C,)
 
 
-def test_quarantined_passages_are_left_out_and_replaced():
-    attributor = Listing(2)
-    found = trace(store_with("a", "c"), Event("1", "q", "r"), attributor, ranked("abcde"))
-    assert attributor.seen == ["b", "d"]
-    assert found.details == {"n": 1, "left_out": 2}
-    assert found.reason == "listed; 2 in quarantine already were left out of the search"
+def test_what_the_caller_does_to_the_list_does_not_matter():
+    recent, given_list = RecentPassages(), [A, B]
+    recent.remember("q", given_list)
+    given_list.clear()
+    assert recent.recall("q") == (A, B)
 
 
-def test_content_counts_not_spelling_of_white_space_or_ids():
-    attributor = Listing(2)
-    trace(store_with("Bad  Text"), Event("1", "q", "r"), attributor, ranked(["bad text", "b", "c"]))
-    assert attributor.seen == ["b", "c"]
-
-
-def test_released_passages_are_searched():
-    attributor = Listing(2)
-    store = store_with("a", status="released")
-    found = trace(store, Event("1", "q", "r"), attributor, ranked("abc"))
-    assert attributor.seen == ["a", "b"]
-    assert found.details == {"n": 1}
-    assert found.reason == "listed"
-
-
-def test_the_passages_of_the_event_are_searched_without_a_knowledge_base():
-    attributor = Listing(5)
-    event = Event("1", "q", "r", tuple(Passage(text) for text in "abc"))
-    trace(store_with("b"), event, attributor, None)
-    assert attributor.seen == ["a", "c"]
-
-
-def test_nothing_to_search():
-    found = trace(MemoryStore(), Event("1", "q", "r"), Listing(1), None)
-    assert (found.cause, found.method) == ("unclear", "none")
-    assert "nothing to search" in found.reason
-
-
-def test_a_second_attempt_sees_what_the_first_one_quarantined():
-    store = store_with("a", event_id="1")
-    store.add_quarantine([QuarantineEntry(content_key("b"), "b", "b", "test", "other")])
-    attributor = Listing(2)
-    trace(store, Event("1", "q", "r", attempts=2), attributor, ranked("abcd"))
-    assert attributor.seen == ["a", "c"]
-    trace(store, Event("1", "q", "r", attempts=1), attributor, ranked("abcd"))
-    assert attributor.seen == ["c", "d"]
-
-
-def test_a_failing_store_is_told():
-    class Down(MemoryStore):
-        def quarantine_keys(self):
-            raise StoreError("down")
-
-    with pytest.raises(StoreError):
-        trace(Down(), Event("1", "q", "r"), Listing(1), ranked("a"))
-
-
-@given(st.lists(st.sampled_from("abcdefghij"), unique=True), st.data(), st.integers(0, 12))
-def test_the_search_is_the_ranking_without_quarantine(texts, data, limit):
-    held = data.draw(st.sets(st.sampled_from("abcdefghij")))
-    attributor = Listing(limit)
-    trace(store_with(*held), Event("1", "q", "r"), attributor, ranked(texts))
-    assert attributor.seen == [text for text in texts if text not in held][:limit]
-
-
-def test_a_second_report_finds_the_second_attack():
-    with Guard(retrieve=ranked([*FIRST, *SECOND, *BENIGN]), attributor=RAGOrigin(top_k=4)) as guard:
-        blamed = []
-        for lie in ("Orla Venn", "Bero Quist"):
-            event = guard.report(QUESTION, lie)
-            found = guard.attribution(event, timeout=60)
-            blamed.append({passage.text for passage in found.responsible})
-            again = guard.attribution(guard.report(QUESTION, lie), timeout=60)
-            assert again.responsible == []
-            assert again.details["left_out"] == 2 * len(blamed)
-        assert blamed == [set(FIRST), set(SECOND)]
-        assert guard.store.quarantine_keys() == {content_key(text) for text in FIRST + SECOND}
-
-
-def test_what_is_found_is_quarantined_once():
-    store, passage = MemoryStore(), Passage("a", id="doc")
-    event = Event("1", "q", "r")
-    found = Attribution("q", "r", "m", [passage], [], 1, "poisoning", "why")
-    assert quarantine_responsible(store, event, found) == 1
-    assert quarantine_responsible(store, event, found) == 0
-    (entry,) = store.quarantine()
-    assert (entry.passage_id, entry.text, entry.reason, entry.event_id) == ("doc", "a", "why", "1")
-    nothing = Attribution("q", "r", "m", [], [], 1, "unclear", "why")
-    assert quarantine_responsible(store, event, nothing) == 0
-
-
-def test_recent_passages_forget_the_oldest():
+def test_the_oldest_go_first():
     recent = RecentPassages(capacity=2)
-    for query in "abab":
+    for query in ("one", "two", "one", "three"):
+        recent.remember(query, [A])
+    assert recent.recall("two") == ()
+    assert recent.recall("one") == recent.recall("three") == (A,)
+
+
+@given(st.lists(st.sampled_from("abcdef"), max_size=30), st.integers(1, 4))
+def test_the_newest_distinct_queries_are_kept(queries, capacity):
+    recent = RecentPassages(capacity)
+    for number, query in enumerate(queries):
+        recent.remember(query, [Passage(str(number))])
+    newest = list(dict.fromkeys(reversed(queries)))[:capacity]
+    for query in "abcdef":
+        kept = recent.recall(query)
+        if query in newest:
+            last = max(number for number, other in enumerate(queries) if other == query)
+            assert kept == (Passage(str(last)),)
+        else:
+            assert kept == ()
+
+
+def test_threads_share_it():
+    recent = RecentPassages(capacity=8)
+
+    def use(number):
+        query = str(number % 16)
         recent.remember(query, [Passage(query)])
-    recent.remember("c", [Passage("c")])
-    assert recent.recall("a") == ()
-    assert [passage.text for passage in recent.recall("b")] == ["b"]
+        return recent.recall(query) in ((), (Passage(query),))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(use, range(2000)))
+    assert sum(recent.recall(str(number)) != () for number in range(16)) == 8
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_can_recall_though_a_thread_held_the_lock_at_the_fork():
+    recent = RecentPassages()
+    recent.remember("q", [A])
+    held, release = threading.Event(), threading.Event()
+
+    def hold():
+        with recent._lock:
+            held.set()
+            release.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # a deadlock ends the child, and the test fails
+        os._exit(0 if recent.recall("q") == (A,) else 1)
+    release.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+# Tracing
+
+
+def test_without_a_knowledge_base_the_passages_of_the_event_are_searched():
+    attributor = Retrieving()
+    trace(MemoryStore(), Event("e", "q", "r", (A, B, C)), attributor, None)
+    assert attributor.asked == ("q", "r")
+    assert attributor.found == {1: [A], 2: [A, B], 5: [A, B, C]}
+
+
+def test_with_a_knowledge_base_it_is_searched_instead():
+    attributor = Retrieving()
+    trace(
+        MemoryStore(), Event("e", "q", "r", (A,)), attributor, lambda query, limit: [C, B][:limit]
+    )
+    assert attributor.found == {1: [C], 2: [C, B], 5: [C, B]}
+
+
+def test_an_empty_event_is_not_given_to_the_attributor():
+    found = trace(MemoryStore(), Event("e", "q", "r"), None, None)
+    assert (found.query, found.response, found.cause, found.scope_size) == ("q", "r", "unclear", 0)
+    assert found.responsible == found.scores == []
+    assert Attribution.from_dict(found.to_dict()) == found
+
+
+# Quarantine
+
+
+def test_responsible_passages_are_quarantined_with_the_reason_and_the_event():
+    store = MemoryStore()
+    event = Event("e", "q", "r", (A, B))
+    assert quarantine_responsible(store, event, attribution(A, C)) == 2
+    entries = {entry.key: entry for entry in store.quarantine()}
+    assert set(entries) == {content_key(A.text), content_key(C.text)}
+    entry = entries[content_key(A.text)]
+    assert (entry.passage_id, entry.text, entry.reason) == (A.id, A.text, "because")
+    assert (entry.event_id, entry.status) == ("e", "quarantined")
+
+
+def test_quarantining_twice_changes_nothing():
+    store = MemoryStore()
+    event = Event("e", "q", "r")
+    quarantine_responsible(store, event, attribution(A))
+    store.set_quarantine_status(content_key(A.text), "released")
+    before = store.quarantine()
+    assert quarantine_responsible(store, event, attribution(A, reason="again")) == 0
+    assert store.quarantine() == before
+
+
+def test_copies_of_a_text_are_one_entry():
+    store = MemoryStore()
+    copy = Passage(" FIRST  text", id="other")
+    assert quarantine_responsible(store, Event("e", "q", "r"), attribution(A, copy)) == 1
+
+
+def test_nobody_responsible_asks_nothing_of_the_store():
+    assert quarantine_responsible(None, Event("e", "q", "r"), attribution()) == 0
