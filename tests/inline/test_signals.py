@@ -135,13 +135,12 @@ def slow_coverage(query, texts):
     return [sum(w for word, w in weights.items() if word in tokens(text)) for text in texts]
 
 
-def slow_closeness(query, texts, k):
-    shares = [
+def slow_shares(query, texts):
+    """The mean of coverage and window of every passage."""
+    return [
         (covered + slow_window_share(tokens(query), tokens(text))) / 2
         for covered, text in zip(slow_coverage(query, texts), texts, strict=True)
     ]
-    normal = max(shares[k:]) if len(texts) > k else float(np.median(shares))
-    return [max(0.0, share - normal) for share in shares[:k]]
 
 
 def slow_concentration(query, texts, k):
@@ -181,9 +180,25 @@ def test_signals_equal_their_slow_references(query, texts, data):
     windows = [slow_window_share(tokens(query), tokens(text)) * enough for text in texts[:k]]
     assert seen["coverage"] == pytest.approx(slow_coverage(query, texts)[:k])
     assert seen["window"] == pytest.approx(windows)
-    assert seen["closeness"] == pytest.approx(slow_closeness(query, texts, k), abs=1e-9)
     assert seen["concentration"] == pytest.approx(slow_concentration(query, texts, k), abs=1e-9)
     assert seen["company_closeness"] == pytest.approx(slow_company(list(seen["closeness"])))
+
+
+@given(sentences, retrieved, st.data())
+def test_closeness_is_what_exceeds_the_normal_of_the_reference(query, texts, data):
+    k = data.draw(st.integers(1, len(texts)))
+    closeness = columns(query, texts, k)["closeness"]
+    shares = np.array(slow_shares(query, texts))
+    reference = shares[k:] if len(texts) > k else shares
+    # One value is normal for all: it lies within the reference, and what exceeds it is closeness.
+    above = closeness > 1e-9
+    if above.any():
+        normal = shares[:k][above] - closeness[above]
+        assert normal == pytest.approx(np.full(above.sum(), normal[0]))
+        assert reference.min() - 1e-9 <= normal[0] <= reference.max() + 1e-9
+        assert (shares[:k][~above] <= normal[0] + 1e-8).all()
+    else:
+        assert shares[:k].max() <= reference.max() + 1e-8
 
 
 def test_a_rare_word_of_the_question_weighs_more():
@@ -196,7 +211,7 @@ def test_a_question_of_function_words_alone_is_covered_by_them():
     assert columns("who is it", ["who is it", "wool"])["coverage"].tolist() == [1.0, 0.0]
 
 
-def test_without_a_reference_the_median_is_normal():
+def test_without_a_reference_the_set_itself_says_what_is_normal():
     texts = ["who built the pier in town", "wool", "sand"]
     assert columns("who built the pier", texts)["closeness"].tolist() == [1.0, 0.0, 0.0]
 
