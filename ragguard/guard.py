@@ -6,15 +6,16 @@ import asyncio
 import logging
 import os
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import NoneType, TracebackType
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
-from ragguard.audit import AuditStore, Event, QuarantineWatch, open_store
+from ragguard.audit import AuditStore, Event, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.recorded import calibration_from
 from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
 from ragguard.background.worker import Worker
 from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
@@ -25,10 +26,17 @@ from ragguard.errors import (
     EventFailedError,
     InvalidInputError,
 )
-from ragguard.inline.calibration import Calibration, load_calibration, save_calibration
-from ragguard.inline.judge import ConformalJudge, Judge, Strategy
+from ragguard.inline.batch import embedded_at_once
+from ragguard.inline.calibration import (
+    Calibration,
+    default_calibration,
+    load_calibration,
+    save_calibration,
+)
+from ragguard.inline.drift import DriftWatch
+from ragguard.inline.judge import ConformalJudge, Judge, Judgement, Opened, Strategy
 from ragguard.inline.ragdefender import RAGDefenderJudge
-from ragguard.inline.screen import screen, unjudged
+from ragguard.inline.screen import open_screen, unjudged
 from ragguard.inline.suspicion import SCORER
 from ragguard.passage import Passage, as_passages
 from ragguard.verdict import Mode, Verdict
@@ -96,7 +104,8 @@ class Guard:
         self._owns_store = store is None or isinstance(store, (str, os.PathLike))
         self._store = open_store(store)
         self._quarantine = QuarantineWatch(self._store)
-        self._counter = VerdictCounter(self._store)
+        self._drift = self._new_drift_watch()
+        self._counter = VerdictCounter(self._store, on_scored=self._watch_drift)
         self._worker = Worker(self._store, self._attribute, on_done=self._put_in_quarantine)
         self._seen = RecentPassages()
 
@@ -134,50 +143,55 @@ class Guard:
             InvalidInputError: An argument is of the wrong type; whatever `on_error` says.
             RagguardError: Judging failed and `on_error` is "raise".
         """
-        if not isinstance(query, str):
-            raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
-        _require_k(k)
-        given = as_passages(passages)
-        error: str | None = None
-        try:
-            judgement = screen(
-                query, given, len(given) if k is None else k, self._judge, self._quarantine.keys()
-            )
-        except Exception as failure:
-            if self._on_error == "raise":
-                raise
-            logger.exception("the filter failed, %d passages pass unfiltered", len(given))
-            error = f"{type(failure).__name__}: {failure}"
-            judgement = unjudged(given)
-        flags = [evidence.flagged for evidence in judgement.evidence]
-        drops = flags if self._mode == "filter" else [False] * len(given)
-        kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]
-        dropped = [passage for passage, drop in zip(given, drops, strict=True) if drop]
-        verdict = Verdict(
-            kept=kept if k is None else kept[:k],
-            dropped=dropped,
-            attacked=judgement.attacked,
-            p_value=judgement.p_value,
-            evidence=judgement.evidence,
-            mode=self._mode,
-            error=error,
-        )
-        self._seen.remember(query, verdict.kept)
-        self._counter.add(
-            queries=1,
-            passages=len(given),
-            attacked=int(verdict.attacked),
-            flagged=sum(flags),
-            dropped=len(dropped),
-            errors=int(error is not None),
-        )
-        return verdict
+        given, k = self._checked(query, passages, k)
+        return self._verdict(query, given, k, self._open(query, given, k), self._embedder)
 
     async def afilter(
         self, query: str, passages: Sequence[str | Passage], *, k: int | None = None
     ) -> Verdict:
         """Return what `filter` returns, without blocking the event loop."""
         return await asyncio.to_thread(self.filter, query, passages, k=k)
+
+    def filter_batch(
+        self,
+        queries_and_passages: Iterable[tuple[str, Sequence[str | Passage]]],
+        *,
+        k: int | None = None,
+    ) -> list[Verdict]:
+        """Judge many retrieved sets; what `filter` would answer to each, in order.
+
+        The passages of all attacked sets are embedded in one call of the embedder, so that a model
+        on an accelerator gets one large batch. If that call fails, each set is embedded alone: one
+        passage that cannot be embedded costs its own set only.
+
+        Args:
+            queries_and_passages: Pairs of what `filter` takes.
+            k: How many passages the generator gets, for all of them.
+
+        Raises:
+            InvalidInputError: An argument is of the wrong type; nothing was judged then.
+            RagguardError: Judging failed and `on_error` is "raise".
+        """
+        _require_k(k)
+        checked = [
+            (query, *self._checked(query, passages, k))
+            for query, passages in _pairs("queries_and_passages", queries_and_passages)
+        ]
+        opened = [self._open(*item) for item in checked]
+        needs = [one.needs for one in opened if isinstance(one, Opened)]
+        embedder = embedded_at_once(needs, self._embedder)
+        return [
+            self._verdict(*item, one, embedder) for item, one in zip(checked, opened, strict=True)
+        ]
+
+    async def afilter_batch(
+        self,
+        queries_and_passages: Iterable[tuple[str, Sequence[str | Passage]]],
+        *,
+        k: int | None = None,
+    ) -> list[Verdict]:
+        """Return what `filter_batch` returns, without blocking the event loop."""
+        return await asyncio.to_thread(self.filter_batch, queries_and_passages, k=k)
 
     def calibrate(
         self,
@@ -197,22 +211,12 @@ class Guard:
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         _require_k(k)
-        if not isinstance(traffic, Iterable):
-            raise InvalidInputError(
-                f"traffic must be pairs (query, passages), not a {type(traffic).__name__}"
-            )
         judge = self._conformal(None)
         scores: list[float] = []
         suspicion: list[np.ndarray[Any, np.dtype[np.float64]]] = []
         size, with_reference = 1, False
-        for number, pair in enumerate(traffic):
-            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-                raise InvalidInputError(f"traffic[{number}] must be a pair (query, passages)")
-            query, given = pair[0], as_passages(pair[1])
-            if not isinstance(query, str):
-                raise InvalidInputError(
-                    f"traffic[{number}] has a query of type {type(query).__name__}; pass a str"
-                )
+        for query, passages in _pairs("traffic", traffic):
+            given = as_passages(passages)
             if not given:
                 continue
             judged = len(given) if k is None else min(k, len(given))
@@ -231,9 +235,37 @@ class Guard:
             scorer=SCORER,
             source=f"{len(scores)} queries given to Guard.calibrate",
         )
-        self._judge = self._conformal(calibration)
-        self._calibration = calibration
-        return calibration
+        return self._adopt(calibration)
+
+    def calibrate_from_store(
+        self, *, newest: int | None = None, clean_looking: bool = False
+    ) -> Calibration:
+        """Adopt the traffic that was filtered on this store as the measure of what is normal.
+
+        Every guard records what its queries scored: a uniform sample of them, and the newest ones.
+        Whatever was recorded counts as clean, so traffic under attack raises the threshold and
+        weakens the guard; what `quarantine` already held back was not scored and does not count.
+
+        Args:
+            newest: None for the sample of all traffic, else the newest so many queries, at most
+                1000: after a change of the knowledge base or the retriever.
+            clean_looking: Leave out what the gate took for attacked. Safer after an attack, but it
+                cuts off the clean traffic's own tail too: the guard then touches up to about
+                twice `alpha` of clean queries.
+
+        Raises:
+            CalibrationError: Fewer than 1 / alpha - 1 queries were recorded.
+            InvalidInputError: `newest` is not positive.
+            StoreError: The store cannot be read.
+        """
+        if newest is not None and (type(newest) is not int or newest < 1):
+            raise InvalidInputError(f"newest must be a positive int or None, not {newest!r}")
+        self._counter.flush()
+        return self._adopt(
+            calibration_from(
+                self._store.scores(), SCORER, newest=newest, clean_looking=clean_looking
+            )
+        )
 
     def save_calibration(self, path: str | os.PathLike[str]) -> None:
         """Write the adopted calibration as JSON; `Guard(calibration=path)` reads it.
@@ -329,6 +361,83 @@ class Guard:
             self._embedder, strategy=self._strategy, alpha=self._alpha, calibration=calibration
         )
 
+    def _adopt(self, calibration: Calibration) -> Calibration:
+        self._judge = self._conformal(calibration)
+        self._calibration = calibration
+        self._drift = self._new_drift_watch()
+        return calibration
+
+    def _new_drift_watch(self) -> DriftWatch:
+        return DriftWatch(self._alpha, self._calibrated)
+
+    def _calibrated(self) -> int:
+        calibration = self._calibration or default_calibration(1, with_reference=False)
+        return len(calibration.scores)
+
+    def _watch_drift(self, scored: Sequence[ScoredQuery]) -> None:
+        for record in scored:
+            self._drift.see(record.attacked)
+
+    def _checked(
+        self, query: str, passages: Sequence[str | Passage], k: int | None
+    ) -> tuple[list[Passage], int | None]:
+        if not isinstance(query, str):
+            raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
+        _require_k(k)
+        return as_passages(passages), k
+
+    def _open(self, query: str, given: list[Passage], k: int | None) -> Opened | Exception:
+        try:
+            return open_screen(
+                query, given, len(given) if k is None else k, self._judge, self._quarantine.keys()
+            )
+        except Exception as failure:
+            return failure
+
+    def _verdict(
+        self,
+        query: str,
+        given: list[Passage],
+        k: int | None,
+        opened: Opened | Exception,
+        embedder: Embedder,
+    ) -> Verdict:
+        error: str | None = None
+        try:
+            if isinstance(opened, Exception):
+                raise opened
+            judgement = opened.finish(embedder)
+        except Exception as failure:
+            if self._on_error == "raise":
+                raise
+            logger.exception("the filter failed, %d passages pass unfiltered", len(given))
+            error = f"{type(failure).__name__}: {failure}"
+            judgement = unjudged(given)
+        flags = [evidence.flagged for evidence in judgement.evidence]
+        drops = flags if self._mode == "filter" else [False] * len(given)
+        kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]
+        dropped = [passage for passage, drop in zip(given, drops, strict=True) if drop]
+        verdict = Verdict(
+            kept=kept if k is None else kept[:k],
+            dropped=dropped,
+            attacked=judgement.attacked,
+            p_value=judgement.p_value,
+            evidence=judgement.evidence,
+            mode=self._mode,
+            error=error,
+        )
+        self._seen.remember(query, verdict.kept)
+        self._counter.add(
+            _scored(judgement),
+            queries=1,
+            passages=len(given),
+            attacked=int(verdict.attacked),
+            flagged=sum(flags),
+            dropped=len(dropped),
+            errors=int(error is not None),
+        )
+        return verdict
+
     def _attribute(self, event: Event) -> Attribution:
         if self._attributor is None:
             from ragguard.attribution import RAGOrigin
@@ -356,6 +465,36 @@ def _as_calibration(
             f"{SCORER!r}; calibrate anew"
         )
     return calibration
+
+
+def _scored(judgement: Judgement) -> ScoredQuery | None:
+    scored = judgement.scored
+    if scored is None:
+        return None
+    return ScoredQuery(
+        score=scored.score,
+        suspicions=tuple(scored.suspicion.tolist()),
+        with_reference=scored.with_reference,
+        attacked=judgement.attacked,
+        scorer=SCORER,
+    )
+
+
+def _pairs(
+    name: str, pairs: Iterable[tuple[str, Sequence[str | Passage]]]
+) -> Iterator[tuple[str, Sequence[str | Passage]]]:
+    if not isinstance(pairs, Iterable):
+        raise InvalidInputError(
+            f"{name} must be pairs (query, passages), not a {type(pairs).__name__}"
+        )
+    for number, pair in enumerate(pairs):
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise InvalidInputError(f"{name}[{number}] must be a pair (query, passages)")
+        if not isinstance(pair[0], str):
+            raise InvalidInputError(
+                f"{name}[{number}] has a query of type {type(pair[0]).__name__}; pass a str"
+            )
+        yield pair[0], pair[1]
 
 
 def _require_k(k: object) -> None:

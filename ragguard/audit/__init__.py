@@ -1,4 +1,4 @@
-"""Events, attributions, quarantine and counters, kept where they can be audited."""
+"""Events, attributions, quarantine, counters and scores, kept where they can be audited."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ragguard.audit.records import (
     EventStatus,
     QuarantineEntry,
     QuarantineStatus,
+    ScoredQuery,
 )
 from ragguard.audit.watch import QuarantineWatch
 
@@ -22,6 +23,7 @@ __all__ = [
     "QuarantineEntry",
     "QuarantineStatus",
     "QuarantineWatch",
+    "ScoredQuery",
     "open_store",
 ]
 

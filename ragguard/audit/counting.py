@@ -1,44 +1,69 @@
-"""Counts verdicts in memory and writes the counts to the store from a thread, never inline."""
+"""Keeps count of verdicts, and what they scored, off the inline path: a thread writes them."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import weakref
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from random import Random
 
 from ragguard.audit.fork import follow_forks
-from ragguard.audit.records import AuditStore
+from ragguard.audit.records import AuditStore, ScoredQuery
+from ragguard.audit.sampling import RECENT_SIZE, SAMPLE_SIZE
 from ragguard.errors import RagguardError
 
 __all__ = ["VerdictCounter"]
 
 logger = logging.getLogger(__name__)
 
+_SEED = 0
+_MAX_PENDING = 4000
+
 
 class VerdictCounter:
-    """Verdict counters whose increments reach the store within `interval_s` seconds.
+    """Verdict counters and scores that reach the store within `interval_s` seconds.
 
     Args:
-        store: Where the counts go.
+        store: Where they go.
         interval_s: Seconds between two writes.
+        on_scored: Called from the thread that writes, with every batch of scores, once.
     """
 
-    def __init__(self, store: AuditStore, *, interval_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        store: AuditStore,
+        *,
+        interval_s: float = 1.0,
+        on_scored: Callable[[Sequence[ScoredQuery]], None] | None = None,
+    ) -> None:
         self._store = store
         self._interval_s = interval_s
-        self._pending: Counter[str] = Counter()
+        self._on_scored = on_scored
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._forget()
         follow_forks(self)
 
-    def add(self, **counts: int) -> None:
-        """Add to the counters; costs about a microsecond and never raises."""
+    def _forget(self) -> None:
+        self._pending: Counter[str] = Counter()
+        # Bounded: a store that is down for long must not fill the memory; the newest are kept.
+        self._scored: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
+        self._unwritten: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
+        self._random: Random | None = None
+        self._thread: threading.Thread | None = None
+        self._flushing = threading.Lock()
+
+    def add(self, scored: ScoredQuery | None = None, /, **counts: int) -> None:
+        """Add to the counters and scores; costs about a microsecond and never raises."""
         with self._lock:
             for name, count in counts.items():
                 if count:
                     self._pending[name] += count
+            if scored is not None:
+                self._scored.append(scored)
             if self._thread is None and not self._stop.is_set():
                 thread = threading.Thread(
                     target=_flush_until_stopped,
@@ -54,17 +79,34 @@ class VerdictCounter:
                     self._thread = thread
 
     def flush(self) -> None:
-        """Write what has been counted; on a failing store the counts are kept for the next time."""
-        with self._lock:
-            counts, self._pending = self._pending, Counter()
-        if not counts:
-            return
-        try:
-            self._store.add_counts(counts)
-        except RagguardError as error:
-            logger.warning("verdict counters could not be written, trying again later: %s", error)
+        """Write what has been counted; on a failing store it is kept for the next time."""
+        with self._flushing:
             with self._lock:
-                self._pending.update(counts)
+                counts, self._pending = self._pending, Counter()
+                scored = list(self._scored)
+                self._scored.clear()
+            self._unwritten.extend(scored)
+            if scored and self._on_scored is not None:
+                self._on_scored(scored)
+            try:
+                self._write_scores()
+                if counts:
+                    self._store.add_counts(counts)
+            except RagguardError as error:
+                logger.warning("verdicts could not be counted, trying again later: %s", error)
+                with self._lock:
+                    self._pending.update(counts)
+
+    def _write_scores(self) -> None:
+        if not self._unwritten:
+            return
+        if self._random is None:
+            # The seed is fixed, but a process that is started anew goes on where the last one
+            # ended: or nightly runs over one file would sample the same lines every night.
+            self._random = Random(f"{_SEED}:{self._store.counts().get('queries', 0)}")
+        batch = [replace(scored, priority=self._random.random()) for scored in self._unwritten]
+        self._store.add_scores(batch, sample=SAMPLE_SIZE, recent=RECENT_SIZE)
+        self._unwritten.clear()
 
     def close(self) -> None:
         """Write the last counts and stop."""
@@ -81,8 +123,7 @@ class VerdictCounter:
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
             # The parent writes what was pending; counting it twice would be wrong.
-            self._pending = Counter()
-            self._thread = None
+            self._forget()
             self._lock = threading.Lock()
             closed, self._stop = self._stop.is_set(), threading.Event()
             if closed:

@@ -15,9 +15,11 @@ from ragguard.audit.records import (
     EventStatus,
     QuarantineEntry,
     QuarantineStatus,
+    ScoredQuery,
     as_utc,
     checked_status,
 )
+from ragguard.audit.sampling import retained
 from ragguard.errors import EventNotFoundError, QuarantineNotFoundError
 
 __all__ = ["MemoryStore"]
@@ -40,6 +42,7 @@ class MemoryStore:
         self._quarantine: dict[str, QuarantineEntry] = {}
         self._version = 0
         self._counts: dict[str, int] = {}
+        self._scores: list[ScoredQuery] = []
         follow_forks(self)
 
     def add_event(self, event: Event) -> None:
@@ -168,6 +171,21 @@ class MemoryStore:
         """See `AuditStore.counts`."""
         with self._lock:
             return dict(self._counts)
+
+    def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
+        """See `AuditStore.add_scores`."""
+        with self._lock:
+            self._scores = retained(
+                [*self._scores, *scored],
+                sample=sample,
+                recent=recent,
+                scorers={record.scorer for record in scored},
+            )
+
+    def scores(self) -> list[ScoredQuery]:
+        """See `AuditStore.scores`."""
+        with self._lock:
+            return list(self._scores)
 
     def close(self) -> None:
         """See `AuditStore.close`; nothing is held that would have to be released."""

@@ -21,6 +21,7 @@ from ragguard.audit.records import (
     EventStatus,
     QuarantineEntry,
     QuarantineStatus,
+    ScoredQuery,
     as_utc,
 )
 from ragguard.passage import Passage
@@ -34,10 +35,11 @@ __all__ = [
     "MetaRow",
     "PassageRow",
     "QuarantineRow",
+    "ScoreRow",
     "epoch_now",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _Serial = BigInteger().with_variant(Integer, "sqlite")
 
@@ -242,3 +244,43 @@ class CounterRow(Base):
 
     name: Mapped[str] = mapped_column(AnyText, primary_key=True)
     value: Mapped[int] = mapped_column(BigInteger)
+
+
+class ScoreRow(Base):
+    """What one query scored in the filter."""
+
+    __tablename__ = "ragguard_scores"
+
+    seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
+    recorded_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    scorer: Mapped[str] = mapped_column(AnyText)
+    with_reference: Mapped[bool]
+    attacked: Mapped[bool]
+    score: Mapped[float] = mapped_column(Double)
+    suspicions_json: Mapped[str] = mapped_column(Text)
+    priority: Mapped[float] = mapped_column(Double)
+
+    @staticmethod
+    def values(scored: ScoredQuery) -> dict[str, object]:
+        """Return the row's columns."""
+        return {
+            "recorded_at": scored.recorded_at,
+            "scorer": scored.scorer,
+            "with_reference": scored.with_reference,
+            "attacked": scored.attacked,
+            "score": scored.score,
+            "suspicions_json": to_json(scored.suspicions),
+            "priority": scored.priority,
+        }
+
+    def to_scored(self) -> ScoredQuery:
+        """Return the row as the record that the protocol names."""
+        return ScoredQuery(
+            score=self.score,
+            suspicions=tuple(from_json(self.suspicions_json)),
+            with_reference=self.with_reference,
+            attacked=self.attacked,
+            scorer=self.scorer,
+            recorded_at=self.recorded_at,
+            priority=self.priority,
+        )

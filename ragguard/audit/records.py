@@ -17,6 +17,7 @@ __all__ = [
     "EventStatus",
     "QuarantineEntry",
     "QuarantineStatus",
+    "ScoredQuery",
     "as_utc",
     "checked_status",
 ]
@@ -98,8 +99,32 @@ class QuarantineEntry:
     actor: str | None = None
 
 
+@dataclass(frozen=True)
+class ScoredQuery:
+    """What one query scored in the filter; of its texts nothing is kept.
+
+    Attributes:
+        score: Set-level nonconformity, which the gate decided on.
+        suspicions: Suspicion of each judged passage, in rank order; at least one.
+        with_reference: True if passages below the judged ones were given as reference.
+        attacked: True if the gate fired.
+        scorer: Version of the signals and weights.
+        recorded_at: When, UTC.
+        priority: Random number in [0, 1). A store keeps the records of lowest priority, which is a
+            uniform sample of all queries, however many processes write.
+    """
+
+    score: float
+    suspicions: tuple[float, ...]
+    with_reference: bool
+    attacked: bool
+    scorer: str
+    recorded_at: datetime = field(default_factory=_now)
+    priority: float = 0.0
+
+
 class AuditStore(Protocol):
-    """Keeps events, attributions, quarantine and verdict counters. Safe to share between threads.
+    """Keeps events, attributions, quarantine, counters and scores. Safe to share between threads.
 
     Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
     """
@@ -181,6 +206,18 @@ class AuditStore(Protocol):
 
     def counts(self) -> dict[str, int]:
         """Return the verdict counters."""
+        ...
+
+    def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
+        """Store what queries scored, oldest first, and forget what is no longer needed.
+
+        Of each scorer the `sample` records of lowest priority and the `recent` that were added last
+        are kept; at equal priority those that were added first.
+        """
+        ...
+
+    def scores(self) -> list[ScoredQuery]:
+        """Return the records that are kept, in the order in which they were added."""
         ...
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, insert, inspect, select, update
+from sqlalchemy import delete, func, insert, inspect, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -23,6 +23,7 @@ from ragguard.audit.models import (
     MetaRow,
     PassageRow,
     QuarantineRow,
+    ScoreRow,
     epoch_now,
 )
 from ragguard.audit.records import (
@@ -30,6 +31,7 @@ from ragguard.audit.records import (
     EventStatus,
     QuarantineEntry,
     QuarantineStatus,
+    ScoredQuery,
     checked_status,
 )
 from ragguard.errors import EventNotFoundError, QuarantineNotFoundError, StoreError
@@ -37,6 +39,7 @@ from ragguard.errors import EventNotFoundError, QuarantineNotFoundError, StoreEr
 __all__ = ["SqlStore"]
 
 _SCHEMA_LOCK = 0x7261676775617264  # any fixed number: PostgreSQL's advisory locks have no names
+_SCORES_LOCK = _SCHEMA_LOCK + 1
 _CLAIMABLE_AT: Mapping[str, float] = {"pending": 0.0, "running": 0.0}
 
 
@@ -290,6 +293,32 @@ class SqlStore:
             rows = session.scalars(select(CounterRow))
             return {row.name: row.value for row in rows}
 
+    def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
+        """See `AuditStore.add_scores`."""
+        if not scored:
+            return
+        with self._database.write() as session:
+            if not self._database.on_sqlite:
+                # Two writers that forget the same rows in different order would deadlock.
+                session.execute(select(func.pg_advisory_xact_lock(_SCORES_LOCK)))
+            session.execute(insert(ScoreRow), [ScoreRow.values(record) for record in scored])
+            for scorer in {record.scorer for record in scored}:
+                mine = select(ScoreRow.seq).where(ScoreRow.scorer == scorer)
+                newest = mine.order_by(ScoreRow.seq.desc()).limit(recent)
+                lowest = mine.order_by(ScoreRow.priority, ScoreRow.seq).limit(sample)
+                session.execute(
+                    delete(ScoreRow)
+                    .where(ScoreRow.scorer == scorer)
+                    .where(ScoreRow.seq.not_in(newest), ScoreRow.seq.not_in(lowest))
+                    .execution_options(synchronize_session=False)
+                )
+
+    def scores(self) -> list[ScoredQuery]:
+        """See `AuditStore.scores`."""
+        with self._database.read() as session:
+            rows = session.scalars(select(ScoreRow).order_by(ScoreRow.seq))
+            return [row.to_scored() for row in rows]
+
     def close(self) -> None:
         """See `AuditStore.close`."""
         self._database.close()
@@ -297,16 +326,18 @@ class SqlStore:
     def _prepare(self) -> None:
         with self._database.read() as session:
             found = _schema_version(session)
-        if found is None:
+        if found is None or found < SCHEMA_VERSION:
             with self._database.write() as session:
                 if not self._database.on_sqlite:
                     session.execute(select(func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
                 # Asked again under the lock: another process may have been faster.
                 found = _schema_version(session)
-                if found is None:
+                if found is None or found < SCHEMA_VERSION:
+                    # Versions have only ever added tables, so making the missing ones is enough.
                     Base.metadata.create_all(session.connection())
-                    session.add(MetaRow(name="schema_version", value=SCHEMA_VERSION))
-                    session.add(MetaRow(name="quarantine_version", value=0))
+                    session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
+                    if found is None:
+                        session.add(MetaRow(name="quarantine_version", value=0))
                     found = SCHEMA_VERSION
         if found > SCHEMA_VERSION:
             raise StoreError(

@@ -12,6 +12,7 @@ from ragguard._version import __version__
 from ragguard.cli.attribute import attribute
 from ragguard.cli.calibrate import calibrate
 from ragguard.cli.demo import demo
+from ragguard.cli.drift import drift
 from ragguard.cli.events import events, report
 from ragguard.cli.exits import RootGroup
 from ragguard.cli.filter import filter_traffic
@@ -29,14 +30,16 @@ app = typer.Typer(
     rich_markup_mode="markdown",  # which joins the lines of a docstring into paragraphs
     pretty_exceptions_enable=False,
     epilog=(
-        "Exit codes: 0 fine; 1 a finding that a --fail-on option asks about; 2 usage or bad input; "
-        "3 operational failure; 130 interrupted; 141 the reader of stdout has gone."
+        "Exit codes: 0 fine; 1 a finding: drift, or what a --fail-on option asks about; "
+        "2 usage or bad input; 3 operational failure; 130 interrupted; "
+        "141 the reader of stdout has gone."
     ),
 )
 
 app.command("demo")(demo)
 app.command("filter")(filter_traffic)
 app.command("calibrate")(calibrate)
+app.command("drift")(drift)
 app.command("attribute")(attribute)
 app.command("report")(report)
 app.add_typer(events, name="events")

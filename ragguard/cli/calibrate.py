@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from ragguard.cli.output import JsonOption, write_json
+from ragguard.cli.output import JsonOption, printable, write_json
+from ragguard.cli.store import opened_store
 from ragguard.cli.traffic import opened_traffic, read_traffic
+from ragguard.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from ragguard.inline.calibration import Calibration
     from ragguard.passage import Passage
 
 __all__ = ["calibrate"]
@@ -22,7 +25,7 @@ def calibrate(
         str, typer.Argument(metavar="FILE", help="Clean traffic as JSON lines; - is stdin.")
     ] = "-",
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write the calibration.")
+        Path, typer.Option("--output", "--out", "-o", help="Where to write the calibration.")
     ] = Path("calibration.json"),
     alpha: Annotated[
         float,
@@ -32,24 +35,49 @@ def calibrate(
         int | None,
         typer.Option(min=1, help="Passages wanted per query, the same as for `filter`."),
     ] = None,
+    from_store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Learn from what guards on this audit store scored, not from FILE."
+        ),
+    ] = None,
+    newest: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Of the store, only the newest so many queries; 1000 are kept. Else a "
+            "sample of all.",
+        ),
+    ] = None,
+    clean_looking: Annotated[
+        bool,
+        typer.Option("--clean-looking", help="Of the store, leave out what the gate stopped."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Learn from trusted clean traffic, and write a file for `filter --calibration`.
 
-    The input has the format that `filter` reads. Every line of it counts as clean: what an
-    attacker slips in here, the filter will take for normal.
+    The input has the format that `filter` reads, or is what the guards on an audit store have
+    recorded. Every query of it counts as clean: what an attacker slips in here, the filter will
+    take for normal.
     """
-    from ragguard import Guard
-
-    with opened_traffic(source) as stream, Guard(alpha=alpha) as guard:
-        calibration = guard.calibrate(_pairs(stream, source), k=k)
-        guard.save_calibration(output)
+    if from_store is None:
+        if newest is not None or clean_looking:
+            raise InvalidInputError("--newest and --clean-looking need --from-store URL")
+        calibration = _from_file(source, output, alpha, k)
+    else:
+        if source != "-" or k is not None:
+            raise InvalidInputError(
+                "--from-store takes neither FILE nor --k; the guards that recorded it had a k"
+            )
+        calibration = _from_store(from_store, output, alpha, newest, clean_looking)
     figures = {
         "calibration": str(output),
         "queries": len(calibration.scores),
         "passages": len(calibration.passage_scores),
         "passages_per_query": calibration.size,
         "alpha": alpha,
+        "source": calibration.source,
     }
     if as_json:
         write_json(figures)
@@ -58,6 +86,28 @@ def calibrate(
             f"calibrated on {figures['queries']} queries with {figures['passages']} passages; "
             f"use it with: ragguard filter --calibration {output}"
         )
+        if from_store is not None:
+            typer.echo(f"from {printable(calibration.source)}")
+
+
+def _from_file(source: str, output: Path, alpha: float, k: int | None) -> Calibration:
+    from ragguard import Guard
+
+    with opened_traffic(source) as stream, Guard(alpha=alpha) as guard:
+        calibration = guard.calibrate(_pairs(stream, source), k=k)
+        guard.save_calibration(output)
+    return calibration
+
+
+def _from_store(
+    url: str, output: Path, alpha: float, newest: int | None, clean_looking: bool
+) -> Calibration:
+    from ragguard import Guard
+
+    with opened_store(url) as store, Guard(alpha=alpha, store=store) as guard:
+        calibration = guard.calibrate_from_store(newest=newest, clean_looking=clean_looking)
+        guard.save_calibration(output)
+    return calibration
 
 
 def _pairs(stream: BinaryIO, source: str) -> Iterator[tuple[str, list[Passage]]]:

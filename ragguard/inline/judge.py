@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -28,7 +28,15 @@ from ragguard.inline.words import passage_words, query_words
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 
-__all__ = ["ConformalJudge", "Judge", "Judgement", "Scored", "Strategy", "group_and_isolate"]
+__all__ = [
+    "ConformalJudge",
+    "Judge",
+    "Judgement",
+    "Opened",
+    "Scored",
+    "Strategy",
+    "group_and_isolate",
+]
 
 Strategy = Literal["auto", "clustering", "concentration"]
 
@@ -39,29 +47,60 @@ _REASONS = 2  # at most this many are named
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What a judge says of one retrieved set; `evidence` has one entry a passage, in order."""
-
-    attacked: bool
-    p_value: float
-    evidence: list[Evidence]
-
-
-class Judge(Protocol):
-    """Says which passages of a retrieved set are to be dropped."""
-
-    def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
-        """Judge `passages`, in rank order, of which the first `k` would reach the generator."""
-        ...
-
-
-@dataclass(frozen=True)
 class Scored:
     """The evidence of one set as arrays: signals (k, s), suspicion (k,), and the set's score."""
 
     signals: Floats
     suspicion: Floats
     score: float
+    with_reference: bool = False
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a judge says of one retrieved set.
+
+    Attributes:
+        attacked: True if the gate fired.
+        p_value: Of "this is clean traffic".
+        evidence: One entry a passage, in order.
+        scored: What the gate decided on, or None where nothing was scored.
+    """
+
+    attacked: bool
+    p_value: float
+    evidence: list[Evidence]
+    scored: Scored | None = None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A set past the gate, not yet judged.
+
+    Attributes:
+        needs: The passages whose vectors `finish` will ask for; none for a clean set.
+        finish: Judges the set with the vectors of an embedder.
+    """
+
+    needs: Sequence[Passage]
+    finish: Callable[[Embedder], Judgement]
+
+
+class Judge(Protocol):
+    """Says which passages of a retrieved set are to be dropped."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """What embeds passages that carry no vector."""
+        ...
+
+    def open(self, query: str, passages: Sequence[Passage], k: int) -> Opened:
+        """Do what needs no vectors, so that a batch can be embedded in one call."""
+        ...
+
+    def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
+        """Judge `passages`, in rank order, of which the first `k` would reach the generator."""
+        ...
 
 
 def group_and_isolate(
@@ -115,6 +154,11 @@ class ConformalJudge:
         self._alpha = alpha
         self._calibration = calibration
 
+    @property
+    def embedder(self) -> Embedder:
+        """What embeds passages that carry no vector."""
+        return self._embedder
+
     def score(self, query: str, passages: Sequence[Passage], k: int) -> Scored:
         """Compute the evidence of the first `k` passages; the others are the reference.
 
@@ -131,7 +175,7 @@ class ConformalJudge:
         row_of = {text: row for row, text in enumerate(judged)}
         signals = signals[[row_of[text] for text in texts[:k]]]
         suspicion = suspicions(signals)
-        return Scored(signals, suspicion, nonconformity(suspicion))
+        return Scored(signals, suspicion, nonconformity(suspicion), len(passages) > k)
 
     def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
         """Judge a set.
@@ -139,8 +183,13 @@ class ConformalJudge:
         Raises:
             EmbeddingError: The gate fired and the passages cannot be embedded.
         """
+        return self.open(query, passages, k).finish(self._embedder)
+
+    def open(self, query: str, passages: Sequence[Passage], k: int) -> Opened:
+        """Score a set and ask the gate; only an attacked one needs vectors to be judged."""
         if not passages:
-            return Judgement(attacked=False, p_value=1.0, evidence=[])
+            nothing = Judgement(attacked=False, p_value=1.0, evidence=[])
+            return Opened((), lambda _: nothing)
         calibration = self._calibration
         over_fetched = len(passages) > k
         if calibration is None:
@@ -148,31 +197,28 @@ class ConformalJudge:
         shown = passages if calibration.with_reference else passages[:k]
         scored = self.score(query, shown, k)
         p_value = calibration.p_value(scored.score, len(scored.suspicion))
-        attacked = p_value <= self._alpha
-        if attacked and over_fetched:
+        if p_value > self._alpha:
+            flagged = np.zeros(len(passages), dtype=bool)
+            clean = Judgement(False, p_value, _evidence(passages, scored, flagged), scored)
+            return Opened((), lambda _: clean)
+        judged = scored
+        if over_fetched:
             # What would move up must be judged as well.
             below = self.score(query, passages, len(passages))
-            scored = Scored(
+            judged = Scored(
                 np.concatenate([scored.signals, below.signals[k:]]),
                 np.concatenate([scored.suspicion, below.suspicion[k:]]),
                 scored.score,
             )
-        flagged = np.zeros(len(passages), dtype=bool)
-        if attacked:
-            flagged = self._select(query, passages, scored, calibration)
-        return Judgement(attacked, p_value, _evidence(passages, scored, flagged))
 
-    def _select(
-        self,
-        query: str,
-        passages: Sequence[Passage],
-        scored: Scored,
-        calibration: Calibration,
-    ) -> NDArray[np.bool_]:
-        isolated = np.zeros(len(passages), dtype=bool)
-        if len(passages) > 1:
-            _, isolated, _ = group_and_isolate(query, passages, self._embedder, self._strategy)
-        return select(calibration.passage_p_values(scored.suspicion), isolated)
+        def finish(embedder: Embedder) -> Judgement:
+            isolated = np.zeros(len(passages), dtype=bool)
+            if len(passages) > 1:
+                _, isolated, _ = group_and_isolate(query, passages, embedder, self._strategy)
+            flagged = select(calibration.passage_p_values(judged.suspicion), isolated)
+            return Judgement(True, p_value, _evidence(passages, judged, flagged), scored)
+
+        return Opened(passages if len(passages) > 1 else (), finish)
 
 
 def _evidence(

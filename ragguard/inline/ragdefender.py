@@ -13,7 +13,7 @@ import numpy as np
 
 from ragguard.embedding.protocol import Embedder
 from ragguard.inline.isolation import frequency_scores
-from ragguard.inline.judge import Judgement, Strategy, group_and_isolate
+from ragguard.inline.judge import Judgement, Opened, Strategy, group_and_isolate
 from ragguard.inline.reasons import CLEAN, describe
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
@@ -36,19 +36,34 @@ class RAGDefenderJudge:
         self._embedder = embedder
         self._strategy = strategy
 
+    @property
+    def embedder(self) -> Embedder:
+        """What embeds passages that carry no vector."""
+        return self._embedder
+
     def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
         """Judge the first `k` passages; what lies below them is kept.
 
         Raises:
             EmbeddingError: The passages cannot be embedded.
         """
+        return self.open(query, passages, k).finish(self._embedder)
+
+    def open(self, query: str, passages: Sequence[Passage], k: int) -> Opened:
+        """Name the passages to embed: without a gate, every set needs its vectors."""
+        return Opened(
+            passages[:k] if min(k, len(passages)) > 1 else (),
+            lambda embedder: self._judge(query, passages, k, embedder),
+        )
+
+    def _judge(
+        self, query: str, passages: Sequence[Passage], k: int, embedder: Embedder
+    ) -> Judgement:
         shown = passages[:k]
         flagged = np.zeros(len(passages), dtype=bool)
         scores = np.zeros(len(passages))
         if len(shown) > 1:
-            count, isolated, similarity = group_and_isolate(
-                query, shown, self._embedder, self._strategy
-            )
+            count, isolated, similarity = group_and_isolate(query, shown, embedder, self._strategy)
             flagged[: len(shown)] = isolated
             scores[: len(shown)] = frequency_scores(similarity, count)
         attacked = bool(flagged.any())

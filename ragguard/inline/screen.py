@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from dataclasses import replace
 
-from ragguard.inline.judge import Judge, Judgement
+from ragguard.embedding.protocol import Embedder
+from ragguard.inline.judge import Judge, Judgement, Opened
 from ragguard.inline.reasons import describe
 from ragguard.passage import Passage, content_key
 from ragguard.verdict import Evidence
 
-__all__ = ["screen", "unjudged"]
+__all__ = ["open_screen", "screen", "unjudged"]
 
 
 def screen(
@@ -31,17 +33,33 @@ def screen(
     Raises:
         RagguardError: What the judge raises.
     """
+    return open_screen(query, passages, k, judge, quarantined).finish(judge.embedder)
+
+
+def open_screen(
+    query: str,
+    passages: Sequence[Passage],
+    k: int,
+    judge: Judge,
+    quarantined: Set[str],
+) -> Opened:
+    """Do the part of `screen` that needs no vectors."""
     held = [bool(quarantined) and content_key(p.text) in quarantined for p in passages]
     free = [passage for passage, is_held in zip(passages, held, strict=True) if not is_held]
-    judgement = judge.judge(query, free, k)
+    opened = judge.open(query, free, k)
     if len(free) == len(passages):
-        return judgement
-    rest = iter(judgement.evidence)
-    evidence = [
-        _held(passage) if is_held else next(rest)
-        for passage, is_held in zip(passages, held, strict=True)
-    ]
-    return Judgement(judgement.attacked, judgement.p_value, evidence)
+        return opened
+
+    def finish(embedder: Embedder) -> Judgement:
+        judgement = opened.finish(embedder)
+        rest = iter(judgement.evidence)
+        evidence = [
+            _held(passage) if is_held else next(rest)
+            for passage, is_held in zip(passages, held, strict=True)
+        ]
+        return replace(judgement, evidence=evidence)
+
+    return Opened(opened.needs, finish)
 
 
 def _held(passage: Passage) -> Evidence:

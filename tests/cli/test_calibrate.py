@@ -28,6 +28,7 @@ def test_writes_what_the_guard_and_filter_read(run, jsonl, tmp_path, clean, atta
         "passages": 60,
         "passages_per_query": 3,
         "alpha": 0.1,
+        "source": "20 queries given to Guard.calibrate",
     }
     Guard(calibration=out, alpha=0.1).close()
     result = run("filter", jsonl("t.jsonl", attacked), "--calibration", out, "--alpha", "0.1")

@@ -1,0 +1,145 @@
+"""Drift: does the calibration still speak for the traffic of today?
+
+The gate's promise, at most a share alpha of clean queries touched, holds for traffic that is
+exchangeable with the calibration's. What breaks it shows in the upper tail: more queries score
+above the calibrated quantile than alpha allows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, floor, fsum, lgamma
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["SIGNIFICANCE", "Drift", "DriftWatch", "drift", "tail_probability"]
+
+logger = logging.getLogger(__name__)
+
+SIGNIFICANCE = 0.001
+"""The share of comparisons that cry drift although nothing has changed, at most."""
+
+_WINDOW = 500
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A comparison of recent queries with a calibration.
+
+    Attributes:
+        queries: How many recent queries were looked at.
+        above: How many of them score above the calibrated (1 - alpha) quantile.
+        alpha: The share that the guarantee allows.
+        p_value: Probability of so many or more, were the queries like the calibration's.
+        drifted: True if the guarantee no longer covers the traffic.
+    """
+
+    queries: int
+    above: int
+    alpha: float
+    p_value: float
+    drifted: bool
+
+
+def tail_probability(above: int, queries: int, calibrated: int, alpha: float) -> float:
+    """Return P(X >= above): so many of m exchangeable queries above the calibrated quantile.
+
+    The quantile is the r-th largest of n calibration scores, r = floor(alpha (n + 1)). The share of
+    clean traffic above it is not alpha but Beta(r, n + 1 - r), since the calibration is a sample
+    too, so X is beta-binomial with m, r and n + 1 - r; as n grows this becomes the binomial test
+    with alpha. A plain binomial test would mistake the luck of a small calibration for drift.
+
+    Args:
+        above: How many score above it.
+        queries: m.
+        calibrated: n.
+        alpha: In (0, 1).
+    """
+    if above <= 0:
+        return 1.0
+    rank = floor(alpha * (calibrated + 1) + 1e-9)
+    if above > queries or rank < 1:
+        return 0.0
+    rest = calibrated + 1 - rank
+    whole = _log_beta(rank, rest)
+    terms = [
+        exp(_log_choose(queries, x) + _log_beta(x + rank, queries - x + rest) - whole)
+        for x in range(above, queries + 1)
+    ]
+    return min(1.0, fsum(terms))
+
+
+def drift(
+    p_values: NDArray[np.float64],
+    calibrated: int,
+    alpha: float,
+    significance: float = SIGNIFICANCE,
+) -> Drift:
+    """Compare recent queries with the calibration that judged them, by the exact upper-tail test.
+
+    Args:
+        p_values: float64 array of shape (m,): `Calibration.p_value` of every recent query.
+        calibrated: How many queries the calibration has.
+        alpha: The share of clean queries that may be touched.
+        significance: Drift is what has at most this probability.
+    """
+    above = int((np.asarray(p_values) <= alpha).sum())
+    return _drift(above, len(p_values), calibrated, alpha, significance)
+
+
+def _drift(above: int, queries: int, calibrated: int, alpha: float, significance: float) -> Drift:
+    probability = tail_probability(above, queries, calibrated, alpha)
+    return Drift(queries, above, alpha, probability, probability <= significance)
+
+
+class DriftWatch:
+    """Counts gates that fire, and warns once when a window of queries has too many.
+
+    Not safe to share between threads.
+
+    Args:
+        alpha: The share of clean queries that may be touched.
+        calibrated: Tells how many queries the calibration in force has.
+        window: How many queries are looked at together; windows do not overlap.
+    """
+
+    def __init__(
+        self, alpha: float, calibrated: Callable[[], int], *, window: int = _WINDOW
+    ) -> None:
+        self._alpha = alpha
+        self._calibrated = calibrated
+        self._window = window
+        self._queries = self._above = 0
+        self._drifted = False
+
+    def see(self, attacked: bool) -> None:
+        """Count one query in."""
+        self._queries += 1
+        self._above += attacked
+        if self._queries < self._window:
+            return
+        found = _drift(self._above, self._queries, self._calibrated(), self._alpha, SIGNIFICANCE)
+        self._queries = self._above = 0
+        if found.drifted and not self._drifted:
+            logger.warning(
+                "the gate fired on %d of the last %d queries, its calibration allows about %.1f: "
+                "either there is an attack, or the traffic is no longer what it was calibrated on; "
+                "look at what was flagged, and calibrate anew if it is clean",
+                found.above,
+                found.queries,
+                found.alpha * found.queries,
+            )
+        elif self._drifted and not found.drifted:
+            logger.info("the calibration covers the traffic again")
+        self._drifted = found.drifted
+
+
+def _log_beta(a: float, b: float) -> float:
+    return lgamma(a) + lgamma(b) - lgamma(a + b)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

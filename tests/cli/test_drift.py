@@ -1,0 +1,124 @@
+"""`ragguard drift`, and `ragguard calibrate --from-store`: from recorded traffic and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ragguard import Guard
+from ragguard.audit import ScoredQuery, open_store
+from ragguard.inline.suspicion import SCORER
+
+
+def record(score, **fields):
+    values = {"suspicions": (score,), "with_reference": False, "attacked": score > 0, **fields}
+    return ScoredQuery(score=score, scorer=SCORER, **values)
+
+
+@pytest.fixture
+def url(tmp_path):
+    return str(tmp_path / "audit.db")
+
+
+@pytest.fixture
+def recorded(url):
+    """Return a function that puts records into the store of `url`."""
+
+    def put(records):
+        store = open_store(url)
+        store.add_scores(list(records), sample=2000, recent=1000)
+        store.close()
+
+    return put
+
+
+def test_traffic_to_calibration_to_drift(run, jsonl, tmp_path, url, clean, attacked):
+    lines = [
+        {"query": f"{clean['query']} {n}", "passages": [f"{t} {n}" for t in clean["passages"]]}
+        for n in range(20)
+    ]
+    run("filter", jsonl("t.jsonl", *lines), "--store", url, "--mode", "monitor")
+    out = tmp_path / "c.json"
+    result = run("calibrate", "--from-store", url, "--out", out, "--alpha", "0.1", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    figures = json.loads(result.stdout)
+    assert (figures["queries"], figures["passages"]) == (20, 60)
+    assert "20 queries recorded" in figures["source"]
+    with Guard(calibration=out, alpha=0.1) as guard:
+        direct = guard.calibrate([(line["query"], line["passages"]) for line in lines])
+        assert guard.filter(attacked["query"], [p["text"] for p in attacked["passages"]]).attacked
+    assert json.loads(out.read_text())["scores"] == direct.scores.tolist()
+    options = ["--store", url, "--calibration", out, "--alpha", "0.1"]
+    assert run("drift", *options).exit_code == 0
+    run("filter", jsonl("a.jsonl", *[attacked] * 30), "--store", url, "--mode", "monitor")
+    result = run("drift", *options, "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert found["drifted"] is True
+    assert found["queries"] == 50
+    assert found["above"] >= 30
+    assert found["calibrated"] == 20
+
+
+def test_says_in_words_what_it_found(run, recorded, url):
+    recorded([])
+    assert "no query is recorded" in run("drift", "--store", url).stdout
+    recorded(record(-6.0) for _ in range(200))
+    result = run("drift", "--store", url)
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "0 of the newest 200 queries score above the calibrated quantile, 0.01 allows about 2.0 "
+        "(p=1)\nno drift: the calibration covers this traffic\n"
+    )
+    recorded(record(20.0) for _ in range(50))
+    result = run("drift", "--store", url)
+    assert result.exit_code == 1
+    assert "50 of the newest 250 queries" in result.stdout
+    assert "drift: an attack, or traffic that the calibration does not cover" in result.stdout
+
+
+def test_newest_and_clean_looking_choose_what_is_learnt_from(run, recorded, url, tmp_path):
+    recorded(record(-float(n)) for n in range(1, 41))
+    recorded(record(float(n)) for n in range(1, 11))
+    out = tmp_path / "c.json"
+
+    def scores(*options):
+        result = run("calibrate", "--from-store", url, "-o", out, "--alpha", "0.1", *options)
+        assert result.exit_code == 0, result.stderr
+        assert "10 judged attacked" in result.stdout
+        return json.loads(out.read_text())["scores"]
+
+    assert len(scores()) == 50
+    assert max(scores("--clean-looking")) == -1.0
+    assert scores("--newest", "20") == [float(n) for n in (*range(-40, -30), *range(1, 11))]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["t.jsonl", "--from-store", "URL"], "takes neither FILE nor --k"),
+        (["--from-store", "URL", "--k", "3"], "takes neither FILE nor --k"),
+        (["--newest", "3"], "need --from-store"),
+        (["--clean-looking"], "need --from-store"),
+        (["--from-store", "URL"], "no usable scores"),
+    ],
+)
+def test_what_calibrate_refuses(run, recorded, url, tmp_path, monkeypatch, arguments, complaint):
+    monkeypatch.chdir(tmp_path)
+    recorded([])
+    result = run("calibrate", *[url if word == "URL" else word for word in arguments])
+    assert result.exit_code == 2
+    assert complaint in result.stderr
+    assert not (tmp_path / "calibration.json").exists()
+
+
+def test_what_drift_refuses(run, recorded, url, tmp_path, jsonl, clean):
+    assert run("drift", "--store", tmp_path / "typo.db").exit_code == 3
+    recorded([])
+    assert run("drift", "--store", url, "--alpha", "1").exit_code == 2
+    out = tmp_path / "c.json"
+    run("calibrate", jsonl("t.jsonl", *[clean] * 9), "-o", out, "--alpha", "0.1")
+    result = run("drift", "--store", url, "--calibration", out)
+    assert result.exit_code == 2
+    assert "at least 99 calibration queries" in result.stderr
