@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
+from ragguard.attribution.retrieval import as_retrieve
 from ragguard.audit import AuditStore, Event, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.recorded import calibration_from
@@ -65,7 +66,8 @@ class Guard:
         calibration: What clean traffic scores: a `Calibration`, a file written by
             `save_calibration`, or None for the shipped one.
         retrieve: Searches the whole knowledge base for attributions: `retrieve(query, limit)`,
-            best first. Without it, attributions search the passages of the event.
+            best first, or whatever else `ragguard.attribution.retrieval.as_retrieve` takes.
+            Without it, attributions search the passages of the event.
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy.
 
     Raises:
@@ -84,7 +86,7 @@ class Guard:
         mode: Mode = "filter",
         on_error: OnError = "pass",
         calibration: Calibration | str | os.PathLike[str] | None = None,
-        retrieve: Retrieve | None = None,
+        retrieve: Retrieve | Any | None = None,
         attributor: Attributor | None = None,
     ) -> None:
         _require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
@@ -97,7 +99,7 @@ class Guard:
         self._alpha = float(alpha)
         self._mode: Mode = mode
         self._on_error: OnError = on_error
-        self._retrieve = retrieve
+        self._retrieve = None if retrieve is None else as_retrieve(retrieve)
         self._attributor = attributor
         self._calibration = _as_calibration(calibration)
         self._judge: Judge = self._conformal(self._calibration)
