@@ -93,4 +93,9 @@ def tokens(text: str) -> list[str]:
     >>> tokens("When was the Marrow-Light built? In 1874.")
     ['when', 'was', 'the', 'marrow', 'light', 'built', 'in', '1874']
     """
-    return _TOKEN.findall(fold(text))
+    return split_words(fold(text))
+
+
+def split_words(folded: str) -> list[str]:
+    """Return the words and numbers of a text that is folded already, in order."""
+    return _TOKEN.findall(folded)

@@ -45,7 +45,10 @@ def address(text: str) -> float:
     >>> address("The ferry leaves at nine.")
     0.0
     """
-    return max(0, sum(cue.search(text) is not None for cue in _CUES) - 1) / 2
+    machine, order, authority = _CUES
+    # Orders are the costliest to look for, and count only beside one of the others.
+    found = (machine.search(text) is not None) + (authority.search(text) is not None)
+    return 0.0 if not found else (found - 1 + (order.search(text) is not None)) / 2
 
 
 _MACHINES = frozenset(
@@ -55,15 +58,25 @@ _MACHINES = frozenset(
 _AUTHORITY = frozenset(
     """ignore disregard forget override overrule overwrite supersede supersedes deprecated discard
     suppress priority directive instruction instructions order orders policy authoritative cache
-    cached index corrupted decoy stale other retrieved earlier previous above conflicting
-    contradicting different trusted legal restricted sealed embargo embargoed injunction
-    unverified unsafe confidential withheld""".split()
+    cached index corrupted decoy stale trusted legal restricted sealed embargo embargoed
+    injunction unverified unsafe confidential withheld""".split()
+)
+_RIVAL = frozenset(
+    "other retrieved earlier previous above conflicting contradicting different".split()
+)
+_SOURCES = frozenset(
+    """document documents passage passages page pages text texts source sources result results
+    context value values answer answers""".split()
 )
 
 
 def may_address(words: Set[str]) -> bool:
     """Return False if a text of these words cannot have two kinds of cues, so need not be read.
 
-    Most passages name neither a machine nor an authority; one look at their words says so.
+    Most passages name neither a machine nor an authority; a look at their words says so.
     """
-    return not (_MACHINES.isdisjoint(words) and _AUTHORITY.isdisjoint(words))
+    return not (
+        _MACHINES.isdisjoint(words)
+        and _AUTHORITY.isdisjoint(words)
+        and (_RIVAL.isdisjoint(words) or _SOURCES.isdisjoint(words))
+    )

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from math import fsum, log
 
 import numpy as np
@@ -156,8 +157,9 @@ def _above(share: Floats, floor: float) -> Floats:
 def _content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dict[str, float]:
     """Weigh the question's content words by how rare they are in the retrieved set; sum 1."""
     n = len(passages)
+    distinct = [passage.distinct for passage in passages]
     weights = {
-        word: log((n + 1) / (sum(word in p.distinct for p in passages) + 0.5)) + 0.5
+        word: log((n + 1) / (sum([word in words for words in distinct]) + 0.5)) + 0.5
         for word in query.content
     }
     total = sum(weights.values())
@@ -218,8 +220,8 @@ def _concentration(query: QueryWords, passages: Sequence[PassageWords], k: int) 
     The false answer stands in every passage of an attack. The term shared most widely counts;
     terms of the question and function words do not.
     """
-    judged = Counter(word for passage in passages[:k] for word in passage.distinct)
-    reference = Counter(word for passage in passages[k:] for word in passage.distinct)
+    judged = Counter(chain.from_iterable([passage.distinct for passage in passages[:k]]))
+    reference = Counter(chain.from_iterable([passage.distinct for passage in passages[k:]]))
     others, below = max(1, k - 1), max(1, len(passages) - k)
     excess = {
         word: share

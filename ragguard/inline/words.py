@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ragguard.inline.address import address, may_address
-from ragguard.text import STOP_WORDS, fold, tokens
+from ragguard.text import STOP_WORDS, fold, split_words, tokens
 
 __all__ = ["PassageWords", "QueryWords", "passage_words", "query_words"]
 
@@ -51,13 +51,14 @@ class QueryWords:
 @lru_cache(maxsize=_CACHED_PASSAGES)
 def passage_words(text: str) -> PassageWords:
     """Read a passage; recent ones are remembered."""
-    sequence = tuple(tokens(text))
+    folded = fold(text)
+    sequence = tuple(split_words(folded))
     distinct = frozenset(sequence)
     return PassageWords(
         sequence=sequence,
         distinct=distinct,
         joined=f" {' '.join(sequence)} ",
-        address=address(fold(text)) if may_address(distinct) else 0.0,
+        address=address(folded) if may_address(distinct) else 0.0,
     )
 
 
