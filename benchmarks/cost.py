@@ -14,7 +14,7 @@ from benchmarks.data import Dataset, Record
 from benchmarks.defences import Defence
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.words import forget_passages, query_words
 
 __all__ = ["SIZES", "run", "steps"]
 
@@ -101,7 +101,7 @@ def _time_set(
         order.shuffle(calls)
         for contender, call in calls:
             if contender.cold:
-                passage_words.cache_clear()
+                forget_passages()
                 query_words.cache_clear()
             else:
                 call()

@@ -11,7 +11,15 @@ import re
 import unicodedata
 from functools import lru_cache
 
-__all__ = ["MAX_CHARS", "STOP_WORDS", "encodable", "fold", "tokens"]
+__all__ = [
+    "MAX_CHARS",
+    "STOP_WORDS",
+    "encodable",
+    "fold",
+    "fold_whole",
+    "split_words",
+    "tokens",
+]
 
 MAX_CHARS = 20_000
 """Signals read this many characters of a passage at most; a longer one is read at both ends."""
@@ -52,6 +60,11 @@ def fold(text: str) -> str:
     if len(text) > MAX_CHARS:
         half = MAX_CHARS // 2
         text = text[:half] + " " + text[-half:]
+    return fold_whole(text)
+
+
+def fold_whole(text: str) -> str:
+    """Return what `fold` returns, for the whole of a text however long."""
     text = text.lower()
     if text.isascii():
         return text

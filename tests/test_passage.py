@@ -127,3 +127,15 @@ def test_normalisation_forms_of_a_text_have_one_key(text):
 @given(ANY_TEXT, ANY_TEXT)
 def test_different_texts_have_different_ids(one, other):
     assert (Passage(one).id == Passage(other).id) == (one == other)
+
+
+def test_content_key_sees_through_disguise():
+    key = content_key("The answer is Leeds.")
+    assert content_key("The ans\u200bwer is Leeds") == key
+    assert content_key("The \u0430nswer is L\u00e9eds!") == key
+    assert content_key("The answer is Leed.") != key
+
+
+def test_content_key_tells_texts_without_words_apart():
+    assert content_key("?!") != content_key("...")
+    assert content_key("x" * 30_000) != content_key("x" * 29_999)

@@ -17,7 +17,15 @@ EXPORTED = {
     "ragguard.guard": ["Guard"],
     "ragguard.passage": ["Passage", "as_passages", "content_key"],
     "ragguard.verdict": ["Evidence", "Mode", "Verdict"],
-    "ragguard.text": ["MAX_CHARS", "STOP_WORDS", "encodable", "fold", "tokens"],
+    "ragguard.text": [
+        "MAX_CHARS",
+        "STOP_WORDS",
+        "encodable",
+        "fold",
+        "fold_whole",
+        "split_words",
+        "tokens",
+    ],
     "ragguard.errors": [
         "AttributionPendingError",
         "AttributionTimeoutError",

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from math import ceil
+from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,14 @@ class Calibration:
         at_least = len(self.scores) - int(np.searchsorted(self.scores, score, side="left"))
         blocks = max(1, ceil(judged / self.size))
         return min(1.0, blocks * (1 + at_least) / (1 + len(self.scores)))
+
+    def reach(self, alpha: float) -> int:
+        """Return how many passages of a query can be judged so that `alpha` is still reachable.
+
+        Every block of `size` passages beyond the first multiplies the smallest p-value; past this
+        many the gate could never fire.
+        """
+        return self.size * max(1, floor(alpha * (1 + len(self.scores)) + 1e-9))
 
     def passage_p_values(self, suspicions: Floats) -> Floats:
         """Return the conformal p-value of "this passage is clean" for every suspicion."""

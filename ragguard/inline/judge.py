@@ -147,8 +147,8 @@ class ConformalJudge:
         alpha: float = 0.01,
         calibration: Calibration | None = None,
     ) -> None:
-        if calibration is not None:
-            calibration.require(alpha)
+        sample = calibration or default_calibration(1, with_reference=False)
+        sample.require(alpha)
         self._embedder = embedder
         self._strategy = strategy
         self._alpha = alpha
@@ -190,13 +190,15 @@ class ConformalJudge:
         if not passages:
             nothing = Judgement(attacked=False, p_value=1.0, evidence=[])
             return Opened((), lambda _: nothing)
+        k = min(k, len(passages))
         calibration = self._calibration
         over_fetched = len(passages) > k
         if calibration is None:
             calibration = default_calibration(k, with_reference=over_fetched)
         shown = passages if calibration.with_reference else passages[:k]
         scored = self.score(query, shown, k)
-        p_value = calibration.p_value(scored.score, len(scored.suspicion))
+        gated = scored.suspicion[: calibration.reach(self._alpha)]
+        p_value = calibration.p_value(nonconformity(gated), len(gated))
         if p_value > self._alpha:
             flagged = np.zeros(len(passages), dtype=bool)
             clean = Judgement(False, p_value, _evidence(passages, scored, flagged), scored)
@@ -216,6 +218,11 @@ class ConformalJudge:
             if len(passages) > 1:
                 _, isolated, _ = group_and_isolate(query, passages, embedder, self._strategy)
             flagged = select(calibration.passage_p_values(judged.suspicion), isolated)
+            # Of many passages few can be discoveries; one that would fire the gate by itself goes.
+            flagged |= [
+                calibration.p_value(suspicion, len(gated)) <= self._alpha
+                for suspicion in judged.suspicion.tolist()
+            ]
             return Judgement(True, p_value, _evidence(passages, judged, flagged), scored)
 
         return Opened(passages if len(passages) > 1 else (), finish)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from sys import intern
 
 from ragguard.inline.address import address, may_address
 from ragguard.text import STOP_WORDS, fold, split_words, tokens
 
-__all__ = ["PassageWords", "QueryWords", "passage_words", "query_words"]
+__all__ = ["PassageWords", "QueryWords", "forget_passages", "passage_words", "query_words"]
 
-_CACHED_PASSAGES = 8192
+_CACHED_PASSAGES = 4096
+_LONGEST_CACHED = 4096  # characters
 _CACHED_QUERIES = 1024
 
 
@@ -48,11 +50,15 @@ class QueryWords:
     content: tuple[str, ...]
 
 
-@lru_cache(maxsize=_CACHED_PASSAGES)
 def passage_words(text: str) -> PassageWords:
-    """Read a passage; recent ones are remembered."""
+    """Read a passage; recent ones are remembered unless they are very long."""
+    return _remembered(text) if len(text) <= _LONGEST_CACHED else _read(text)
+
+
+def _read(text: str) -> PassageWords:
     folded = fold(text)
-    sequence = tuple(split_words(folded))
+    # Interned, a word that many passages share is kept once and compared by identity.
+    sequence = tuple(map(intern, split_words(folded)))
     distinct = frozenset(sequence)
     return PassageWords(
         sequence=sequence,
@@ -62,10 +68,18 @@ def passage_words(text: str) -> PassageWords:
     )
 
 
+_remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
+
+
+def forget_passages() -> None:
+    """Forget the passages read so far; a benchmark of first readings needs it."""
+    _remembered.cache_clear()
+
+
 @lru_cache(maxsize=_CACHED_QUERIES)
 def query_words(text: str) -> QueryWords:
     """Read a question; recent ones are remembered."""
-    sequence = tuple(tokens(text))
+    sequence = tuple(map(intern, tokens(text)))
     in_order = dict.fromkeys(sequence)
     content = tuple(word for word in in_order if word not in STOP_WORDS)
     return QueryWords(sequence, frozenset(sequence), content or tuple(in_order))

@@ -328,3 +328,13 @@ def test_a_calibration_too_small_for_alpha_is_refused():
     with pytest.raises(CalibrationError, match="at least 99"):
         Guard(calibration=calibration([0.0] * 98))
     Guard(calibration=calibration([0.0] * 98), alpha=0.02).close()
+
+
+@pytest.mark.parametrize(
+    ("queries", "alpha", "reach"), [(99, 0.01, 5), (198, 0.01, 5), (199, 0.01, 10), (684, 0.01, 30)]
+)
+def test_reach_is_what_the_smallest_p_value_allows(queries, alpha, reach):
+    sample = calibration(range(queries), size=5)
+    assert sample.reach(alpha) == reach
+    assert sample.p_value(queries, reach) <= alpha
+    assert sample.p_value(queries, reach + 1) > alpha

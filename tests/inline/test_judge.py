@@ -203,3 +203,20 @@ def test_every_signal_has_words(signal):
         words = describe(signal, strength)
         assert words == words.strip() != ""
         assert "{" not in words
+
+
+def test_many_passages_do_not_silence_the_gate():
+    quiet = [f"{QUIET[number % len(QUIET)]} Page {number}." for number in range(300)]
+    found = judge().judge(QUESTION, passages(*POISON, *quiet), 300)
+    assert found.attacked
+    assert [e.flagged for e in found.evidence[: len(POISON)]] == [True] * len(POISON)
+
+
+def test_k_beyond_the_set_changes_nothing():
+    given = passages(*POISON, *QUIET[:2])
+    assert judge().judge(QUESTION, given, 1000).p_value == judge().judge(QUESTION, given, 5).p_value
+
+
+def test_alpha_below_what_the_shipped_calibration_can_tell():
+    with pytest.raises(CalibrationError, match=r"alpha=0\.001 needs at least 999"):
+        judge(alpha=0.001)
