@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     errors = Console(stderr=True)
     try:
-        sections, run = _run(arguments, errors)
+        with _no_warnings():
+            sections, run = _run(arguments, errors)
     except RagguardError as error:
         errors.print(f"error: {error}", style="red", markup=False)
         return 2
@@ -43,6 +45,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.json is not None:
         write(arguments.json, run, sections)
     return 0
+
+
+@contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Silence what a guard warns of: many attacks in a row, which is what it is given here."""
+    logger = logging.getLogger("ragguard")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _run(arguments: argparse.Namespace, errors: Console) -> tuple[dict[str, Any], dict[str, Any]]:

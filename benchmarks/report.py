@@ -18,6 +18,7 @@ from ragguard.inline.suspicion import SCORER
 __all__ = ["FORMAT", "describe_run", "read", "write"]
 
 FORMAT = 1
+_TIGHT = (",", ":")
 _PACKAGES = (
     "numpy",
     "scipy",
@@ -72,7 +73,10 @@ def _text(value: Any, indent: str = "") -> str:
         return "{\n" + ",\n".join(parts) + f"\n{indent}}}" if parts else "{}"
     if _is_rows(value):
         columns = list(value[0])
-        rows = [f"{deeper} {json.dumps([row[name] for name in columns])}" for row in value]
+        rows = [
+            f"{deeper} {json.dumps([row[name] for name in columns], separators=_TIGHT)}"
+            for row in value
+        ]
         return (
             f'{{\n{deeper}"columns": {json.dumps(columns)},\n{deeper}"rows": [\n'
             + ",\n".join(rows)

@@ -1,10 +1,15 @@
-"""Tables of a result: `python -m benchmarks.tables RESULT.json` prints them as Markdown."""
+"""Tables of a result: `python -m benchmarks.tables RESULT.json` prints them as Markdown.
+
+`python -m benchmarks.tables` without a result writes the tables that README.md names into it.
+"""
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +19,9 @@ from rich.table import Table as RichTable
 from benchmarks.data import OWN
 from benchmarks.report import read
 
-__all__ = ["Table", "as_markdown", "as_rich", "tables"]
+__all__ = ["README", "Table", "as_markdown", "as_rich", "filled", "tables"]
+
+README = Path(__file__).with_name("README.md")
 
 Row = Mapping[str, Any]
 
@@ -31,25 +38,29 @@ class Table:
 
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
-    """Return the tables of the sections that a result holds."""
+    """Return the tables of the sections that a result holds.
+
+    They leave out the defence "none", which removes nothing and leaves poison in every set.
+    """
     out: list[Table] = []
-    if rows := sections.get("clean"):
+    if rows := _defended(sections.get("clean", ())):
         out += _by_source(rows, _clean)
         out += [_clean_by_dataset(*part) for part in _by_embedder(rows)]
-    if rows := sections.get("attack"):
+    if rows := _defended(sections.get("attack", ())):
         out += [*_by_source(rows, _attack), *_by_source(rows, _attack_by_form)]
-        out += [_attack_by_kind(*part) for part in _by_embedder(rows)]
+        for field in ("kind", "dataset"):
+            out += _by_source(rows, partial(_attack_by, field))
     if attribution := sections.get("attribution"):
         out += [_plain(f"Attribution: {name}", attribution[name]) for name in _ATTRIBUTION]
-    if rows := sections.get("cost"):
-        out += [_cost(traffic, rows) for traffic in ("clean", "attacked")]
+    if timed := sections.get("cost"):
+        out += [_cost(traffic, timed) for traffic in ("clean", "attacked")]
     return out
 
 
 def as_markdown(table: Table) -> str:
-    """Return a table in Markdown, its title as a heading."""
+    """Return a table in Markdown under its title."""
     lines = [
-        f"### {table.title}",
+        f"**{table.title}**",
         "",
         f"| {' | '.join(table.columns)} |",
         f"|{'---|' * len(table.columns)}",
@@ -64,6 +75,10 @@ def as_rich(table: Table) -> RichTable:
     for row in table.rows:
         out.add_row(*row)
     return out
+
+
+def _defended(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if row["defence"] != "none"]
 
 
 def _by_embedder(rows: Sequence[Row]) -> Iterable[tuple[str, list[Row]]]:
@@ -191,35 +206,26 @@ def _attack_by_form(source: str, rows: list[Row]) -> Table:
     )
 
 
-def _attack_by_kind(embedder: str, rows: list[Row]) -> Table:
+def _attack_by(field: str, source: str, rows: list[Row]) -> Table:
     ours = [row for row in rows if row["defence"] == "ragguard"]
+    cells = _pooled(ours, field, "form", "planted", "k")
+    sizes = sorted({k for *_, k in cells})
+    strata = dict.fromkeys(stratum[:-1] for stratum in cells)
     return Table(
-        f"Attacks by dataset and kind, ragguard, {embedder}: detected / poison removed of sets",
-        ("dataset", "kind", "form", "planted", *(f"k = {k}" for k in _sizes(ours))),
+        f"Attacks by {field}, ragguard, {source}: detected / poison removed (sets)",
+        (field, "form", "planted", *(f"k = {k}" for k in sizes)),
         tuple(
             (
                 *(str(value) for value in stratum),
                 *(
                     f"{_share(n['fired'], n['sets'])} / {_share(n['poison_removed'], n['poison'])}"
-                    f" of {n['sets']}"
-                    for n in (cells[k,] for k in _sizes(ours))
+                    f" ({n['sets']})"
+                    for n in (cells[*stratum, k] for k in sizes)
                 ),
             )
-            for stratum, cells in _strata(ours)
+            for stratum in strata
         ),
     )
-
-
-def _sizes(rows: Iterable[Row]) -> list[int]:
-    return sorted({row["k"] for row in rows})
-
-
-def _strata(rows: list[Row]) -> Iterable[tuple[tuple[Any, ...], dict[tuple[Any, ...], Any]]]:
-    by = ("dataset", "kind", "form", "planted")
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[name] for name in by), []).append(row)
-    return ((stratum, _pooled(group, "k")) for stratum, group in groups.items())
 
 
 def _cost(traffic: str, rows: Sequence[Row]) -> Table:
@@ -262,13 +268,44 @@ def _plain(title: str, rows: Sequence[Row]) -> Table:
 
 
 def main() -> None:
-    """Print the tables of a result as Markdown."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
-    parser.add_argument("result", type=Path, help="what `python -m benchmarks --json` wrote")
+    """Print the tables of a result as Markdown, or write those of the README."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.tables",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("result", type=Path, nargs="?", help="what `python -m benchmarks` wrote")
     arguments = parser.parse_args()
+    if arguments.result is None:
+        README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
+        return
     out = Console(soft_wrap=True, highlight=False, markup=False)
     for table in tables(read(arguments.result)["sections"]):
         out.print(as_markdown(table))
+
+
+_MARK = re.compile(r"(<!-- (\S+\.json): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def filled(text: str) -> str:
+    """Return a document with every table put between its marks.
+
+    A table stands between `<!-- results/NAME.json: TITLE -->` and `<!-- end -->`; the path is
+    relative to this folder.
+
+    Raises:
+        KeyError: A result holds no table of that title.
+    """
+    found: dict[str, dict[str, Table]] = {}
+
+    def table(match: re.Match[str]) -> str:
+        begin, name, title, end = match.groups()
+        if name not in found:
+            result = read(README.parent / name)
+            found[name] = {table.title: table for table in tables(result["sections"])}
+        return f"{begin}{as_markdown(found[name][title])}{end}"
+
+    return _MARK.sub(table, text)
 
 
 if __name__ == "__main__":

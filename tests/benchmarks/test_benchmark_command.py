@@ -7,7 +7,7 @@ from benchmarks.__main__ import main
 from benchmarks.defences import PackageDefence, package_version
 from benchmarks.report import read, write
 from benchmarks.retrieval import RetrievedSet
-from benchmarks.tables import Table, as_markdown, tables
+from benchmarks.tables import README, Table, as_markdown, filled, tables
 
 QUICK = ["--limit", "2", "--sections", "clean,attack", "--embedders", "built-in", "--no-package"]
 
@@ -110,8 +110,14 @@ def test_own_data_is_never_pooled_with_public_data(result):
 
 def test_markdown():
     assert as_markdown(Table("T", ("a", "b"), (("1", "2"),))) == (
-        "### T\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+        "**T**\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
     )
+
+
+def test_the_readme_holds_the_tables_of_the_results():
+    text = README.read_text(encoding="utf-8")
+    assert text.count("<!-- end -->") >= 8
+    assert filled(text) == text
 
 
 @pytest.mark.parametrize(
