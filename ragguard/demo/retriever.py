@@ -66,11 +66,11 @@ class VectorRetriever:
             for passage, row in zip(new, rows, strict=True)
         ]
 
-    def remove(self, ids: Iterable[str]) -> int:
-        """Take passages out by id and return how many were there."""
+    def remove(self, ids: Iterable[str]) -> list[Passage]:
+        """Take passages out by id and return those that were there."""
         gone = set(ids)
+        removed = [passage for passage in self._passages if passage.id in gone]
         keep = [i for i, passage in enumerate(self._passages) if passage.id not in gone]
-        removed = len(self._passages) - len(keep)
         self._passages = [self._passages[i] for i in keep]
         self._rows = self._rows[keep]
         return removed

@@ -1,0 +1,115 @@
+"""Quarantined passages out of the knowledge base, and back.
+
+The filter drops what is in quarantine wherever it is stored, so removal is not needed for safety.
+It is for what else reads the knowledge base, and for the places in the ranking that poison takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragguard.audit.records import AuditStore, QuarantineEntry, QuarantineStatus
+from ragguard.errors import QuarantineNotFoundError
+from ragguard.passage import Passage, content_key
+
+__all__ = ["Removable", "Removal", "remove_quarantined", "restore"]
+
+
+class Removable(Protocol):
+    """A knowledge base from which passages can be taken out by id."""
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take out the passages with these ids and return those that were there, as they were."""
+        ...
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """Put passages in under their ids; a passage with one of the ids is replaced."""
+        ...
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What `remove_quarantined` did.
+
+    Attributes:
+        removed: Passages that are no longer in the knowledge base. Their texts stay in the audit
+            store.
+        missing: Entries whose passage was not found under its id: removed before, stored under
+            another id, or replaced by another text under the same id, which is left alone.
+    """
+
+    removed: list[Passage]
+    missing: list[QuarantineEntry]
+
+
+def remove_quarantined(
+    store: AuditStore, base: Removable, *, status: QuarantineStatus = "confirmed"
+) -> Removal:
+    """Take the passages of the quarantine out of the knowledge base.
+
+    The quarantine itself stays as it is: it goes on catching copies, and `restore` reads from it.
+
+    Args:
+        store: Holds the quarantine.
+        base: The knowledge base; see `as_removable`.
+        status: Which entries: "confirmed" by a person, or "quarantined", which nobody has seen.
+
+    Raises:
+        StoreError: The store fails.
+    """
+    entries = store.quarantine(status=status)
+    if not entries:
+        return Removal([], [])
+    wanted = {(entry.passage_id, entry.key) for entry in entries}
+    taken = base.remove(list(dict.fromkeys(entry.passage_id for entry in entries)))
+    gone = {(p.id, content_key(p.text)): p for p in taken}
+    others = [passage for identity, passage in gone.items() if identity not in wanted]
+    if others:
+        base.add(others)
+    return Removal(
+        [passage for identity, passage in gone.items() if identity in wanted],
+        [entry for entry in entries if (entry.passage_id, entry.key) not in gone],
+    )
+
+
+def restore(
+    store: AuditStore, base: Removable, keys: Iterable[str], *, actor: str | None = None
+) -> list[Passage]:
+    """Release entries of the quarantine, and put their passages back into the knowledge base.
+
+    Text and id come from the quarantine, metadata from the attribution that found the passage. The
+    knowledge base embeds the text again.
+
+    Args:
+        store: Holds the quarantine.
+        base: The knowledge base.
+        keys: `QuarantineEntry.key`s.
+        actor: Who releases them.
+
+    Raises:
+        QuarantineNotFoundError: A key is not in the store; then nothing is changed.
+        StoreError: The store fails.
+    """
+    entries = {entry.key: entry for entry in store.quarantine()}
+    wanted = list(dict.fromkeys(keys))
+    for key in wanted:
+        if key not in entries:
+            raise QuarantineNotFoundError(
+                f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
+            )
+    passages = [_as_stored(store, entries[key]) for key in wanted]
+    if passages:
+        base.add(passages)
+    for key in wanted:
+        store.set_quarantine_status(key, "released", actor=actor)
+    return passages
+
+
+def _as_stored(store: AuditStore, entry: QuarantineEntry) -> Passage:
+    found = None if entry.event_id is None else store.attribution(entry.event_id)
+    for passage in () if found is None else found.responsible:
+        if passage.id == entry.passage_id and content_key(passage.text) == entry.key:
+            return Passage(entry.text, id=entry.passage_id, metadata=passage.metadata)
+    return Passage(entry.text, id=entry.passage_id)

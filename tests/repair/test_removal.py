@@ -1,0 +1,258 @@
+"""Quarantined passages out of a knowledge base of every kind, and back."""
+
+import numpy as np
+import pytest
+
+from ragguard.attribution.attribution import Attribution, PassageScore
+from ragguard.audit import Event, QuarantineEntry
+from ragguard.demo.retriever import VectorRetriever
+from ragguard.embedding import HashedEmbedder
+from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.passage import Passage, content_key
+from ragguard.repair import Removable, as_removable, remove_quarantined, restore
+
+TEXTS = {
+    "10": "The Halden bridge was closed in winter.",
+    "11": "Salt was carried upstream in flat boats.",
+    "12": "Eels are caught at the weir in autumn.",
+    "13": "The mill grinds oats.",
+}
+EMBEDDER = HashedEmbedder()
+
+
+class Plain:
+    """A knowledge base of our own that keeps the protocol."""
+
+    def __init__(self):
+        self.passages = {name: Passage(text, id=name) for name, text in TEXTS.items()}
+
+    def remove(self, ids):
+        return [self.passages.pop(name) for name in ids if name in self.passages]
+
+    def add(self, passages):
+        self.passages |= {passage.id: passage for passage in passages}
+
+    def texts(self):
+        return {name: passage.text for name, passage in self.passages.items()}
+
+
+def plain():
+    base = Plain()
+    assert as_removable(base) is base
+    return base, base.texts
+
+
+def vector_retriever():
+    base = VectorRetriever(Passage(text, id=name) for name, text in TEXTS.items())
+    return base, lambda: {p.id: p.text for p in base.retrieve("mill", 50)}
+
+
+def langchain():
+    vectorstores = pytest.importorskip("langchain_core.vectorstores")
+    from langchain_core.embeddings import Embeddings
+
+    class Hashed(Embeddings):
+        def embed_documents(self, texts):
+            return EMBEDDER.embed(texts).tolist()
+
+        def embed_query(self, text):
+            return self.embed_documents([text])[0]
+
+    store = vectorstores.InMemoryVectorStore(Hashed())
+    store.add_texts(list(TEXTS.values()), ids=list(TEXTS))
+    return store, lambda: {d.id: d.page_content for d in store.similarity_search("mill", k=50)}
+
+
+def llama_index():
+    core = pytest.importorskip("llama_index.core")
+    from llama_index.core.embeddings import BaseEmbedding
+    from llama_index.core.schema import TextNode
+
+    class Hashed(BaseEmbedding):
+        def _get_text_embedding(self, text):
+            return EMBEDDER.embed([text])[0].tolist()
+
+        _get_query_embedding = _get_text_embedding
+
+        async def _aget_query_embedding(self, query):
+            return self._get_text_embedding(query)
+
+    nodes = [TextNode(text=text, id_=name) for name, text in TEXTS.items()]
+    index = core.VectorStoreIndex(nodes, embed_model=Hashed())
+
+    def texts():
+        found = index.as_retriever(similarity_top_k=50).retrieve("mill")
+        return {node.node.node_id: node.node.get_content() for node in found}
+
+    return index, texts
+
+
+def chroma():
+    chromadb = pytest.importorskip("chromadb")
+    settings = chromadb.config.Settings(anonymized_telemetry=False, allow_reset=True)
+    client = chromadb.EphemeralClient(settings)
+    client.reset()
+    collection = client.create_collection("passages", embedding_function=None)
+    collection.add(
+        ids=list(TEXTS),
+        documents=list(TEXTS.values()),
+        embeddings=EMBEDDER.embed(list(TEXTS.values())),
+    )
+
+    def texts():
+        found = collection.get()
+        return dict(zip(found["ids"], found["documents"], strict=True))
+
+    return collection, texts
+
+
+def faiss():
+    library = pytest.importorskip("faiss")
+    rows = EMBEDDER.embed(list(TEXTS.values()))
+    index = library.IndexIDMap2(library.IndexFlatIP(rows.shape[1]))
+    index.add_with_ids(np.ascontiguousarray(rows), np.array([int(name) for name in TEXTS]))
+    held = {int(name): text for name, text in TEXTS.items()}
+
+    def texts():
+        _, places = index.search(EMBEDDER.embed(["mill"]), max(1, index.ntotal))
+        assert index.ntotal == len(held)
+        found = {str(place): held[int(place)] for place in places[0]}
+        return {name: text if isinstance(text, str) else text.text for name, text in found.items()}
+
+    return (index, held), texts
+
+
+KINDS = [plain, vector_retriever, langchain, llama_index, chroma, faiss]
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
+def base_and_texts(request):
+    base, texts = request.param()
+    if request.param is faiss:
+        index, held = base
+        return as_removable(index, texts=held, embedder=EMBEDDER), texts
+    return as_removable(base, embedder=EMBEDDER), texts
+
+
+def entry(name, text=None, event_id=None, status="confirmed"):
+    text = TEXTS[name] if text is None else text
+    return QuarantineEntry(content_key(text), name, text, "test", event_id, status)
+
+
+def test_passages_go_out_by_id_and_come_back(base_and_texts):
+    base, texts = base_and_texts
+    assert texts() == TEXTS
+    assert base.remove([]) == []
+    removed = base.remove(["11", "never there"])
+    assert [(passage.id, passage.text) for passage in removed] == [("11", TEXTS["11"])]
+    assert texts() == {name: text for name, text in TEXTS.items() if name != "11"}
+    assert base.remove(["11"]) == []
+    base.add(removed)
+    assert texts() == TEXTS
+
+
+def test_a_passage_with_a_known_id_is_replaced(base_and_texts):
+    base, texts = base_and_texts
+    if isinstance(base, VectorRetriever):  # the demo's refuses an id that is taken
+        base.remove(["11"])
+    base.add([Passage("something else", id="11", metadata={"title": "new"})])
+    assert texts() == {**TEXTS, "11": "something else"}
+    (passage,) = base.remove(["11"])
+    assert passage.text == "something else"
+    assert passage.metadata["title"] == "new"
+
+
+def test_confirmed_passages_are_removed_and_restored(base_and_texts, store):
+    base, texts = base_and_texts
+    store.add_quarantine([entry("10"), entry("12", status="quarantined"), entry("99", "elsewhere")])
+    removal = remove_quarantined(store, base)
+    assert [(passage.id, passage.text) for passage in removal.removed] == [("10", TEXTS["10"])]
+    assert [missing.passage_id for missing in removal.missing] == ["99"]
+    assert texts() == {name: text for name, text in TEXTS.items() if name != "10"}
+    again = remove_quarantined(store, base)
+    assert again.removed == []
+    assert {missing.passage_id for missing in again.missing} == {"10", "99"}
+    assert content_key(TEXTS["10"]) in store.quarantine_keys()
+    restored = restore(store, base, [content_key(TEXTS["10"])], actor="ann")
+    assert [passage.id for passage in restored] == ["10"]
+    assert texts() == TEXTS
+    assert content_key(TEXTS["10"]) not in store.quarantine_keys()
+    assert [(e.passage_id, e.actor) for e in store.quarantine(status="released")] == [("10", "ann")]
+
+
+def test_another_text_under_the_same_id_stays(base_and_texts, store):
+    base, texts = base_and_texts
+    store.add_quarantine([entry("10", "what stood there before"), entry("11")])
+    removal = remove_quarantined(store, base)
+    assert [passage.id for passage in removal.removed] == ["11"]
+    assert [missing.passage_id for missing in removal.missing] == ["10"]
+    assert texts() == {name: text for name, text in TEXTS.items() if name != "11"}
+
+
+@pytest.fixture
+def base():
+    return Plain()
+
+
+def test_two_texts_quarantined_under_one_id(base, store):
+    store.add_quarantine([entry("10", "an older text"), entry("10")])
+    removal = remove_quarantined(store, base)
+    assert [passage.id for passage in removal.removed] == ["10"]
+    assert [missing.text for missing in removal.missing] == ["an older text"]
+
+
+def test_what_nobody_has_confirmed_is_removed_when_asked_for(base, store):
+    store.add_quarantine([entry("10", status="quarantined")])
+    assert remove_quarantined(store, base).removed == []
+    assert [p.id for p in remove_quarantined(store, base, status="quarantined").removed] == ["10"]
+
+
+def test_metadata_come_back_from_the_attribution(base, store):
+    passage = Passage(TEXTS["10"], id="10", metadata={"title": "Bridges"})
+    score = PassageScore(passage, 0.5, -1.0, -1.0, 2.0, responsible=True)
+    store.add_event(Event("e", "q", "r"))
+    store.finish_event(
+        "e", Attribution("q", "r", "test", [passage], [score], 1, "poisoning", "test")
+    )
+    store.add_quarantine([entry("10", event_id="e")])
+    remove_quarantined(store, base)
+    (restored,) = restore(store, base, [content_key(TEXTS["10"])])
+    assert restored.metadata == {"title": "Bridges"}
+
+
+def test_an_unknown_key_changes_nothing(base, store):
+    store.add_quarantine([entry("10")])
+    remove_quarantined(store, base)
+    with pytest.raises(QuarantineNotFoundError):
+        restore(store, base, [content_key(TEXTS["10"]), "unknown"])
+    assert "10" not in base.texts()
+    assert content_key(TEXTS["10"]) in store.quarantine_keys()
+
+
+def test_langchain_store_that_cannot_look_up():
+    class Blind:
+        def get_by_ids(self, ids):
+            raise NotImplementedError
+
+        def delete(self, ids):
+            raise AssertionError("nothing may be deleted unseen")
+
+    with pytest.raises(InvalidInputError, match="cannot look documents up"):
+        as_removable(Blind()).remove(["1"])
+
+
+def test_faiss_gives_ids_to_passages_without_a_number():
+    index, held = faiss()[0]
+    base: Removable = as_removable(index, texts=held, embedder=EMBEDDER)
+    base.add([Passage("a new text", id="doc-x"), Passage("one more", id="20")])
+    assert {number for number, text in held.items() if isinstance(text, Passage)} == {14, 20}
+    assert [passage.text for passage in base.remove(["doc-x", "20"])] == ["a new text", "one more"]
+    assert index.ntotal == len(held) == len(TEXTS)
+    with pytest.raises(InvalidInputError, match="pass texts="):
+        as_removable(index)
+
+
+@pytest.mark.parametrize("bad", [None, 3, [], "store"])
+def test_what_is_no_knowledge_base(bad):
+    with pytest.raises(InvalidInputError, match="cannot remove passages"):
+        as_removable(bad)
