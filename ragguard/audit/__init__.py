@@ -14,6 +14,7 @@ from ragguard.audit.records import (
     ScoredQuery,
 )
 from ragguard.audit.watch import QuarantineWatch
+from ragguard.errors import InvalidInputError
 
 __all__ = [
     "AuditStore",
@@ -36,7 +37,8 @@ def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
             returned as it is.
 
     Raises:
-        InvalidInputError: The URL names neither a SQLite file nor a PostgreSQL database.
+        InvalidInputError: The URL names neither a SQLite file nor a PostgreSQL database, or `store`
+            is of another type.
         MissingExtraError: The driver for PostgreSQL is not installed.
         StoreError: The store cannot be opened.
     """
@@ -47,4 +49,9 @@ def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
         from ragguard.audit.sql import SqlStore
 
         return SqlStore(os.fspath(store))
+    if not hasattr(store, "claim_event"):
+        raise InvalidInputError(
+            f"store must be a path, a URL or an AuditStore, not {type(store).__name__}; "
+            "try sqlite:///audit.db"
+        )
     return store

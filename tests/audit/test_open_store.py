@@ -1,0 +1,17 @@
+"""What names an audit store."""
+
+import pytest
+
+from ragguard.audit import MemoryStore, open_store
+from ragguard.errors import InvalidInputError
+
+
+@pytest.mark.parametrize("store", [5, object(), ["sqlite:///audit.db"]])
+def test_what_is_no_store_is_told_so(store):
+    with pytest.raises(InvalidInputError, match="store must be a path, a URL or an AuditStore"):
+        open_store(store)
+
+
+def test_a_store_is_returned_as_it_is():
+    store = MemoryStore()
+    assert open_store(store) is store
