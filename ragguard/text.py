@@ -25,6 +25,7 @@ MAX_CHARS = 20_000
 """Signals read this many characters of a passage at most; a longer one is read at both ends."""
 
 _TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
+_ASCII_TO_SPACES = str.maketrans({chr(n): " " for n in range(128) if not chr(n).isalnum()})
 
 # Letters of other scripts that are drawn like Latin ones (Unicode TR 39, the single-letter part).
 _LOOK_ALIKES = str.maketrans(
@@ -111,4 +112,7 @@ def tokens(text: str) -> list[str]:
 
 def split_words(folded: str) -> list[str]:
     """Return the words and numbers of a text that is folded already, in order."""
+    if folded.isascii():
+        # The same words as the pattern finds, in half the time.
+        return folded.translate(_ASCII_TO_SPACES).split()
     return _TOKEN.findall(folded)

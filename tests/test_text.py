@@ -1,12 +1,13 @@
 """Folding and tokenisation: what a person reads is what the signals read."""
 
+import re
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.text import MAX_CHARS, STOP_WORDS, encodable, fold, tokens
+from ragguard.text import MAX_CHARS, STOP_WORDS, encodable, fold, split_words, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -100,3 +101,8 @@ def test_encodable_text_is_utf_8_and_keeps_its_length(text):
 def test_stop_words_are_tokens():
     assert all(tokens(word) == [word] for word in STOP_WORDS)
     assert {"the", "of", "who", "s"} <= STOP_WORDS
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_plain_ascii_is_split_as_any_other_text(text):
+    assert split_words(text) == re.findall(r"[^\W_]+", text)

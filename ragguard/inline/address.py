@@ -31,7 +31,7 @@ _PATTERNS = (
     r"trusted context|legal hold|restricted|sealed|embargo(?:ed)?|injunction|unverified|unsafe|"
     r"confidential|withheld)\b",
 )
-_CUES = tuple(re.compile(cue, re.IGNORECASE) for cue in _PATTERNS)
+_CUES = tuple(re.compile(cue) for cue in _PATTERNS)
 
 
 def address(text: str) -> float:
@@ -45,6 +45,7 @@ def address(text: str) -> float:
     >>> address("The ferry leaves at nine.")
     0.0
     """
+    text = text.lower()
     machine, order, authority = _CUES
     # Orders are the costliest to look for, and count only beside one of the others.
     found = (machine.search(text) is not None) + (authority.search(text) is not None)
