@@ -251,9 +251,9 @@ class Guard:
         Args:
             newest: None for the sample of all traffic, else the newest so many queries, at most
                 1000: after a change of the knowledge base or the retriever.
-            clean_looking: Leave out what the gate took for attacked. Safer after an attack, but it
-                cuts off the clean traffic's own tail too: the guard then touches up to about
-                twice `alpha` of clean queries.
+            clean_looking: Of what the gate took for attacked keep only the share `alpha`, the
+                lowest scores, as much as clean traffic has there itself. An attack then hardly
+                raises the threshold, but changed clean traffic does not either.
 
         Raises:
             CalibrationError: Fewer than 1 / alpha - 1 queries were recorded.
@@ -265,7 +265,11 @@ class Guard:
         self._counter.flush()
         return self._adopt(
             calibration_from(
-                self._store.scores(), SCORER, newest=newest, clean_looking=clean_looking
+                self._store.scores(),
+                SCORER,
+                alpha=self._alpha,
+                newest=newest,
+                clean_looking=clean_looking,
             )
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ def calibration_from(
     scored: Sequence[ScoredQuery],
     scorer: str,
     *,
+    alpha: float,
     newest: int | None = None,
     clean_looking: bool = False,
 ) -> Calibration:
@@ -30,10 +32,13 @@ def calibration_from(
     Args:
         scored: What the store keeps, oldest first.
         scorer: Records of other versions of the scorer are left out.
+        alpha: Share of clean queries that the gates which recorded them may touch.
         newest: None for the sample of all traffic, else the newest so many queries, at most
             `RECENT_SIZE`.
-        clean_looking: Leave out what the gate took for attacked. That cuts off the clean traffic's
-            own tail as well: the guard then touches up to about twice alpha of clean queries.
+        clean_looking: Of what the gate took for attacked keep only the share alpha, the lowest
+            scores: as much as clean traffic has there itself. Leaving out all of it would cut off
+            the clean traffic's own tail, and every calibration would touch alpha more than the
+            last one.
 
     Raises:
         CalibrationError: No usable query was recorded.
@@ -42,15 +47,15 @@ def calibration_from(
     chosen = sampled(known) if newest is None else known[-min(newest, RECENT_SIZE) :]
     over_fetched = 2 * sum(record.with_reference for record in chosen) > len(chosen)
     kind = [record for record in chosen if record.with_reference == over_fetched]
-    attacked = sum(record.attacked for record in kind)
-    used = [record for record in kind if not (clean_looking and record.attacked)]
+    stopped = sorted((r for r in kind if r.attacked), key=lambda record: record.score)
+    allowed = floor(alpha * (len(kind) + 1)) if clean_looking else len(stopped)
+    used = [record for record in kind if not record.attacked] + stopped[:allowed]
     if not used:
         raise CalibrationError(
             f"the store has no usable scores of scorer {scorer!r}; run a Guard on it in monitor "
             "mode first, over clean traffic"
         )
     moments = [record.recorded_at for record in used]
-    fate = "left out" if clean_looking else "kept"
     return Calibration(
         scores=np.array([record.score for record in used]),
         passage_scores=np.concatenate([record.suspicions for record in used]),
@@ -59,8 +64,8 @@ def calibration_from(
         scorer=scorer,
         source=(
             f"{len(used)} queries recorded from {min(moments):%Y-%m-%d} to {max(moments):%Y-%m-%d}"
-            f" UTC, {attacked} judged attacked and {fate}"
-            f"; {len(chosen) - len(kind)} {'without' if over_fetched else 'with'} reference "
+            f" UTC, {len(stopped[:allowed])} of {len(stopped)} judged attacked; "
+            f"{len(chosen) - len(kind)} {'without' if over_fetched else 'with'} reference "
             "passages left out"
         ),
     )

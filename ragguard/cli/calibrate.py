@@ -51,7 +51,10 @@ def calibrate(
     ] = None,
     clean_looking: Annotated[
         bool,
-        typer.Option("--clean-looking", help="Of the store, leave out what the gate stopped."),
+        typer.Option(
+            "--clean-looking",
+            help="Of what the gate stopped, keep only the share ALPHA, the lowest scores.",
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

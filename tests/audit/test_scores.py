@@ -216,14 +216,14 @@ def test_memory_is_bounded_while_the_store_is_down():
 
 def test_calibration_from_the_sample_and_from_the_newest():
     records = [scored(n, priority=n / 3000) for n in range(2500)]
-    sample = calibration_from(records, "s")
+    sample = calibration_from(records, "s", alpha=0.1)
     assert sample.scores.tolist() == [float(n) for n in range(SAMPLE_SIZE)]
     assert len(sample.passage_scores) == 2 * SAMPLE_SIZE
     assert (sample.size, sample.with_reference, sample.scorer) == (2, False, "s")
     assert "2000 queries recorded from 2024-05-01 to 2024-05-01 UTC" in sample.source
-    newest = calibration_from(records, "s", newest=100)
+    newest = calibration_from(records, "s", alpha=0.1, newest=100)
     assert newest.scores.tolist() == [float(n) for n in range(2400, 2500)]
-    assert len(calibration_from(records, "s", newest=5000).scores) == RECENT_SIZE
+    assert len(calibration_from(records, "s", alpha=0.1, newest=5000).scores) == RECENT_SIZE
 
 
 def test_calibration_from_one_kind_of_query_and_one_scorer():
@@ -233,23 +233,37 @@ def test_calibration_from_one_kind_of_query_and_one_scorer():
         scored(3),
         scored(4, attacked=True, suspicions=(4.0,)),
     ]
-    everything = calibration_from(records, "s")
+    everything = calibration_from(records, "s", alpha=0.1)
     assert everything.scores.tolist() == [3.0, 4.0]
-    assert "1 judged attacked and kept; 1 with reference passages left out" in everything.source
-    clean = calibration_from(records, "s", clean_looking=True)
+    assert "1 of 1 judged attacked; 1 with reference passages left out" in everything.source
+    clean = calibration_from(records, "s", alpha=0.1, clean_looking=True)
     assert clean.scores.tolist() == [3.0]
-    assert "1 judged attacked and left out" in clean.source
+    assert "0 of 1 judged attacked" in clean.source
     with_reference = calibration_from(
-        [*records, scored(5, with_reference=True), scored(6, with_reference=True)], "s"
+        [*records, scored(5, with_reference=True), scored(6, with_reference=True)], "s", alpha=0.1
     )
     assert with_reference.with_reference
     assert with_reference.scores.tolist() == [2.0, 5.0, 6.0]
 
 
+def test_of_what_was_stopped_clean_looking_keeps_the_share_alpha_and_the_lowest():
+    records = [scored(n) for n in range(90)]
+    records += [scored(n, attacked=True) for n in (130, 100, 120, 110)]
+    kept = calibration_from(records, "s", alpha=0.02, clean_looking=True)
+    # floor(0.02 * 95) = 1
+    assert kept.scores.tolist() == [*map(float, range(90)), 100.0]
+    # Fewer than the share are all kept: clean traffic loses nothing.
+    everything = calibration_from(records, "s", alpha=0.05)
+    assert (
+        calibration_from(records, "s", alpha=0.05, clean_looking=True).scores.tolist()
+        == everything.scores.tolist()
+    )
+
+
 @pytest.mark.parametrize("records", [[], [scored(1, scorer="old")]])
 def test_nothing_recorded_is_said_so(records):
     with pytest.raises(CalibrationError, match="monitor mode"):
-        calibration_from(records, "s")
+        calibration_from(records, "s", alpha=0.1)
 
 
 def test_recent_p_values_are_those_of_the_calibration():
