@@ -15,6 +15,7 @@ from ragguard.cli.demo import demo
 from ragguard.cli.drift import drift
 from ragguard.cli.events import events, report
 from ragguard.cli.exits import RootGroup
+from ragguard.cli.explain import explain
 from ragguard.cli.filter import filter_traffic
 from ragguard.cli.info import info
 from ragguard.cli.logs import log_to_stderr
@@ -38,6 +39,7 @@ app = typer.Typer(
 
 app.command("demo")(demo)
 app.command("filter")(filter_traffic)
+app.command("explain")(explain)
 app.command("calibrate")(calibrate)
 app.command("drift")(drift)
 app.command("attribute")(attribute)

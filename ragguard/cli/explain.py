@@ -1,0 +1,85 @@
+"""`ragguard explain`: a picture of one verdict."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragguard.cli.filter import Strategy
+from ragguard.cli.output import JsonOption, write_json
+from ragguard.cli.store import opened_store
+from ragguard.cli.traffic import opened_traffic, read_traffic
+from ragguard.errors import InvalidInputError
+
+__all__ = ["explain"]
+
+
+def explain(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="JSON lines as for `filter`; - is stdin.")
+    ] = "-",
+    line: Annotated[int, typer.Option(min=1, help="Which of the queries to explain.")] = 1,
+    output: Annotated[
+        Path, typer.Option("--output", "--out", "-o", help="The picture: .svg or .png.")
+    ] = Path("explain.svg"),
+    alpha: Annotated[
+        float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")
+    ] = 0.01,
+    strategy: Annotated[
+        Strategy, typer.Option(help="How attacked passages are told apart.")
+    ] = Strategy.auto,
+    calibration: Annotated[
+        Path | None, typer.Option(help="What `ragguard calibrate` wrote.")
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            envvar="RAGGUARD_STORE", metavar="URL", help="Audit store whose quarantine is dropped."
+        ),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw one query's passages in similarity space: what is dropped, and why.
+
+    Takes the options of `filter`, and judges as `filter` does. Needs matplotlib:
+    pip install 'ragguard-middleware[explain]'.
+    """
+    from ragguard import Guard
+    from ragguard.audit import MemoryStore
+    from ragguard.embedding import as_embedder
+    from ragguard.explain import draw
+    from ragguard.explain import explain as explained
+
+    with opened_traffic(source) as stream:
+        found = next(islice(read_traffic(stream, source, progress=False), line - 1, None), None)
+    if found is None:
+        raise InvalidInputError(f"{source} has no query number {line}; pass a smaller --line")
+    # A copy of the quarantine: looking at a query must not count it, nor record what it scored.
+    held = MemoryStore()
+    if store is not None:
+        with opened_store(store) as opened:
+            held.add_quarantine(opened.quarantine())
+    with Guard(alpha=alpha, strategy=strategy.value, calibration=calibration, store=held) as guard:
+        verdict = guard.filter(found.query, found.passages, k=k)
+    explanation = explained(found.query, found.passages, verdict, as_embedder(None))
+    draw(explanation, output)
+    if as_json:
+        write_json(
+            {
+                "picture": str(output),
+                "query": found.query,
+                "attacked": verdict.attacked,
+                "p_value": verdict.p_value,
+                "dropped": [passage.id for passage in verdict.dropped],
+                "shown": explanation.shown,
+            }
+        )
+    else:
+        typer.echo(f"wrote {output}: {len(verdict.dropped)} of {len(found.passages)} dropped")

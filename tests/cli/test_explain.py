@@ -1,0 +1,57 @@
+"""`ragguard explain`: one query to a picture."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from ragguard.audit import QuarantineEntry, open_store
+from ragguard.passage import content_key
+
+
+def test_draws_the_chosen_line(run, jsonl, tmp_path, clean, attacked):
+    pytest.importorskip("matplotlib")
+    out = tmp_path / "x.png"
+    traffic = jsonl("t.jsonl", clean, attacked)
+    result = run("explain", traffic, "--line", "2", "--out", out, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = json.loads(result.stdout)
+    assert found["picture"] == str(out)
+    assert (found["query"], found["attacked"], found["dropped"]) == (
+        attacked["query"],
+        True,
+        ["x", "y"],
+    )
+    assert out.read_bytes().startswith(b"\x89PNG")
+    result = run("explain", "-o", tmp_path / "y.svg", stdin=json.dumps(clean))
+    assert result.stdout == f"wrote {tmp_path / 'y.svg'}: 0 of 3 dropped\n"
+
+
+def test_shows_the_quarantine_and_leaves_the_store_alone(run, jsonl, tmp_path, clean):
+    pytest.importorskip("matplotlib")
+    url, text = str(tmp_path / "a.db"), clean["passages"][0]
+    store = open_store(url)
+    store.add_quarantine([QuarantineEntry(content_key(text), "id", text, "bad")])
+    store.close()
+    out = tmp_path / "x.svg"
+    result = run("explain", jsonl("t.jsonl", clean), "--store", url, "-o", out)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "it is in quarantine" in out.read_text(encoding="utf-8")
+    store = open_store(url)
+    assert (store.counts(), store.scores()) == ({}, [])
+    store.close()
+
+
+def test_what_is_refused(run, jsonl, tmp_path, clean, monkeypatch):
+    traffic = jsonl("t.jsonl", clean)
+    result = run("explain", traffic, "--line", "2")
+    assert result.exit_code == 2
+    assert "has no query number 2" in result.stderr
+    assert run("explain", traffic, "-o", tmp_path / "x.pdf").exit_code == 2
+    assert run("explain", jsonl("e.jsonl", {"query": "q", "passages": []})).exit_code == 2
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = run("explain", traffic, "-o", tmp_path / "x.svg")
+    assert result.exit_code == 3
+    assert "pip install 'ragguard-middleware[explain]'" in result.stderr
