@@ -49,6 +49,8 @@ SIGNALS = (
 _WINDOW_SLACK = 3
 _FEW_WORDS = 5
 _WHOLE_RUN = 0.9
+_LONG_RUN = 0.5
+_MOST_WORDING = 0.8
 _WHOLE_RUN_WORDS = 4
 _LEAD_INS = frozenset({"", "q", "question", "query", "ask", "faq"})
 
@@ -133,9 +135,9 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
     columns = {
         "echo_whole": whole,
         "echo_edge": whole * edge,
-        "restatement": _above(run, 0.5) * rest * enough,
+        "restatement": _above(run, _LONG_RUN) * rest * enough,
         "coverage": coverage,
-        "wording_restated": _above(wording, 0.8) * rest * enough,
+        "wording_restated": _above(wording, _MOST_WORDING) * rest * enough,
         "window": window * enough,
         "window_whole": _above(window, 0.75) * enough,
         "closeness": closeness,
@@ -177,20 +179,24 @@ def _echo(query: QueryWords, weights: dict[str, float], passage: PassageWords) -
         return (0.0,) * 7
     length, start = longest_run(query.sequence, passage.joined)
     run = length / len(query.sequence)
-    edge = 0.0
-    remaining: frozenset[str] | set[str] = passage.distinct
-    if length >= 2:
-        stretch = f" {' '.join(query.sequence[start : start + length])} "
-        before, _, after = passage.joined.partition(stretch)
-        edge = float(before.strip() in _LEAD_INS or not after.strip())
-        remaining = {*before.split(), *after.split()}
+    wording = len(query.distinct & passage.distinct) / len(query.distinct)
+    edge = rest = 0.0
+    # What stands outside the run is looked at only by signals that few passages raise.
+    if run > _LONG_RUN or wording > _MOST_WORDING:
+        remaining: frozenset[str] | set[str] = passage.distinct
+        if length >= 2:
+            stretch = f" {' '.join(query.sequence[start : start + length])} "
+            before, _, after = passage.joined.partition(stretch)
+            edge = float(before.strip() in _LEAD_INS or not after.strip())
+            remaining = {*before.split(), *after.split()}
+        rest = _coverage(weights, remaining)
     return (
         run,
         float(run >= _WHOLE_RUN and length >= _WHOLE_RUN_WORDS),
         edge,
-        _coverage(weights, remaining),
+        rest,
         _coverage(weights, passage.distinct),
-        len(query.distinct & passage.distinct) / len(query.distinct),
+        wording,
         window_share(query, passage),
     )
 
