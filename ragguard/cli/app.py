@@ -19,6 +19,7 @@ from ragguard.cli.explain import explain
 from ragguard.cli.filter import filter_traffic
 from ragguard.cli.info import info
 from ragguard.cli.logs import log_to_stderr
+from ragguard.cli.proxy import proxy
 from ragguard.cli.quarantine import quarantine
 from ragguard.cli.worker import worker
 
@@ -47,6 +48,7 @@ app.command("report")(report)
 app.add_typer(events, name="events")
 app.add_typer(quarantine, name="quarantine")
 app.command("worker")(worker)
+app.add_typer(proxy, name="proxy")
 app.command("info")(info)
 
 

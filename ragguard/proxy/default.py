@@ -2,12 +2,65 @@
 
 from __future__ import annotations
 
+import os
+from functools import lru_cache
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from ragguard.proxy.lexical import LexicalProxy
 from ragguard.proxy.scores import Proxy
 
-__all__ = ["default"]
+if TYPE_CHECKING:
+    from ragguard.proxy.onnx import OnnxProxy
+
+__all__ = ["VARIABLE", "default", "default_folder"]
+
+VARIABLE = "RAGGUARD_PROXY"
+"""The environment variable that names the folder of an exported proxy."""
 
 
-def default() -> Proxy:
-    """Return the best proxy that is installed."""
-    return LexicalProxy()
+def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
+    """Return the proxy that is used when none is given.
+
+    That is an `OnnxProxy` on `default_folder`, if there is one, else `LexicalProxy`. A folder is
+    loaded once and shared from then on, until its manifest changes.
+
+    Args:
+        folder: An exported proxy, in place of the one that the environment names.
+
+    Raises:
+        MissingExtraError: A folder was named, but onnxruntime or tokenizers is not installed.
+        ProxyError: The folder is damaged: a proxy that was asked for is never replaced silently.
+    """
+    found = default_folder(folder)
+    if found is None:
+        return LexicalProxy()
+    manifest = found / "manifest.json"
+    return _loaded(found, manifest.stat().st_mtime_ns if manifest.is_file() else 0)
+
+
+def default_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the folder that `default` loads, or None if it returns `LexicalProxy`.
+
+    In this order: the argument, the environment variable RAGGUARD_PROXY, and a proxy among the
+    package's own data, if ONNX Runtime is installed.
+    """
+    named = folder or os.environ.get(VARIABLE)
+    if named:
+        return Path(named).expanduser().resolve()
+    bundled = _bundled()
+    ready = all(find_spec(package) for package in ("onnxruntime", "tokenizers"))
+    return bundled if ready and (bundled / "manifest.json").is_file() else None
+
+
+def _bundled() -> Path:
+    return Path(str(files("ragguard.proxy"))) / "model"
+
+
+@lru_cache(maxsize=2)
+def _loaded(folder: Path, changed: int) -> OnnxProxy:  # noqa: ARG001
+    from ragguard.proxy.onnx import OnnxProxy
+
+    return OnnxProxy(folder)

@@ -1,0 +1,221 @@
+"""What scoring one scope of passages costs: RAGOrigin as printed, and the proxies here.
+
+Runnable alone: `python -m benchmarks.proxy_cost --shape 20m --threads 1 --json OUT`. Needs the
+extras `export` and `onnx`; no network and no weights: the model's are random, which costs the same.
+
+Rows: "torch, as printed" takes Eq. 6 and Eq. 7 of the RAGOrigin paper one after the other, one
+passage at a time, each with a forward pass of its own and all its logits; the `OnnxProxy` rows
+score the same model on the same tokens in one pass a batch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from ragguard.demo.corpus import load_corpus
+from ragguard.errors import ProxyError
+from ragguard.proxy import LexicalProxy, OnnxProxy
+from ragguard.proxy.export import export_proxy
+from ragguard.proxy.manifest import Precision
+from ragguard.proxy.prompt import PromptEncoder, PromptFormat
+from ragguard.proxy.scores import Scores
+from ragguard.proxy.training.shape import SHAPES, train_tokenizer
+
+__all__ = ["MODELS", "ModelShape", "main", "run"]
+
+SCOPE = 15
+_MAX_LENGTH = 512
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """A Llama's numbers."""
+
+    vocabulary: int
+    hidden: int
+    inner: int
+    layers: int
+    heads: int
+    groups: int
+
+
+MODELS = {
+    "20m": ModelShape(16384, 384, 1024, 8, 6, 6),
+    "135m": ModelShape(49152, 576, 1536, 30, 9, 3),
+    "0.5b": ModelShape(151936, 896, 4864, 24, 14, 2),
+}
+"""The size `small` of `ragguard proxy train`, and the shapes of two models that are in use."""
+
+
+def run(shape: ModelShape, *, threads: int, repeats: int, folder: Path) -> dict[str, Any]:
+    """Return seconds a scope for every contender, and how far its scores are from the first's.
+
+    Args:
+        shape: The model.
+        threads: Of torch and of ONNX Runtime.
+        repeats: Timed calls; one more goes before them.
+        folder: Where the exports go.
+    """
+    import torch
+
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    corpus = load_corpus()
+    contexts = [passage.text for passage in corpus.passages[:SCOPE]]
+    query = corpus.questions[0].text
+    response = f"The answer is {corpus.questions[0].incorrect_answer}."
+    tokenizer = train_tokenizer((p.text for p in corpus.passages), SHAPES["tiny"])
+    model = _model(shape)
+    encoder = PromptEncoder(tokenizer, PromptFormat(), _MAX_LENGTH)
+    contenders: dict[str, Callable[[], Scores]] = {
+        "torch, as printed": lambda: as_printed(model, encoder, contexts, query, response)
+    }
+    left_out = {}
+    for precision in ("fp32", "int8"):
+        name = f"OnnxProxy {precision}"
+        try:
+            proxy = _exported(model, tokenizer, precision, folder / precision, threads)
+        except ProxyError as error:
+            left_out[name] = str(error)
+            continue
+        contenders[f"{name} ({proxy.manifest.quantization})"] = _scoring(
+            proxy, contexts, query, response
+        )
+    contenders["LexicalProxy"] = _scoring(LexicalProxy(), contexts, query, response)
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    scores = {name: score() for name, score in contenders.items()}
+    for _ in range(repeats):
+        for name, score in contenders.items():
+            began = time.perf_counter()
+            score()
+            seconds[name].append(time.perf_counter() - began)
+    reference = scores["torch, as printed"].generation_influence
+    lengths = [len(row) for row in encoder.encode(contexts, query, response).rows]
+    return {
+        "shape": vars(shape),
+        "parameters": model.num_parameters(),
+        "scope": len(contexts),
+        "tokens": sum(lengths),
+        "threads": threads,
+        "repeats": repeats,
+        "machine": _machine(),
+        "versions": {
+            name: version(name) for name in ("torch", "transformers", "onnxruntime", "numpy")
+        },
+        "rows": [
+            {
+                "contender": name,
+                "median_s": round(median(took), 4),
+                "min_s": round(min(took), 4),
+                "times_faster": round(median(seconds["torch, as printed"]) / median(took), 2),
+                "largest_gc_difference": None
+                if name == "LexicalProxy"
+                else float(f"{np.abs(scores[name].generation_influence - reference).max():.3g}"),
+            }
+            for name, took in seconds.items()
+        ],
+        "left_out": left_out,
+    }
+
+
+def as_printed(
+    model: Any, encoder: PromptEncoder, contexts: Sequence[str], query: str, response: str
+) -> Scores:
+    """Return SC (Eq. 6) and GC (Eq. 7), each from a forward pass a passage, nats per token."""
+    import torch
+
+    prompts = encoder.encode(contexts, query, response)
+    found: list[list[float]] = [[], []]
+    with torch.no_grad():
+        for column, scored in zip(found, (prompts.query, prompts.response), strict=True):
+            for row in prompts.rows:
+                # Eq. 6 needs nothing after the query: what follows it is not read.
+                tokens = torch.from_numpy(row[: len(row) + int(scored[-1]) + 1])[None]
+                at = torch.from_numpy(len(row) + scored)
+                of_next = model(input_ids=tokens, use_cache=False).logits[0].float()
+                of_next = of_next.log_softmax(dim=-1)
+                column.append(float(of_next[at - 1, tokens[0, at]].mean()))
+    return Scores(np.array(found[0]), np.array(found[1]))
+
+
+def _model(shape: ModelShape) -> Any:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=shape.vocabulary,
+            hidden_size=shape.hidden,
+            intermediate_size=shape.inner,
+            num_hidden_layers=shape.layers,
+            num_attention_heads=shape.heads,
+            num_key_value_heads=shape.groups,
+            max_position_embeddings=_MAX_LENGTH,
+            tie_word_embeddings=True,
+        )
+    ).eval()
+
+
+def _exported(
+    model: Any, tokenizer: Any, precision: Precision, folder: Path, threads: int
+) -> OnnxProxy:
+    export_proxy(model, folder, tokenizer=tokenizer, precision=precision, max_length=_MAX_LENGTH)
+    return OnnxProxy(folder, threads=threads)
+
+
+def _scoring(
+    proxy: LexicalProxy | OnnxProxy, contexts: Sequence[str], query: str, response: str
+) -> Callable[[], Scores]:
+    return lambda: proxy.score(contexts, query, response)
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "system": platform.system(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the comparison and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.proxy_cost", description=__doc__)
+    parser.add_argument("--shape", choices=tuple(MODELS), default="20m")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="write the result here")
+    arguments = parser.parse_args(argv)
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory() as folder:
+        result = run(
+            MODELS[arguments.shape],
+            threads=arguments.threads,
+            repeats=arguments.repeats,
+            folder=Path(folder),
+        )
+    if arguments.json is not None:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    Console().print_json(data=result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,206 @@
+"""`ragguard proxy`: export, check, describe and train the model that scores passages."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ragguard.cli.logs import log_to_stderr
+from ragguard.cli.output import JsonOption, printable, write_json
+
+__all__ = ["proxy"]
+
+proxy = typer.Typer(
+    no_args_is_help=True,
+    help="Export, check, describe or train the small language model that scores passages.",
+)
+
+
+class Precision(StrEnum):
+    """How the weights of an exported proxy are kept."""
+
+    fp32 = "fp32"
+    fp16 = "fp16"
+    int8 = "int8"
+
+
+class Size(StrEnum):
+    """How large a trained proxy is."""
+
+    tiny = "tiny"
+    small = "small"
+
+
+@proxy.command("export")
+def export(
+    model: Annotated[
+        Path,
+        typer.Argument(help="Folder of a causal language model, as transformers saves it."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the proxy.")],
+    precision: Annotated[
+        Precision, typer.Option(help="fp16 is for GPUs; int8 is the fastest on a CPU.")
+    ] = Precision.int8,
+    max_length: Annotated[int, typer.Option(min=16, help="Tokens a prompt may have.")] = 1024,
+    as_json: JsonOption = False,
+) -> None:
+    """Export a language model as an ONNX graph that scores and cannot generate.
+
+    The export is compared with the original, and nothing is written (exit code 3) if it scores
+    differently. Needs the extras `export` and `onnx`; nothing is downloaded.
+    """
+    from ragguard.errors import InvalidInputError
+    from ragguard.proxy.export import export_proxy
+
+    if not model.is_dir():
+        raise InvalidInputError(f"{model} is not a folder; pass one with config.json and weights")
+    manifest = export_proxy(str(model), output, precision=precision.value, max_length=max_length)
+    if as_json:
+        write_json({"folder": str(output), **asdict(manifest)})
+    else:
+        typer.echo(
+            f"exported {manifest.architecture} in {manifest.precision} "
+            f"({_parity(manifest.parity)}); use it with: RAGGUARD_PROXY={output}"
+        )
+
+
+@proxy.command("verify")
+def verify(
+    folder: Annotated[Path, typer.Argument(help="Folder of an exported proxy.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(help="The original's folder: compare the scores with its own, too."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check that a proxy's files are those that were exported, and that it scores.
+
+    With --model also that it scores as the original does, within the gate of its precision; that
+    needs the extra `export`. Exits with 3 if not.
+    """
+    from ragguard.errors import InvalidInputError
+    from ragguard.proxy.manifest import Manifest
+    from ragguard.proxy.verify import verify_proxy
+
+    if model is not None and not model.is_dir():
+        raise InvalidInputError(f"{model} is not a folder; pass one with config.json and weights")
+    parity = verify_proxy(folder, model=None if model is None else str(model))
+    measured = None if parity is None else asdict(parity)
+    if as_json:
+        write_json(
+            {"folder": str(folder), "files": Manifest.read(folder).files, "parity": measured}
+        )
+    else:
+        compared = f", it scores as the original ({_parity(measured)})" if measured else ""
+        typer.echo(f"{folder}: the files are those that were exported, the graph runs{compared}")
+
+
+@proxy.command("info")
+def info(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Folder of an exported proxy; the one in use if left out."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a proxy's manifest, size and providers, and which proxy is used by default.
+
+    The default is the folder that RAGGUARD_PROXY names, else the lexical proxy, which needs no
+    model.
+    """
+    from ragguard.proxy.default import default_folder
+    from ragguard.proxy.manifest import Manifest
+
+    used = default_folder()
+    shown = folder or used
+    manifest = None if shown is None else Manifest.read(shown)
+    facts: dict[str, Any] = {
+        "default": "LexicalProxy" if used is None else "OnnxProxy",
+        "default_folder": None if used is None else str(used),
+        "providers": _providers(),
+        "folder": None if shown is None else str(shown),
+        "bytes": None if shown is None or manifest is None else _size(shown, list(manifest.files)),
+        "manifest": None if manifest is None else asdict(manifest),
+    }
+    if as_json:
+        write_json(facts)
+        return
+    typer.echo(f"default    {facts['default']}{'' if used is None else f' on {used}'}")
+    typer.echo(f"providers  {', '.join(facts['providers']) or 'none: onnxruntime is missing'}")
+    if manifest is not None:
+        versions = ", ".join(f"{name} {value}" for name, value in sorted(manifest.versions.items()))
+        for name, value in (
+            ("folder", str(shown)),
+            ("model", f"{manifest.architecture}, {manifest.vocabulary_size} tokens"),
+            ("precision", f"{manifest.precision}, quantization {manifest.quantization}"),
+            ("length", f"{manifest.max_length} tokens"),
+            ("size", f"{facts['bytes'] / 1e6:.1f} MB"),
+            ("parity", _parity(manifest.parity)),
+            ("made with", versions),
+        ):
+            typer.echo(f"{name:<10} {printable(value)}")
+
+
+@proxy.command("train")
+def train(
+    context: typer.Context,
+    corpus: Annotated[
+        list[Path],
+        typer.Option(
+            help='JSON lines of {"text"}, or of {"context", "question", "answers"}; repeatable.'
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="A new folder, or one to go on in.")],
+    minutes: Annotated[
+        float | None, typer.Option(help="About how long, by the time of the first 30 steps.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="How many steps, instead of --minutes: repeatable.")
+    ] = None,
+    size: Annotated[
+        Size, typer.Option(help="tiny: 2.6 million parameters; small: 20 million.")
+    ] = Size.tiny,
+    seed: Annotated[int, typer.Option(help="Of the first weights and of every batch.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a proxy from scratch on your own texts, and export it.
+
+    Runs on the CPU (OMP_NUM_THREADS says on how many threads). Interrupted, it goes on where its
+    last checkpoint is when the same command is given again. Progress goes to stderr. Needs the
+    extras `export` and `onnx`.
+    """
+    from ragguard.proxy.training import SHAPES, Settings, read_corpora, train_proxy
+
+    log_to_stderr(debug=context.find_root().params["debug"], progress=True)
+    settings = Settings(SHAPES[size.value], steps=steps, minutes=minutes, seed=seed)
+    trained = train_proxy(read_corpora(corpus), out, settings)
+    last = trained.log[-1]
+    if as_json:
+        write_json({"folder": str(out), **asdict(trained)})
+    else:
+        typer.echo(
+            f"trained {trained.parameters:,} parameters in {trained.steps} steps, held-out loss "
+            f"{last['held_out_query_loss']:.2f} a query token and "
+            f"{last['held_out_response_loss']:.2f} a response token, exported in "
+            f"{trained.manifest.precision}; use it with: RAGGUARD_PROXY={out}"
+        )
+
+
+def _parity(parity: Any) -> str:
+    return ", ".join(f"{name} {value:.3g}" for name, value in parity.items())
+
+
+def _size(folder: Path, names: list[str]) -> int:
+    return sum((folder / name).stat().st_size for name in names)
+
+
+def _providers() -> list[str]:
+    try:
+        import onnxruntime
+    except ImportError:
+        return []
+    return list(onnxruntime.get_available_providers())

@@ -1,0 +1,238 @@
+"""The training loop: steps that depend on the seed and their number alone."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from ragguard.errors import InvalidInputError
+from ragguard.proxy.prompt import PromptEncoder
+from ragguard.proxy.training.examples import ExampleSource
+from ragguard.proxy.training.packing import Batch, pack
+from ragguard.proxy.training.shape import Shape
+
+__all__ = ["WARM_UP", "Loop", "learning_rate", "losses"]
+
+logger = logging.getLogger("ragguard.training")
+
+WARM_UP = 30
+"""Steps in which the learning rate rises; they are timed where minutes are given."""
+
+_FLOOR = 0.1
+_HELD_OUT_BATCHES = 2
+_LOGS = 40
+_LEAST_BETWEEN_LOGS = 10
+_CHECKPOINT_SECONDS = 120.0
+
+
+def learning_rate(step: int, steps: int, peak: float) -> float:
+    """Return the rate of step 0 to `steps` - 1: linear to `peak`, then a cosine to a tenth of it.
+
+    >>> [round(learning_rate(step, 60, 1.0), 2) for step in (0, 29, 30, 45, 60)]
+    [0.03, 1.0, 1.0, 0.55, 0.1]
+    """
+    if step < WARM_UP:
+        return peak * (step + 1) / WARM_UP
+    done = (step - WARM_UP) / max(1, steps - WARM_UP)
+    return peak * (_FLOOR + (1.0 - _FLOOR) * 0.5 * (1.0 + math.cos(math.pi * done)))
+
+
+def losses(model: Any, batch: Batch) -> tuple[Any, Any]:
+    """Return the mean negative log-probability of the queries' and the responses' tokens, in nats.
+
+    The head meets the scored positions only, as in the exported graph.
+    """
+    import torch
+
+    tokens, prompts = torch.from_numpy(batch.tokens), torch.from_numpy(batch.prompts)
+    same = prompts[:, :, None] == prompts[:, None, :]
+    visible = (same & torch.ones(same.shape[1:], dtype=torch.bool).tril())[:, None]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        hidden = model.base_model(
+            input_ids=tokens,
+            attention_mask=visible,
+            position_ids=torch.from_numpy(batch.positions),
+            use_cache=False,
+        ).last_hidden_state
+        found = []
+        for wanted in (batch.query, batch.response):
+            row, column = (torch.from_numpy(index) for index in np.nonzero(wanted))
+            logits = model.get_output_embeddings()(hidden[row, column - 1]).float()
+            found.append(torch.nn.functional.cross_entropy(logits, tokens[row, column]))
+    return found[0], found[1]
+
+
+@dataclass
+class Loop:
+    """One training run, from a checkpoint if there is one.
+
+    Attributes:
+        model: The model that is trained, in place.
+        encoder: Makes tokens of examples.
+        shape: The sizes.
+        train: What is learned from.
+        held_out: What is measured on.
+        seed: Decides every batch.
+        steps: How many steps there are; None until `minutes` have been turned into steps.
+        minutes: How long the run is to take, if `steps` is None.
+        checkpoint: Where the state is kept.
+        identity: What a checkpoint must have been made with.
+        step: The next step.
+        seconds: What the steps before it took.
+        log: Step, losses in nats per token, learning rate and seconds, at forty moments or fewer.
+    """
+
+    model: Any
+    encoder: PromptEncoder
+    shape: Shape
+    train: ExampleSource
+    held_out: ExampleSource
+    seed: int
+    steps: int | None
+    minutes: float | None
+    checkpoint: Path
+    identity: str
+    step: int = 0
+    seconds: float = 0.0
+    log: list[dict[str, float]] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Train to the end, and keep the state every two minutes and then.
+
+        Raises:
+            InvalidInputError: The checkpoint is of another run.
+        """
+        import torch
+
+        optimizer = torch.optim.AdamW(
+            self.model.parameters(), lr=0.0, betas=(0.9, 0.98), weight_decay=0.01
+        )
+        if self.checkpoint.exists():
+            self._restore(optimizer)
+        held_out = list(self._held_out_batches())
+        self.model.train()
+        last = began = time.monotonic()
+        before = self.seconds
+        sums: list[tuple[float, float]] = []
+        while self.step < (self.steps or WARM_UP):
+            batch = pack(
+                self.train.draw,
+                self.encoder,
+                self.shape.rows,
+                self.shape.length,
+                Random(f"{self.seed} {self.step}"),
+            )
+            rate = learning_rate(self.step, self.steps or WARM_UP, self.shape.learning_rate)
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            of_query, of_response = losses(self.model, batch)
+            # SC and GC are means over their own tokens, and weigh the same.
+            (0.5 * (of_query + of_response)).backward()
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            sums.append((float(of_query.detach()), float(of_response.detach())))
+            self.step += 1
+            self.seconds = before + time.monotonic() - began
+            if self.steps is None and self.step == WARM_UP:
+                self.steps = _planned(self.minutes, self.seconds)
+                logger.info("%d steps fit into %g minutes", self.steps, self.minutes)
+            total = self.steps or WARM_UP
+            if self.step % max(_LEAST_BETWEEN_LOGS, total // _LOGS) == 0 or self.step == total:
+                self._note(sums, rate, held_out)
+                sums = []
+            if time.monotonic() - last > _CHECKPOINT_SECONDS:
+                self._keep(optimizer)
+                last = time.monotonic()
+        self._keep(optimizer)
+        self.model.eval()
+
+    def measure(self, batches: list[Batch]) -> tuple[float, float]:
+        """Return the mean losses over some batches, in nats per token."""
+        import torch
+
+        with torch.no_grad():
+            pairs = [losses(self.model, batch) for batch in batches]
+        return (
+            sum(float(pair[0]) for pair in pairs) / len(pairs),
+            sum(float(pair[1]) for pair in pairs) / len(pairs),
+        )
+
+    def _held_out_batches(self) -> Iterator[Batch]:
+        for number in range(_HELD_OUT_BATCHES):
+            yield pack(
+                self.held_out.draw,
+                self.encoder,
+                self.shape.rows,
+                self.shape.length,
+                Random(f"held out {number}"),
+            )
+
+    def _note(self, sums: list[tuple[float, float]], rate: float, held_out: list[Batch]) -> None:
+        of_query, of_response = self.measure(held_out)
+        self.log.append(
+            {
+                "step": self.step,
+                "query_loss": sum(pair[0] for pair in sums) / len(sums),
+                "response_loss": sum(pair[1] for pair in sums) / len(sums),
+                "held_out_query_loss": of_query,
+                "held_out_response_loss": of_response,
+                "learning_rate": rate,
+                "seconds": round(self.seconds, 1),
+            }
+        )
+        logger.info(
+            "step %d of %s: held-out loss %.3f a query token, %.3f a response token",
+            self.step,
+            self.steps or "?",
+            of_query,
+            of_response,
+        )
+
+    def _keep(self, optimizer: Any) -> None:
+        import torch
+
+        state = {
+            "identity": self.identity,
+            "model": self.model.state_dict(),
+            "optimizer": optimizer.state_dict(),
+            "step": self.step,
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "log": self.log,
+        }
+        # Written aside first: an interruption must not cost the state before.
+        aside = self.checkpoint.with_suffix(".new")
+        torch.save(state, aside)
+        os.replace(aside, self.checkpoint)  # noqa: PTH105
+
+    def _restore(self, optimizer: Any) -> None:
+        import torch
+
+        state = torch.load(self.checkpoint, weights_only=True)
+        if state["identity"] != self.identity:
+            raise InvalidInputError(
+                f"{self.checkpoint} is of a run with other settings or texts; pass the same ones "
+                "to go on with it, or a new folder"
+            )
+        self.model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        self.step, self.steps = state["step"], state["steps"]
+        self.seconds, self.log = state["seconds"], state["log"]
+        logger.info("going on at step %d", self.step)
+
+
+def _planned(minutes: float | None, warm_up_seconds: float) -> int:
+    """Return how many steps fit, from the time that the first ones took."""
+    if minutes is None:
+        raise InvalidInputError("pass steps or minutes")
+    return max(2 * WARM_UP, round(minutes * 60.0 * WARM_UP / warm_up_seconds))

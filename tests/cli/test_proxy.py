@@ -1,0 +1,124 @@
+"""`ragguard proxy`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ragguard.demo.corpus import load_corpus
+from ragguard.proxy.default import VARIABLE
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A language model with random weights and its tokenizer, as transformers saves them."""
+    pytest.importorskip("torch", reason="needs torch")
+    transformers = pytest.importorskip("transformers", reason="needs transformers")
+    pytest.importorskip("onnxscript", reason="needs onnxscript")
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    import torch
+
+    from ragguard.proxy.training.shape import Shape, make_model, train_tokenizer
+
+    folder = tmp_path_factory.mktemp("cli-proxy") / "hf"
+    shape = Shape(320, 32, 64, 1, 2, length=256, rows=1, learning_rate=1e-3)
+    tokenizer = train_tokenizer([p.text for p in load_corpus().passages], shape)
+    torch.manual_seed(0)
+    make_model(shape, tokenizer.get_vocab_size()).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+    return folder
+
+
+def test_info_without_a_model(run):
+    facts = json.loads(run("proxy", "info", "--json").stdout)
+    assert facts["default"] == "LexicalProxy"
+    assert facts["manifest"] is None
+    assert "LexicalProxy" in run("proxy", "info").stdout
+
+
+def test_info_and_verify_name_what_is_missing(run, tmp_path):
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    pytest.importorskip("tokenizers", reason="needs tokenizers")
+    for command in ("info", "verify"):
+        result = run("proxy", command, tmp_path)
+        assert result.exit_code == 3
+        assert "manifest.json cannot be read" in result.stderr
+
+
+@pytest.mark.torch
+def test_export_then_verify_then_info(run, saved, tmp_path, monkeypatch):
+    out = tmp_path / "proxy"
+    result = run(
+        "proxy", "export", saved, "--output", out, "--precision", "fp32", "--max-length", 128,
+        "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["max_length"] == 128
+
+    checked = json.loads(run("proxy", "verify", out, "--model", saved, "--json").stdout)
+    assert set(checked["files"]) == {"model.onnx", "tokenizer.json"}
+    assert checked["parity"]["rank_correlation"] >= 0.9999
+    assert "the graph runs" in run("proxy", "verify", out).stdout
+
+    monkeypatch.setenv(VARIABLE, str(out))
+    facts = json.loads(run("proxy", "info", "--json").stdout)
+    assert (facts["default"], facts["default_folder"]) == ("OnnxProxy", str(out.resolve()))
+    assert facts["manifest"]["precision"] == "fp32"
+    assert facts["bytes"] == sum((out / name).stat().st_size for name in checked["files"])
+    assert "CPUExecutionProvider" in facts["providers"]
+    assert "128 tokens" in run("proxy", "info", out).stdout
+
+    (out / "tokenizer.json").write_text("{}")
+    result = run("proxy", "verify", out)
+    assert result.exit_code == 3
+    assert "tokenizer.json is missing or is not the file" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [("export", "--output", "x"), ("verify", "x", "--model")])
+def test_a_model_that_is_no_folder_is_bad_input(run, arguments, tmp_path):
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    result = run("proxy", *arguments, tmp_path / "missing")
+    assert result.exit_code == 2
+    assert "is not a folder" in result.stderr
+
+
+@pytest.mark.torch
+def test_train_makes_a_proxy(run, saved, jsonl, tmp_path, monkeypatch):
+    from ragguard.proxy import OnnxProxy
+    from ragguard.proxy.training import SHAPES, Shape
+
+    monkeypatch.setitem(
+        SHAPES, "tiny", Shape(300, 16, 32, 1, 2, length=192, rows=2, learning_rate=1e-3)
+    )
+    corpus = jsonl("kb.jsonl", *({"text": p.text} for p in load_corpus().passages[:60]))
+    more = jsonl("qa.jsonl", {"context": "c", "question": "q?", "answers": ["a"]})
+    result = run(
+        "proxy", "train", "--corpus", corpus, "--corpus", more, "--out", tmp_path / "out",
+        "--steps", 2, "--seed", 5, "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["steps"] == 2
+    scores = OnnxProxy(tmp_path / "out", threads=1).score(["a", "b"], "who?", "Ada")
+    assert scores.generation_influence.shape == (2,)
+    record = json.loads((tmp_path / "out" / "training.json").read_text())
+    assert [source["records"] for source in record["sources"]] == [60, 1]
+
+
+def test_train_refuses_bad_corpora_and_settings(run, jsonl, tmp_path):
+    corpus = jsonl("kb.jsonl", {"text": "one"}, 7)
+    for arguments, message in (
+        (("--minutes", 1), "kb.jsonl:2"),
+        ((), "either steps or minutes"),
+        (("--steps", 1, "--minutes", 1), "either steps or minutes"),
+    ):
+        result = run("proxy", "train", "--corpus", corpus, "--out", tmp_path / "o", *arguments)
+        assert result.exit_code == 2
+        assert message in result.stderr
+    assert not (tmp_path / "o").exists()
