@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+import threading
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -285,3 +286,47 @@ def test_recent_p_values_are_those_of_the_calibration():
     assert (p_values.tolist(), size) == ([], 1)
     p_values, size = recent_p_values([scored(-100), scored(100)], "s", None)
     assert (p_values.tolist(), size) == ([1.0, 1 / 685], 684)
+
+
+def test_writers_that_forget_at_once_do_not_get_in_each_others_way(store):
+    barrier, errors = threading.Barrier(4), []
+
+    def write(writer):
+        rng = random.Random(writer)
+        try:
+            barrier.wait()
+            for start in range(0, 50, 5):
+                batch = [scored(n, rng.random(), "ab"[n % 2]) for n in range(start, start + 5)]
+                store.add_scores(batch, sample=7, recent=3)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    everything = []
+    for writer in range(4):
+        rng = random.Random(writer)
+        everything += [scored(n, rng.random(), "ab"[n % 2]) for n in range(50)]
+    kept = store.scores()
+    for scorer in "ab":
+        lowest = sorted(r.priority for r in everything if r.scorer == scorer)[:7]
+        mine = [r for r in kept if r.scorer == scorer]
+        assert sorted(r.priority for r in sampled(mine, 7)) == lowest
+        assert len(mine) <= 10
+
+
+def test_a_forked_child_does_not_write_its_parents_scores():
+    store = MemoryStore()
+    counter = counter_on(store)
+    counter.add(scored(1), queries=1)
+    counter._before_fork()
+    counter._after_fork(in_child=True)
+    counter.flush()
+    assert (store.scores(), store.counts()) == ([], {})
+    counter.add(scored(2), queries=1)
+    counter.close()
+    assert without_priority(store.scores()) == [scored(2)]
