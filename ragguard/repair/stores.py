@@ -72,6 +72,10 @@ class _LangChain:
         return found
 
     def add(self, passages: Sequence[Passage]) -> None:
+        if not passages:
+            return
+        # Some stores replace what has the same id, others refuse it.
+        self.remove([passage.id for passage in passages])
         self._store.add_texts(
             [passage.text for passage in passages],
             metadatas=[dict(passage.metadata) for passage in passages],
@@ -132,6 +136,8 @@ class _Chroma:
         return passages
 
     def add(self, passages: Sequence[Passage]) -> None:
+        if not passages:
+            return
         rows: Any = None
         if all(passage.embedding is not None for passage in passages):
             rows = [passage.embedding for passage in passages]

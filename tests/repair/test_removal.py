@@ -47,8 +47,7 @@ def vector_retriever():
     return base, lambda: {p.id: p.text for p in base.retrieve("mill", 50)}
 
 
-def langchain():
-    vectorstores = pytest.importorskip("langchain_core.vectorstores")
+def langchain_embeddings():
     from langchain_core.embeddings import Embeddings
 
     class Hashed(Embeddings):
@@ -58,7 +57,25 @@ def langchain():
         def embed_query(self, text):
             return self.embed_documents([text])[0]
 
-    store = vectorstores.InMemoryVectorStore(Hashed())
+    return Hashed()
+
+
+def langchain_that_refuses_known_ids():
+    store, texts = langchain()
+    add = store.add_texts
+
+    def add_texts(new, *, ids, **options):
+        if store.get_by_ids(ids):
+            raise ValueError("ids are taken")
+        return add(new, ids=ids, **options)
+
+    store.add_texts = add_texts
+    return store, texts
+
+
+def langchain():
+    vectorstores = pytest.importorskip("langchain_core.vectorstores")
+    store = vectorstores.InMemoryVectorStore(langchain_embeddings())
     store.add_texts(list(TEXTS.values()), ids=list(TEXTS))
     return store, lambda: {d.id: d.page_content for d in store.similarity_search("mill", k=50)}
 
@@ -87,11 +104,16 @@ def llama_index():
     return index, texts
 
 
-def chroma():
+def chroma_client():
     chromadb = pytest.importorskip("chromadb")
     settings = chromadb.config.Settings(anonymized_telemetry=False, allow_reset=True)
     client = chromadb.EphemeralClient(settings)
     client.reset()
+    return client
+
+
+def chroma():
+    client = chroma_client()
     collection = client.create_collection("passages", embedding_function=None)
     collection.add(
         ids=list(TEXTS),
@@ -122,7 +144,15 @@ def faiss():
     return (index, held), texts
 
 
-KINDS = [plain, vector_retriever, langchain, llama_index, chroma, faiss]
+KINDS = [
+    plain,
+    vector_retriever,
+    langchain,
+    langchain_that_refuses_known_ids,
+    llama_index,
+    chroma,
+    faiss,
+]
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
@@ -147,6 +177,7 @@ def test_passages_go_out_by_id_and_come_back(base_and_texts):
     assert [(passage.id, passage.text) for passage in removed] == [("11", TEXTS["11"])]
     assert texts() == {name: text for name, text in TEXTS.items() if name != "11"}
     assert base.remove(["11"]) == []
+    base.add([])
     base.add(removed)
     assert texts() == TEXTS
 
@@ -227,6 +258,18 @@ def test_an_unknown_key_changes_nothing(base, store):
         restore(store, base, [content_key(TEXTS["10"]), "unknown"])
     assert "10" not in base.texts()
     assert content_key(TEXTS["10"]) in store.quarantine_keys()
+
+
+def test_chroma_through_langchain():
+    library = pytest.importorskip("langchain_chroma")
+    store = library.Chroma("passages", langchain_embeddings(), client=chroma_client())
+    store.add_texts(list(TEXTS.values()), [{"n": n} for n in range(4)], ids=list(TEXTS))
+    base = as_removable(store)
+    removed = base.remove(["11", "never there"])
+    assert removed == [Passage(TEXTS["11"], id="11", metadata={"n": 1})]
+    assert {d.id for d in store.similarity_search("mill", k=3)} == {"10", "12", "13"}
+    base.add(removed)
+    assert base.remove(["11"]) == removed
 
 
 def test_langchain_store_that_cannot_look_up():
