@@ -61,8 +61,9 @@ class Guard:
         alpha: Share of clean queries that the filter may touch, in (0, 1).
         store: URL or path of the audit database, a store, or None to keep all in memory.
         mode: "filter" drops passages; "monitor" judges and records but drops nothing.
-        on_error: "pass" lets passages through unfiltered if judging fails, and says so in
-            `Verdict.error`, the log and the counters; "raise" raises.
+        on_error: "pass" lets passages through unjudged if judging fails (what is in quarantine is
+            dropped all the same), and says so in `Verdict.error`, the log and the counters;
+            "raise" raises.
         calibration: What clean traffic scores: a `Calibration`, a file written by
             `save_calibration`, or None for the shipped one.
         retrieve: Searches the whole knowledge base for attributions: `retrieve(query, limit)`,
@@ -327,6 +328,8 @@ class Guard:
             EventFailedError: Attributing failed for good; the message holds the cause.
             EventNotFoundError: There is no such event.
         """
+        if not isinstance(timeout, (int, float, NoneType)):
+            raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
         if not self._worker.wait(event_id, timeout if timeout is not None else 0.0):
             if timeout is None:
                 raise AttributionPendingError(
@@ -368,6 +371,8 @@ class Guard:
         )
 
     def _adopt(self, calibration: Calibration) -> Calibration:
+        if isinstance(self._judge, RAGDefenderJudge):
+            raise CalibrationError("RAGDefender has no gate to calibrate; use Guard() for one")
         self._judge = self._conformal(calibration)
         self._calibration = calibration
         self._drift = self._new_drift_watch()
@@ -416,9 +421,9 @@ class Guard:
         except Exception as failure:
             if self._on_error == "raise":
                 raise
-            logger.exception("the filter failed, %d passages pass unfiltered", len(given))
+            logger.exception("the filter failed, %d passages pass unjudged", len(given))
             error = f"{type(failure).__name__}: {failure}"
-            judgement = unjudged(given)
+            judgement = unjudged(given, self._quarantine.keys())
         flags = [evidence.flagged for evidence in judgement.evidence]
         drops = flags if self._mode == "filter" else [False] * len(given)
         kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]

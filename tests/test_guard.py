@@ -333,7 +333,7 @@ def test_a_failing_embedder_passes_the_passages_and_says_so(answer, as_callable,
     assert not verdict.attacked
     assert verdict.error.startswith("EmbeddingError: ")
     assert [evidence.flagged for evidence in verdict.evidence] == [False] * 5
-    assert "5 passages pass unfiltered" in caplog.text
+    assert "5 passages pass unjudged" in caplog.text
     assert store.counts()["errors"] == 1
     assert store.counts()["queries"] == 2
 
@@ -654,3 +654,27 @@ def test_a_guard_works_on_both_sides_of_a_fork(tmp_path, kind):
             assert guard.store.counts()["queries"] == counted
     else:
         assert store.counts()["queries"] == counted
+
+
+def test_quarantine_holds_while_judging_fails():
+    class Broken:
+        def open(self, query, passages, k):
+            raise RuntimeError("broken")
+
+    with Guard() as guard:
+        guard.store.add_quarantine([QuarantineEntry(content_key("planted"), "p", "planted", "bad")])
+        guard._judge = Broken()
+        verdict = guard.filter("q", ["kept", "planted"])
+    assert [passage.text for passage in verdict.kept] == ["kept"]
+    assert verdict.evidence[1].signal == "quarantine"
+    assert "broken" in verdict.error
+
+
+def test_the_baseline_has_nothing_to_calibrate():
+    with Guard.ragdefender() as guard, pytest.raises(CalibrationError, match="no gate"):
+        guard.calibrate([("q", ["a", "b"])] * 200)
+
+
+def test_a_timeout_is_a_number():
+    with Guard() as guard, pytest.raises(InvalidInputError, match="timeout must be seconds"):
+        guard.attribution("event", timeout="5")

@@ -74,10 +74,14 @@ def _held(passage: Passage) -> Evidence:
     )
 
 
-def unjudged(passages: Sequence[Passage]) -> Judgement:
-    """Return the judgement of a set that could not be judged: nothing is flagged."""
+def unjudged(passages: Sequence[Passage], quarantined: Set[str] = frozenset()) -> Judgement:
+    """Return the judgement of a set that could not be judged: only what is in quarantine goes."""
     evidence = [
-        Evidence(passage.id, "none", 0.0, "not judged: the filter failed", {}, 0.0, flagged=False)
+        _held(passage)
+        if quarantined and content_key(passage.text) in quarantined
+        else Evidence(
+            passage.id, "none", 0.0, "not judged: the filter failed", {}, 0.0, flagged=False
+        )
         for passage in passages
     ]
     return Judgement(attacked=False, p_value=1.0, evidence=evidence)
