@@ -6,12 +6,11 @@ import asyncio
 import logging
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from types import NoneType, TracebackType
 from typing import Any, Literal, Self
 
-import numpy as np
-
+from ragguard.arguments import pairs, require_choice, require_k
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
 from ragguard.attribution.retrieval import as_retrieve
 from ragguard.audit import AuditStore, Event, QuarantineWatch, ScoredQuery, open_store
@@ -28,17 +27,13 @@ from ragguard.errors import (
     InvalidInputError,
 )
 from ragguard.inline.batch import embedded_at_once
-from ragguard.inline.calibration import (
-    Calibration,
-    default_calibration,
-    load_calibration,
-    save_calibration,
-)
+from ragguard.inline.calibration import Calibration, default_calibration, save_calibration
 from ragguard.inline.drift import DriftWatch
-from ragguard.inline.judge import ConformalJudge, Judge, Judgement, Opened, Strategy
+from ragguard.inline.judge import ConformalJudge, Judge, Opened, Strategy
 from ragguard.inline.ragdefender import RAGDefenderJudge
 from ragguard.inline.screen import open_screen, unjudged
 from ragguard.inline.suspicion import SCORER
+from ragguard.inline.traffic import as_calibration, calibrated_on, recorded
 from ragguard.passage import Passage, as_passages
 from ragguard.verdict import Mode, Verdict
 
@@ -90,9 +85,9 @@ class Guard:
         retrieve: Retrieve | Any | None = None,
         attributor: Attributor | None = None,
     ) -> None:
-        _require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
-        _require_choice("mode", mode, ("filter", "monitor"))
-        _require_choice("on_error", on_error, ("pass", "raise"))
+        require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
+        require_choice("mode", mode, ("filter", "monitor"))
+        require_choice("on_error", on_error, ("pass", "raise"))
         if not isinstance(alpha, (int, float)) or not 0.0 < alpha < 1.0:
             raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha!r}; try 0.01")
         self._embedder = CachedEmbedder(as_embedder(embedder))
@@ -102,7 +97,7 @@ class Guard:
         self._on_error: OnError = on_error
         self._retrieve = None if retrieve is None else as_retrieve(retrieve)
         self._attributor = attributor
-        self._calibration = _as_calibration(calibration)
+        self._calibration = as_calibration(calibration)
         self._judge: Judge = self._conformal(self._calibration)
         self._owns_store = store is None or isinstance(store, (str, os.PathLike))
         self._store = open_store(store)
@@ -175,10 +170,10 @@ class Guard:
             InvalidInputError: An argument is of the wrong type; nothing was judged then.
             RagguardError: Judging failed and `on_error` is "raise".
         """
-        _require_k(k)
+        require_k(k)
         checked = [
             (query, *self._checked(query, passages, k))
-            for query, passages in _pairs("queries_and_passages", queries_and_passages)
+            for query, passages in pairs("queries_and_passages", queries_and_passages)
         ]
         opened = [self._open(*item) for item in checked]
         needs = [one.needs for one in opened if isinstance(one, Opened)]
@@ -213,32 +208,9 @@ class Guard:
             CalibrationError: Fewer than 1 / alpha - 1 queries with passages.
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
-        _require_k(k)
+        require_k(k)
         judge = self._conformal(None)
-        scores: list[float] = []
-        suspicion: list[np.ndarray[Any, np.dtype[np.float64]]] = []
-        size, with_reference = 1, False
-        for query, passages in _pairs("traffic", traffic):
-            given = as_passages(passages)
-            if not given:
-                continue
-            judged = len(given) if k is None else min(k, len(given))
-            scored = judge.score(query, given, judged)
-            scores.append(scored.score)
-            suspicion.append(scored.suspicion)
-            size = max(size, judged)
-            with_reference |= len(given) > judged
-        if not scores:
-            raise CalibrationError("no query of the traffic has passages; give clean traffic")
-        calibration = Calibration(
-            scores=np.array(scores),
-            passage_scores=np.concatenate(suspicion),
-            size=size,
-            with_reference=with_reference,
-            scorer=SCORER,
-            source=f"{len(scores)} queries given to Guard.calibrate",
-        )
-        return self._adopt(calibration)
+        return self._adopt(calibrated_on(pairs("traffic", traffic), judge, k))
 
     def calibrate_from_store(
         self, *, newest: int | None = None, clean_looking: bool = False
@@ -394,7 +366,7 @@ class Guard:
     ) -> tuple[list[Passage], int | None]:
         if not isinstance(query, str):
             raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
-        _require_k(k)
+        require_k(k)
         return as_passages(passages), k
 
     def _open(self, query: str, given: list[Passage], k: int | None) -> Opened | Exception:
@@ -439,7 +411,7 @@ class Guard:
         )
         self._seen.remember(query, verdict.kept)
         self._counter.add(
-            _scored(judgement),
+            recorded(judgement),
             queries=1,
             passages=len(given),
             attacked=int(verdict.attacked),
@@ -459,60 +431,3 @@ class Guard:
     def _put_in_quarantine(self, event: Event, attribution: Attribution) -> None:
         quarantine_responsible(self._store, event, attribution)
         self._quarantine.refresh()
-
-
-def _as_calibration(
-    calibration: Calibration | str | os.PathLike[str] | None,
-) -> Calibration | None:
-    if isinstance(calibration, (str, os.PathLike)):
-        calibration = load_calibration(calibration)
-    if not isinstance(calibration, (Calibration, NoneType)):
-        raise InvalidInputError(
-            f"calibration must be a Calibration, a path or None, not {type(calibration).__name__}"
-        )
-    if calibration is not None and calibration.scorer != SCORER:
-        raise CalibrationError(
-            f"the calibration was made with scorer {calibration.scorer!r}, this version uses "
-            f"{SCORER!r}; calibrate anew"
-        )
-    return calibration
-
-
-def _scored(judgement: Judgement) -> ScoredQuery | None:
-    scored = judgement.scored
-    if scored is None:
-        return None
-    return ScoredQuery(
-        score=scored.score,
-        suspicions=tuple(scored.suspicion.tolist()),
-        with_reference=scored.with_reference,
-        attacked=judgement.attacked,
-        scorer=SCORER,
-    )
-
-
-def _pairs(
-    name: str, pairs: Iterable[tuple[str, Sequence[str | Passage]]]
-) -> Iterator[tuple[str, Sequence[str | Passage]]]:
-    if not isinstance(pairs, Iterable):
-        raise InvalidInputError(
-            f"{name} must be pairs (query, passages), not a {type(pairs).__name__}"
-        )
-    for number, pair in enumerate(pairs):
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise InvalidInputError(f"{name}[{number}] must be a pair (query, passages)")
-        if not isinstance(pair[0], str):
-            raise InvalidInputError(
-                f"{name}[{number}] has a query of type {type(pair[0]).__name__}; pass a str"
-            )
-        yield pair[0], pair[1]
-
-
-def _require_k(k: object) -> None:
-    if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
-        raise InvalidInputError(f"k must be a positive int or None, not {k!r}")
-
-
-def _require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise InvalidInputError(f"{name} must be one of {', '.join(choices)}; not {value!r}")
