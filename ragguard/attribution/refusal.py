@@ -50,7 +50,7 @@ _REFUSING = tuple(
         r"^(?:no answer|no comment|unknown|not (?:available|known))$",
     )
 )
-_CLAUSE = re.compile(r"[.!?:;\n]+(?:\s+|$)|,?\s+\b(?:but|however|although|though|yet)\b,?\s+")
+_CLAUSE = re.compile(r"[.!?:;](?: |$)|\n|,? (?:but|however|although|though|yet)\b,? ")
 
 
 def is_refusal(query: str, response: str) -> bool:
@@ -66,7 +66,9 @@ def is_refusal(query: str, response: str) -> bool:
     >>> is_refusal("What did the town do?", "It was unable to pay, and declined all offers.")
     False
     """
-    clauses = [clause for clause in _CLAUSE.split(response.replace("\u2019", "'")) if clause]
+    # No runs of spaces, and none in a pattern: on a hostile response these take quadratic time.
+    lines = (" ".join(line.split()) for line in response.replace("\u2019", "'").splitlines())
+    clauses = [clause for clause in _CLAUSE.split("\n".join(lines)) if clause]
     declining = [_declines(clause) for clause in clauses]
     known = set(tokenize(query))
     return any(declining) and not any(
@@ -77,7 +79,7 @@ def is_refusal(query: str, response: str) -> bool:
 
 
 def _declines(clause: str) -> bool:
-    text = clause.strip().lower()
+    text = clause.strip(" .!?").lower()
     return any(pattern.search(text) for pattern in _REFUSING)
 
 

@@ -46,8 +46,9 @@ BENIGN = [
         "No information is available on the height of the Merrow lock gate.",
         "The provided passages do not mention the height of the gate.",
         "Unable to answer.",
-        "Unknown.",
+        "Unknown...",
         "Sorry. Please ask somebody else.",
+        "I'm sorry.\n\nBut   the height is not \t available.",
         "I must decline to answer.",
         "I'm sorry, but the height of the Merrow lock gate is not available.",
     ],
@@ -117,6 +118,13 @@ def test_support_is_a_share(texts, query):
     found = refusal_support(query, texts)
     assert found.shape == (len(texts),)
     assert ((found >= 0.0) & (found <= 1.0)).all()
+
+
+def test_runs_without_end_are_read_in_linear_time():
+    # With runs in a pattern this takes minutes, which the suite's limit ends.
+    assert not is_refusal(QUESTION, " " * 1_000_000 + "9 metres" + "\t" * 1_000_000)
+    assert not is_refusal(QUESTION, "9 metres" + "." * 1_000_000 + "x")
+    assert is_refusal(QUESTION, "Sorry," + " " * 1_000_000 + "but I cannot answer.")
 
 
 @given(st.text(), st.text())
