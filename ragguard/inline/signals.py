@@ -87,21 +87,19 @@ def window_share(query: QueryWords, passage: PassageWords) -> float:
     The stretch is as long as the question and three words more: order does not count, so the
     question's words shuffled, or strung together as key words, are seen.
     """
-    if not query.distinct:
+    shared = query.distinct & passage.distinct
+    if not shared:
         return 0.0
     length = len(query.sequence) + _WINDOW_SLACK
-    hits = [(at, word) for at, word in enumerate(passage.sequence) if word in query.distinct]
-    inside: Counter[str] = Counter()
-    best = oldest = 0
-    for at, word in hits:
-        inside[word] += 1
-        while at - hits[oldest][0] >= length:
-            leaving = hits[oldest][1]
-            inside[leaving] -= 1
-            if not inside[leaving]:
-                del inside[leaving]
-            oldest += 1
-        best = max(best, len(inside))
+    best = 1
+    if len(shared) > 1:
+        last_seen: dict[str, int] = {}
+        for at, word in enumerate(passage.sequence):
+            if word in shared:
+                last_seen[word] = at
+                best = max(best, sum([seen > at - length for seen in last_seen.values()]))
+                if best == len(shared):
+                    break
     return best / len(query.distinct)
 
 
