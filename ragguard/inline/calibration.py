@@ -76,6 +76,19 @@ class Calibration:
         blocks = max(1, ceil(judged / self.size))
         return min(1.0, blocks * (1 + at_least) / (1 + len(self.scores)))
 
+    def threshold(self, alpha: float, judged: int) -> float:
+        """Return the smallest calibrated score that fires the gate, or infinity if no score does.
+
+        Every score from there on has a `p_value` of `alpha` at most.
+        """
+        blocks = max(1, ceil(judged / self.size))
+        above = floor(alpha * (1 + len(self.scores)) / blocks + 1e-9) - 1
+        if above < 0:
+            return float("inf")
+        if above >= len(self.scores):
+            return float("-inf")
+        return float(np.nextafter(self.scores[-1 - above], np.inf))
+
     def reach(self, alpha: float) -> int:
         """Return how many passages of a query can be judged so that `alpha` is still reachable.
 

@@ -219,10 +219,7 @@ class ConformalJudge:
                 _, isolated, _ = group_and_isolate(query, passages, embedder, self._strategy)
             flagged = select(calibration.passage_p_values(judged.suspicion), isolated)
             # Of many passages few can be discoveries; one that would fire the gate by itself goes.
-            flagged |= [
-                calibration.p_value(suspicion, len(gated)) <= self._alpha
-                for suspicion in judged.suspicion.tolist()
-            ]
+            flagged |= judged.suspicion >= calibration.threshold(self._alpha, len(gated))
             return Judgement(True, p_value, _evidence(passages, judged, flagged), scored)
 
         return Opened(passages if len(passages) > 1 else (), finish)

@@ -55,25 +55,23 @@ _WHOLE_RUN_WORDS = 4
 _LEAD_INS = frozenset({"", "q", "question", "query", "ask", "faq"})
 
 
-def longest_run(query: Sequence[str], joined: str) -> tuple[int, int]:
+def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
     """Return length and start (in the question) of its longest word-for-word run in a passage.
 
     Args:
         query: The question's words.
-        joined: `PassageWords.joined`.
+        passage: The passage.
     """
-    best = start = 0
-    first = 0
-    spaced = [f" {word}" for word in query]
+    best = start = first = 0
     while first < len(query):
         # A run ends where a word is not in the passage at all, so only the stretches between
         # such words can hold one.
         stop = first
-        while stop < len(query) and f"{spaced[stop]} " in joined:
+        while stop < len(query) and query[stop] in passage.distinct:
             stop += 1
         while stop - first > best:
             end = first + best + 1
-            if f"{''.join(spaced[first:end])} " in joined:
+            if best == 0 or f" {' '.join(query[first:end])} " in passage.joined:
                 best, start = best + 1, first
             else:
                 first += 1
@@ -92,12 +90,13 @@ def window_share(query: QueryWords, passage: PassageWords) -> float:
         return 0.0
     length = len(query.sequence) + _WINDOW_SLACK
     best = 1
-    if len(shared) > 1:
-        last_seen: dict[str, int] = {}
-        for at, word in enumerate(passage.sequence):
-            if word in shared:
-                last_seen[word] = at
-                best = max(best, sum([seen > at - length for seen in last_seen.values()]))
+    last_seen: dict[str, int] = {}
+    for at, word in [(at, word) for at, word in enumerate(passage.sequence) if word in shared]:
+        last_seen[word] = at
+        if len(last_seen) > best:
+            inside = sum([seen > at - length for seen in last_seen.values()])
+            if inside > best:
+                best = inside
                 if best == len(shared):
                     break
     return best / len(query.distinct)
@@ -175,7 +174,7 @@ def _echo(query: QueryWords, weights: dict[str, float], passage: PassageWords) -
     """Return run, whole, edge, rest, coverage, wording and window shares of one passage."""
     if not query.sequence:
         return (0.0,) * 7
-    length, start = longest_run(query.sequence, passage.joined)
+    length, start = longest_run(query.sequence, passage)
     run = length / len(query.sequence)
     wording = len(query.distinct & passage.distinct) / len(query.distinct)
     edge = rest = 0.0

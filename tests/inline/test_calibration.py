@@ -338,3 +338,16 @@ def test_reach_is_what_the_smallest_p_value_allows(queries, alpha, reach):
     assert sample.reach(alpha) == reach
     assert sample.p_value(queries, reach) <= alpha
     assert sample.p_value(queries, reach + 1) > alpha
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=60),
+    st.floats(0.01, 0.9),
+    st.integers(1, 20),
+    st.integers(-1, 7),
+)
+def test_the_threshold_is_where_the_p_value_falls_to_alpha(scores, alpha, judged, score):
+    sample = calibration(scores, size=5)
+    fires = sample.p_value(score, judged) <= alpha
+    close = abs(sample.p_value(score, judged) - alpha) < 1e-6
+    assert close or fires is (score >= sample.threshold(alpha, judged))
