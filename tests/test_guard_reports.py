@@ -230,7 +230,19 @@ def raising():
         (QUESTION, "1911", {"passages": [Passage(LIE, score=float("nan"))]}),
         (QUESTION, "x" * 1_000_000, {"passages": ["y" * 1_000_000]}),
     ],
-    ids=str,
+    ids=[
+        "empty",
+        "surrogates",
+        "other types",
+        "one text",
+        "a number",
+        "numbers",
+        "no passages",
+        "a lazy sequence that raises",
+        "metadata without JSON",
+        "NaN score",
+        "a megabyte",
+    ],
 )
 def test_report_never_raises_and_the_event_comes_to_an_end(
     tmp_path, kind, query, response, options
