@@ -288,14 +288,17 @@ def test_a_lease_is_kept_while_the_attribution_runs(store, worker_of):
 def test_a_lease_that_cannot_be_renewed_stops_nothing(worker_of, caplog):
     class Unrenewable(MemoryStore):
         def renew_lease(self, event_id, *, lease_s):
-            tried.set()
+            failures.append(event_id)
+            if len(failures) == 2:  # so the first one has been logged
+                tried_again.set()
             raise StoreError("down")
 
-    tried = threading.Event()
+    failures: list[str] = []
+    tried_again = threading.Event()
     store = Unrenewable()
 
     def slow(flagged):
-        assert tried.wait(LONG)
+        assert tried_again.wait(LONG)
         return attribute(flagged)
 
     worker = worker_of(store, slow, lease_s=0.03)

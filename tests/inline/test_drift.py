@@ -108,7 +108,7 @@ def test_one_warning_a_drift(caplog):
     feed(watch, 30)
     feed(watch, 100)
     assert len(caplog.records) == 1
-    with caplog.at_level("INFO"):
+    with caplog.at_level("INFO", logger="ragguard.inline.drift"):
         feed(watch, 1)
     assert "covers the traffic again" in caplog.records[-1].message
     feed(watch, 30)
