@@ -44,7 +44,8 @@ class Verdict:
         kept: Passages for the generator, in input order.
         dropped: Passages taken out, in input order; empty in monitor mode.
         attacked: True if the gate fired: this set does not look like clean traffic.
-        p_value: Conformal p-value of "this is clean traffic", in (0, 1].
+        p_value: Conformal p-value of "this is clean traffic", in (0, 1]. The RAGDefender preset has
+            no gate and says 0 where it drops, else 1.
         evidence: One `Evidence` for every input passage, in input order.
         mode: "filter" or "monitor".
         error: What kept the filter from judging (the passages are then all kept), or None.

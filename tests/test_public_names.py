@@ -79,7 +79,7 @@ AT_LEAST = {
     ],
     "ragguard.inline.ragdefender": ["RAGDefenderJudge"],
     "ragguard.inline.reasons": ["CLEAN", "describe"],
-    "ragguard.inline.screen": ["screen", "unjudged"],
+    "ragguard.inline.screen": ["open_screen", "unjudged"],
     "ragguard.inline.terms": ["count_term_rich", "tfidf_terms", "top_terms"],
     "ragguard.inline.vectors": ["similarity_matrix", "vectors"],
     "ragguard.inline.words": ["PassageWords", "QueryWords", "passage_words", "query_words"],

@@ -89,17 +89,11 @@ class Opened:
 class Judge(Protocol):
     """Says which passages of a retrieved set are to be dropped."""
 
-    @property
-    def embedder(self) -> Embedder:
-        """What embeds passages that carry no vector."""
-        ...
-
     def open(self, query: str, passages: Sequence[Passage], k: int) -> Opened:
-        """Do what needs no vectors, so that a batch can be embedded in one call."""
-        ...
+        """Do what needs no vectors, so that a batch can be embedded in one call.
 
-    def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
-        """Judge `passages`, in rank order, of which the first `k` would reach the generator."""
+        `passages` are in rank order; the first `k` would reach the generator.
+        """
         ...
 
 
@@ -154,25 +148,19 @@ class ConformalJudge:
         self._alpha = alpha
         self._calibration = calibration
 
-    @property
-    def embedder(self) -> Embedder:
-        """What embeds passages that carry no vector."""
-        return self._embedder
-
     def score(self, query: str, passages: Sequence[Passage], k: int) -> Scored:
         """Compute the evidence of the first `k` passages; the others are the reference.
 
         Equal texts count once, or a benign page stored twice would keep itself company.
         """
         texts = [passage.text for passage in passages]
-        judged = list(dict.fromkeys(texts[:k]))
-        reference = [text for text in dict.fromkeys(texts[k:]) if text not in set(judged)]
+        row_of = {text: row for row, text in enumerate(dict.fromkeys(texts[:k]))}
+        reference = [text for text in dict.fromkeys(texts[k:]) if text not in row_of]
         signals = signal_matrix(
             query_words(query),
-            [passage_words(text) for text in (*judged, *reference)],
-            len(judged),
+            [passage_words(text) for text in (*row_of, *reference)],
+            len(row_of),
         )
-        row_of = {text: row for row, text in enumerate(judged)}
         signals = signals[[row_of[text] for text in texts[:k]]]
         suspicion = suspicions(signals)
         return Scored(signals, suspicion, nonconformity(suspicion), len(passages) > k)

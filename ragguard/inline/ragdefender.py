@@ -36,11 +36,6 @@ class RAGDefenderJudge:
         self._embedder = embedder
         self._strategy = strategy
 
-    @property
-    def embedder(self) -> Embedder:
-        """What embeds passages that carry no vector."""
-        return self._embedder
-
     def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
         """Judge the first `k` passages; what lies below them is kept.
 

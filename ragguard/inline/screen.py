@@ -11,29 +11,7 @@ from ragguard.inline.reasons import describe
 from ragguard.passage import Passage, content_key
 from ragguard.verdict import Evidence
 
-__all__ = ["open_screen", "screen", "unjudged"]
-
-
-def screen(
-    query: str,
-    passages: Sequence[Passage],
-    k: int,
-    judge: Judge,
-    quarantined: Set[str],
-) -> Judgement:
-    """Flag what is in quarantine, and have the judge look at the rest.
-
-    Args:
-        query: The user's question.
-        passages: In rank order.
-        k: How many passages the generator gets.
-        judge: Judges what is not in quarantine.
-        quarantined: `content_key`s of the quarantined texts.
-
-    Raises:
-        RagguardError: What the judge raises.
-    """
-    return open_screen(query, passages, k, judge, quarantined).finish(judge.embedder)
+__all__ = ["open_screen", "unjudged"]
 
 
 def open_screen(
@@ -43,7 +21,21 @@ def open_screen(
     judge: Judge,
     quarantined: Set[str],
 ) -> Opened:
-    """Do the part of `screen` that needs no vectors."""
+    """Flag what is in quarantine, and have the judge look at the rest.
+
+    Args:
+        query: The user's question.
+        passages: In rank order.
+        k: How many passages the generator gets.
+        judge: Judges what is not in quarantine.
+        quarantined: `content_key`s of the quarantined texts.
+
+    Returns:
+        What is left to do once the vectors are there.
+
+    Raises:
+        RagguardError: What the judge raises.
+    """
     held = [bool(quarantined) and content_key(p.text) in quarantined for p in passages]
     free = [passage for passage, is_held in zip(passages, held, strict=True) if not is_held]
     opened = judge.open(query, free, k)

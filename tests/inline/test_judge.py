@@ -12,7 +12,7 @@ from ragguard.inline.calibration import Calibration
 from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.ragdefender import RAGDefenderJudge
 from ragguard.inline.reasons import CLEAN, describe
-from ragguard.inline.screen import screen, unjudged
+from ragguard.inline.screen import open_screen, unjudged
 from ragguard.inline.signals import SIGNALS
 from ragguard.inline.suspicion import SCORER
 from ragguard.passage import content_key
@@ -171,7 +171,9 @@ def test_the_baseline_judges_the_first_k_and_keeps_the_rest():
 
 def test_quarantined_passages_are_flagged_and_the_others_judged_without_them():
     held, free = Passage(" THE  Tide turns ", id="held"), passages(*POISON, *QUIET[:2])
-    found = screen(QUESTION, [*free[:2], held, *free[2:]], 6, judge(), {content_key(held.text)})
+    shown = [*free[:2], held, *free[2:]]
+    opened = open_screen(QUESTION, shown, 6, judge(), {content_key(held.text)})
+    found = opened.finish(HashedEmbedder())
     plain = judge().judge(QUESTION, free, 6)
     assert found.attacked == plain.attacked
     assert found.p_value == plain.p_value
@@ -185,7 +187,8 @@ def test_quarantined_passages_are_flagged_and_the_others_judged_without_them():
 def test_a_set_in_quarantine_as_a_whole_is_no_attack_but_goes():
     shown = passages(*POISON[:2])
     assert judge().judge(QUESTION, shown, 2).attacked
-    found = screen(QUESTION, shown, 2, judge(), {content_key(text) for text in POISON})
+    opened = open_screen(QUESTION, shown, 2, judge(), {content_key(text) for text in POISON})
+    found = opened.finish(HashedEmbedder())
     assert not found.attacked
     assert [evidence.flagged for evidence in found.evidence] == [True, True]
 
