@@ -7,16 +7,15 @@ Source: Zhang et al., "Traceback of Poisoning Attacks to Retrieval-Augmented Gen
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from ragguard.attribution.attribution import Attribution, Cause, PassageScore, Retrieve
-from ragguard.attribution.dialogue import Dialogue, aconclude, check_event, conclude, spent
-from ragguard.attribution.language_model import TextModel, as_text_model
-from ragguard.attribution.similarity import embedding_similarity
-from ragguard.embedding import CachedEmbedder, as_embedder
+from ragguard.attribution.attribution import Cause, Retrieve
+from ragguard.attribution.dialogue import Dialogue
+from ragguard.attribution.language_model import TextModel
+from ragguard.attribution.questioner import Questioner
 from ragguard.errors import InvalidInputError
-from ragguard.passage import Passage, as_passages, content_key
+from ragguard.passage import as_passages, content_key
 
 __all__ = ["RAGForensics", "judgement_prompt", "read_label"]
 
@@ -101,12 +100,17 @@ def read_label(answer: str) -> bool | None:
     return None
 
 
-class RAGForensics:
+class RAGForensics(Questioner):
     """Attribution by a judge: retrieve, judge, set the guilty aside, until K passages are benign.
 
     Setting aside is done by retrieving as many more as were found guilty, so the knowledge base is
     never touched. A passage is judged once, as is a text that occurs twice: the judge is called no
     more often than there are passages in scope. Algorithm 1 asks again in every round.
+
+    In the scores, `responsibility` is 1.0 for a passage judged guilty, else 0.0. `details` holds
+    "rounds", "benign" (how many of the scope are), "complete" (K of them are) and "unreadable", the
+    ids of passages whose judgement could not be read; they count as benign, as in Algorithm 1, but
+    then the cause is never "model".
 
     Args:
         judge: Any model that `as_text_model` takes. A temperature of 0 makes runs repeatable.
@@ -122,6 +126,8 @@ class RAGForensics:
         InvalidInputError: `judge` is no model, or a number is out of range.
     """
 
+    _method = "ragforensics"
+
     def __init__(
         self,
         *,
@@ -133,50 +139,18 @@ class RAGForensics:
         prompt: Callable[[str, str, str], str] = judgement_prompt,
         read: Callable[[str], bool | None] = read_label,
     ) -> None:
-        if top_k < 1 or concurrency < 1 or max_scope < top_k:
+        if top_k < 1 or max_scope < top_k:
             raise InvalidInputError(
-                "top_k and concurrency must be at least 1 and max_scope at least top_k; "
-                f"got {top_k}, {concurrency} and {max_scope}"
+                "top_k must be at least 1 and max_scope at least top_k; "
+                f"got {top_k} and {max_scope}"
             )
-        self._judge = as_text_model(judge)
-        self._embedder = CachedEmbedder(as_embedder(embedder))
+        super().__init__(judge, embedder=embedder, concurrency=concurrency)
         self._top_k = top_k
         self._max_scope = max_scope
-        self._concurrency = concurrency
         self._prompt = prompt
         self._read = read
 
-    def attribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
-        """Return the passages that the judge holds responsible for `response`.
-
-        In the scores, `responsibility` is 1.0 for a passage judged guilty, else 0.0. The method
-        has no semantic correlation and no generation influence: both are 0.0, and
-        `details["not_scored"]` names them. `details["unreadable"]` lists the ids of passages whose
-        judgement could not be read; they count as benign, as in Algorithm 1, but then the cause is
-        never "model".
-
-        Raises:
-            InvalidInputError: The query or the response is blank, or `retrieve` is not callable.
-            GenerationError: The judge did not answer.
-        """
-        check_event(query, response, retrieve)
-        judge = self._judge.metered()
-        search = self._search(judge, query, response, retrieve)
-        return conclude(judge, search, limit=self._concurrency)
-
-    async def aattribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
-        """Return what `attribute` returns, without blocking the event loop.
-
-        Raises:
-            InvalidInputError: As `attribute`.
-            GenerationError: As `attribute`.
-        """
-        check_event(query, response, retrieve)
-        judge = self._judge.metered()
-        search = self._search(judge, query, response, retrieve)
-        return await aconclude(judge, search, limit=self._concurrency)
-
-    def _search(self, judge: TextModel, query: str, response: str, retrieve: Retrieve) -> Dialogue:
+    def _asking(self, model: TextModel, query: str, response: str, retrieve: Retrieve) -> Dialogue:
         labels: dict[str, bool | None] = {}
         limit, found, rounds = self._top_k, 0, 0
         while True:
@@ -188,56 +162,27 @@ class RAGForensics:
                 rounds += 1
                 answers = yield [self._prompt(query, text, response) for text in fresh.values()]
                 labels |= dict(zip(fresh, map(self._read, answers), strict=True))
-            guilty = sum(1 for passage in ranked if labels[content_key(passage.text)])
+            guilty = [labels[content_key(passage.text)] for passage in ranked].count(True)
             wanted = min(self._top_k + guilty, self._max_scope)
             if wanted <= limit or len(ranked) <= found:
                 break
             limit, found = wanted, len(ranked)
-        return self._conclusion(
-            query, response, ranked, [labels[content_key(p.text)] for p in ranked], judge, rounds
-        )
-
-    def _conclusion(
-        self,
-        query: str,
-        response: str,
-        scope: Sequence[Passage],
-        labels: Sequence[bool | None],
-        judge: TextModel,
-        rounds: int,
-    ) -> Attribution:
-        similarities = embedding_similarity(self._embedder, query, scope)
-        scores = [
-            PassageScore(
-                passage=passage,
-                embedding_similarity=float(similarity),
-                semantic_correlation=0.0,
-                generation_influence=0.0,
-                responsibility=1.0 if label else 0.0,
-                responsible=label is True,
-            )
-            for passage, similarity, label in zip(scope, similarities, labels, strict=True)
-        ]
-        responsible = [score.passage for score in scores if score.responsible]
-        benign = len(scope) - len(responsible)
-        unreadable = [p.id for p, label in zip(scope, labels, strict=True) if label is None]
-        cause, reason = self._cause(len(scope), len(responsible), len(unreadable))
-        return Attribution(
-            query=query,
-            response=response,
-            method="ragforensics",
-            responsible=responsible,
-            scores=scores,
-            scope_size=len(scope),
-            cause=cause,
-            reason=reason,
+        judged = [labels[content_key(passage.text)] for passage in ranked]
+        unreadable = [p.id for p, label in zip(ranked, judged, strict=True) if label is None]
+        benign = len(ranked) - guilty
+        return self._report(
+            model,
+            query,
+            response,
+            ranked,
+            responsibility=[float(label is True) for label in judged],
+            responsible=[label is True for label in judged],
+            finding=self._cause(len(ranked), guilty, len(unreadable)),
             details={
                 "rounds": rounds,
                 "benign": benign,
                 "complete": benign >= self._top_k,
                 "unreadable": unreadable,
-                "not_scored": ["semantic_correlation", "generation_influence"],
-                **spent(judge.usage),
             },
         )
 
