@@ -35,11 +35,10 @@ def two_clusters(embeddings: NDArray[np.floating]) -> NDArray[np.bool_]:
     """
     # scipy takes long to import, and a guard that never groups does not need it.
     from scipy.cluster.hierarchy import linkage
-    from scipy.spatial.distance import pdist
 
     n = len(embeddings)
     # Distances, not rows: rows of zeros, one for each dimension, look like distances to scipy.
-    merges = linkage(pdist(np.asarray(embeddings, dtype=np.float64)), method="ward")
+    merges = linkage(_distances(np.asarray(embeddings, dtype=np.float64)), method="ward")
     members = np.zeros(n, dtype=bool)
     pending = [int(merges[-1, 0])]
     while pending:
@@ -49,6 +48,19 @@ def two_clusters(embeddings: NDArray[np.floating]) -> NDArray[np.bool_]:
         else:
             pending += [int(merges[node - n, 0]), int(merges[node - n, 1])]
     return members
+
+
+def _distances(rows: Floats) -> Floats:
+    """Return the Euclidean distance of each pair (0, 1), (0, 2), ...: shape (n (n - 1) / 2,).
+
+    From the Gram matrix, |a - b|^2 = |a|^2 + |b|^2 - 2 a b, many times faster than pair by pair.
+    """
+    products = rows @ rows.T
+    lengths = products.diagonal()
+    squared = (lengths[:, None] + lengths - 2.0 * products)[~np.tri(len(rows), dtype=bool)]
+    # Of equal rows rounding may leave a little less than nothing.
+    distances: Floats = np.sqrt(np.maximum(squared, 0.0))
+    return distances
 
 
 def clustering_count(
@@ -83,8 +95,19 @@ def concentration_factors(similarity: NDArray[np.floating]) -> tuple[Floats, Flo
         Two float64 arrays of shape (n,).
     """
     n = len(similarity)
-    others = np.asarray(similarity, dtype=np.float64)[~np.eye(n, dtype=bool)].reshape(n, n - 1)
-    return others.mean(axis=1), np.median(others, axis=1)
+    # Row after row without the first entry, every n + 1st is one of the diagonal.
+    entries = np.asarray(similarity, dtype=np.float64).ravel()[1:].reshape(n - 1, n + 1)
+    others = entries[:, :-1].reshape(n, n - 1)
+    return others.mean(axis=1), _medians(others)
+
+
+def _medians(rows: Floats) -> Floats:
+    """Return the median of each row; numpy's own spends most of its time on looking for NaN."""
+    middle = rows.shape[1] // 2
+    lower = middle if rows.shape[1] % 2 else middle - 1
+    ordered = np.partition(rows, (lower, middle), axis=1)
+    medians: Floats = (ordered[:, lower] + ordered[:, middle]) / 2.0
+    return medians
 
 
 def concentration_count(similarity: NDArray[np.floating]) -> int:
@@ -98,7 +121,7 @@ def concentration_count(similarity: NDArray[np.floating]) -> int:
     if len(similarity) < 2:
         return 0
     means, medians = concentration_factors(similarity)
-    return int(((means > means.mean()) & (medians > np.median(medians))).sum())
+    return int(((means > means.mean()) & (medians > _medians(medians[None, :]))).sum())
 
 
 def choose_strategy(query_words: Sequence[str]) -> GroupingStrategy:

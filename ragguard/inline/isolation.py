@@ -27,9 +27,15 @@ def top_pairs(
     Returns:
         Two integer arrays: the smaller and the larger index of each pair, most similar first.
     """
-    rows, columns = np.triu_indices(len(similarity), k=1)
-    order = np.argsort(-similarity[rows, columns], kind="stable")[:count]
-    return rows[order], columns[order]
+    n = len(similarity)
+    upper = np.flatnonzero(~np.tri(n, dtype=bool))
+    distance = -similarity.ravel()[upper]
+    if count < len(distance):
+        # Sorting all pairs would be most of the work: those up to the last one, and its ties.
+        near = np.flatnonzero(distance <= np.partition(distance, count - 1)[count - 1])
+        upper, distance = upper[near], distance[near]
+    chosen = upper[np.argsort(distance, kind="stable")[:count]]
+    return np.divmod(chosen, n)
 
 
 def frequency_scores(
@@ -48,11 +54,8 @@ def frequency_scores(
     rows, columns = top_pairs(similarity, pair_count(adversarial))
     pairs = np.asarray(similarity, dtype=np.float64)[rows, columns]
     weights = np.sign(pairs) * np.abs(pairs) ** p
-    n = len(similarity)
-    scores = np.zeros(n)
-    np.add.at(scores, rows, weights)
-    np.add.at(scores, columns, weights)
-    return scores
+    both = np.concatenate([rows, columns])
+    return np.asarray(np.bincount(both, np.tile(weights, 2), len(similarity)), dtype=np.float64)
 
 
 def isolate(

@@ -14,6 +14,8 @@ from ragguard.passage import Passage
 
 __all__ = ["similarity_matrix", "vectors"]
 
+_TINY, _HUGE = 1e-200, 1e200  # squares of lengths in between are exact enough as they are
+
 
 def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float32]:
     """Return unit rows of shape (n, d) for the passages.
@@ -24,36 +26,42 @@ def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float
     Raises:
         EmbeddingError: Carried vectors differ in shape or are not finite, or the embedder fails.
     """
-    carried = [passage.embedding for passage in passages]
-    if any(vector is None for vector in carried):
+    if any(passage.embedding is None for passage in passages):
         return embedder.embed([passage.text for passage in passages])
+    matrix = _stacked(passages)
+    squares = np.einsum("ij,ij->i", matrix, matrix)
+    if not (squares.min() > _TINY and squares.max() < _HUGE):  # so, too, where one of them is NaN
+        _require_finite(passages, matrix)
+        # By the largest entry first: the squares of very large or small entries leave the range.
+        largest = np.abs(matrix).max(axis=1, keepdims=True)
+        largest[largest == 0.0] = 1.0
+        matrix /= largest
+        squares = np.einsum("ij,ij->i", matrix, matrix)
+        squares[squares == 0.0] = 1.0
+    unit: NDArray[np.float32] = (matrix / np.sqrt(squares)[:, None]).astype(np.float32)
+    return unit
+
+
+def _stacked(passages: Sequence[Passage]) -> NDArray[np.float64]:
     rows = [_as_array(passage) for passage in passages]
+    shape = rows[0].shape
     for passage, row in zip(passages, rows, strict=True):
-        if (
-            row.dtype.kind not in "fiu"
-            or row.shape != rows[0].shape
-            or row.ndim != 1
-            or row.size == 0
-        ):
+        if row.dtype.kind not in "fiu" or row.shape != shape or len(shape) != 1 or row.size == 0:
             raise EmbeddingError(
                 f"passage {passage.id!r} carries an embedding of shape {row.shape} and dtype "
-                f"{row.dtype}, another one {rows[0].shape}; give all of them one float vector of "
+                f"{row.dtype}, another one {shape}; give all of them one float vector of "
                 "the same length, or none"
             )
+    return np.array(rows, dtype=np.float64)
+
+
+def _require_finite(passages: Sequence[Passage], matrix: NDArray[np.float64]) -> None:
+    for passage, row in zip(passages, matrix, strict=True):
         if not np.isfinite(row).all():
             raise EmbeddingError(
                 f"passage {passage.id!r} carries an embedding with NaN or infinity; embed the "
                 "passage again, or leave its embedding out"
             )
-    matrix = np.stack(rows).astype(np.float64)
-    # By the largest entry first: the squares of very large or small entries would leave the range.
-    largest = np.abs(matrix).max(axis=1, keepdims=True)
-    largest[largest == 0.0] = 1.0
-    matrix /= largest
-    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    norms[norms == 0.0] = 1.0
-    unit: NDArray[np.float32] = (matrix / norms).astype(np.float32)
-    return unit
 
 
 def _as_array(passage: Passage) -> NDArray[Any]:

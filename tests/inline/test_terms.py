@@ -1,5 +1,6 @@
 """TF-IDF of a retrieved set: by hand, and against scikit-learn."""
 
+import re
 from math import log, sqrt
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.terms import count_term_rich, tfidf_terms, top_terms
+from ragguard.inline.terms import Terms, count_term_rich, forget_terms, tfidf_terms, top_terms
 from ragguard.text import STOP_WORDS
 
 VOCABULARY = "pier lamp tide gull sand wool mill ford the of a 42".split()
@@ -25,15 +26,29 @@ def scores_of_scikit_learn(texts, stop_words):
 
 
 def test_terms_are_words_of_two_characters_and_more_in_order():
-    assert tfidf_terms("A pier, the PIER; 7 lamps (42) re_use") == [
-        "pier",
-        "pier",
-        "lamps",
-        "42",
-        "re_use",
-    ]
-    assert tfidf_terms("the of", frozenset()) == ["the", "of"]
-    assert tfidf_terms("") == []
+    words = ("pier", "pier", "lamps", "42", "re_use")
+    assert tfidf_terms("A pier, the PIER; 7 lamps (42) re_use") == words
+    assert tfidf_terms("A pi\u00e9r \u2014 the PI\u00c9R") == ("pi\u00e9r", "pi\u00e9r")
+    assert tfidf_terms("the of", frozenset()) == ("the", "of")
+    assert tfidf_terms("") == ()
+
+
+def test_recent_texts_are_read_once_unless_they_are_very_long():
+    forget_terms()
+    assert tfidf_terms("pier lamp") is tfidf_terms("pier lamp")
+    assert tfidf_terms("the pier", frozenset()) == ("the", "pier")
+    long = "pier " * 1000
+    assert tfidf_terms(long) is not tfidf_terms(long)
+    before = tfidf_terms("pier lamp")
+    forget_terms()
+    assert tfidf_terms("pier lamp") is not before
+
+
+def test_terms_are_counted_in_order_of_first_appearance():
+    terms = Terms(["tide", "pier", "tide"])
+    assert list(terms.counts.items()) == [("tide", 2), ("pier", 1)]
+    assert terms.frequencies.tolist() == [2.0, 1.0]
+    assert terms.codes.tolist() == [hash("tide"), hash("pier")]
 
 
 def test_top_terms_by_hand():
@@ -72,6 +87,37 @@ def test_a_term_counts_as_a_word_not_as_a_part_of_one():
     assert count_term_rich([tfidf_terms("artful starting")], ["art"]) == 0
 
 
+def slow_top_terms(terms, m):
+    """The sum of TF-IDF as it is written, term by term."""
+    n = len(terms)
+    idf = {
+        term: log((1 + n) / (1 + sum(term in passage for passage in terms))) + 1.0
+        for passage in terms
+        for term in passage
+    }
+    scores = dict.fromkeys(idf, 0.0)
+    for passage in terms:
+        weights = {term: passage.count(term) * idf[term] for term in passage}
+        squares = 0.0
+        for weight in weights.values():  # one after the other: newer Pythons' `sum` compensates
+            squares += weight**2
+        for term, weight in weights.items():
+            scores[term] += weight / sqrt(squares)
+    return sorted(scores, key=lambda term: (-scores[term], term))[:m]
+
+
+words_of_few_letters = st.lists(
+    st.lists(st.text("abc", min_size=1, max_size=3), max_size=25), min_size=1, max_size=12
+)
+
+
+@given(words_of_few_letters, st.integers(1, 8))
+def test_top_terms_equal_the_slow_reference(terms, m):
+    # To the last digit where it counts: equal scores must tie, or the alphabet could not decide.
+    assert top_terms(terms, m) == slow_top_terms(terms, m)
+    assert top_terms([Terms(passage) for passage in terms], m) == slow_top_terms(terms, m)
+
+
 @given(texts_of_few_words, st.integers(1, 8))
 def test_top_terms_equal_those_of_scikit_learn(texts, m):
     terms = [tfidf_terms(text) for text in texts]
@@ -91,7 +137,13 @@ def test_terms_equal_those_of_scikit_learn_on_any_text(texts):
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     analyse = TfidfVectorizer(stop_words=sorted(STOP_WORDS)).build_analyzer()
-    assert [tfidf_terms(text) for text in texts] == [analyse(text) for text in texts]
+    assert [tfidf_terms(text) for text in texts] == [tuple(analyse(text)) for text in texts]
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_an_ascii_text_is_read_as_the_pattern_reads_it(text):
+    words = re.findall(r"\b\w\w+\b", text.lower())
+    assert tfidf_terms(text) == tuple(word for word in words if word not in STOP_WORDS)
 
 
 @given(texts_of_few_words, st.randoms(use_true_random=False))
