@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = ["Enhancer"]
 
 _TEXT, _SIGNATURE = "ragguard_text", "ragguard_signature"
 _SHORTEST_SECRET = 16
+_NAMESPACE = uuid.UUID("8b3d6a52-5e0c-4c7e-9f3f-1d0a4f6a9d11")
 
 
 class Enhancer:
@@ -136,10 +138,10 @@ class Enhancer:
                 f"the model's text does not hold the answer {answer!r}; give the answer in the "
                 "words that a sentence would use, or try another model"
             )
-        name = hashlib.blake2b(encodable(query).encode(), digest_size=16).hexdigest()
         return Passage(
             query,
-            id=f"ragguard-enhancement-{name}",
+            # A UUID, because some vector stores take no other names.
+            id=str(uuid.uuid5(_NAMESPACE, encodable(query))),
             metadata={_TEXT: text, _SIGNATURE: self._signed("text", query, text)},
         )
 

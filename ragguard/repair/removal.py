@@ -75,17 +75,23 @@ def remove_quarantined(
 
 
 def restore(
-    store: AuditStore, base: Removable, keys: Iterable[str], *, actor: str | None = None
+    store: AuditStore,
+    base: Removable,
+    keys: Iterable[str],
+    *,
+    removed: Iterable[Passage] = (),
+    actor: str | None = None,
 ) -> list[Passage]:
     """Release entries of the quarantine, and put their passages back into the knowledge base.
 
-    Text and id come from the quarantine, metadata from the attribution that found the passage. The
-    knowledge base embeds the text again.
+    What is in `removed` goes back as it was. Of anything else the audit store has text and id, and
+    the metadata if an attribution found the passage; the knowledge base embeds the text again.
 
     Args:
         store: Holds the quarantine.
         base: The knowledge base.
         keys: `QuarantineEntry.key`s.
+        removed: `Removal.removed`, as far as it is still at hand: with metadata and vectors.
         actor: Who releases them.
 
     Raises:
@@ -99,7 +105,11 @@ def restore(
             raise QuarantineNotFoundError(
                 f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
             )
-    passages = [_as_stored(store, entries[key]) for key in wanted]
+    held = {(passage.id, content_key(passage.text)): passage for passage in removed}
+    passages = [
+        held.get((entries[key].passage_id, key)) or _as_stored(store, entries[key])
+        for key in wanted
+    ]
     if passages:
         base.add(passages)
     for key in wanted:

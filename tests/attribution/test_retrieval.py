@@ -7,11 +7,12 @@ import pytest
 
 from ragguard import Guard
 from ragguard.attribution.knowledge_base import KnowledgeBase
-from ragguard.attribution.retrieval import as_passage, as_retrieve
+from ragguard.attribution.retrieval import as_retrieve
 from ragguard.attribution.scope import Ranking
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.knowledge.documents import as_passage
 from ragguard.passage import Passage
 
 QUERY = "the Halden bridge in winter"

@@ -288,7 +288,11 @@ def test_faiss_gives_ids_to_passages_without_a_number():
     index, held = faiss()[0]
     base: Removable = as_removable(index, texts=held, embedder=EMBEDDER)
     base.add([Passage("a new text", id="doc-x"), Passage("one more", id="20")])
-    assert {number for number, text in held.items() if isinstance(text, Passage)} == {14, 20}
+    assert {**held, 14: held[14].text} == {
+        **{int(name): text for name, text in TEXTS.items()},
+        14: "a new text",
+        20: "one more",
+    }
     assert [passage.text for passage in base.remove(["doc-x", "20"])] == ["a new text", "one more"]
     assert index.ntotal == len(held) == len(TEXTS)
     with pytest.raises(InvalidInputError, match="pass texts="):

@@ -1,0 +1,102 @@
+"""A Chroma collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ragguard.knowledge.vectors import vectors_or_none
+from ragguard.knowledge.waiting import settled
+from ragguard.passage import Passage
+
+__all__ = ["ChromaCollection"]
+
+
+class ChromaCollection:
+    """A Chroma collection, of a synchronous or an asynchronous client.
+
+    Args:
+        collection: The collection.
+        embedder: What made its vectors; None: the collection's own embedding function.
+    """
+
+    def __init__(self, collection: Any, embedder: Any) -> None:
+        self._collection = collection
+        self._vectors = vectors_or_none(embedder)
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        """Return the `limit` nearest passages; the score is their distance."""
+        count = min(limit, settled(self._collection.count()))
+        if count < 1:
+            return []
+        asked: dict[str, Any] = (
+            {"query_texts": [query]}
+            if self._vectors is None
+            else {"query_embeddings": self._vectors.of_query(query)[None]}
+        )
+        found = settled(
+            self._collection.query(
+                **asked, n_results=count, include=["documents", "metadatas", "distances"]
+            )
+        )
+        return [
+            Passage(text or "", id=name, score=distance, metadata=metadata)
+            for name, text, distance, metadata in zip(
+                found["ids"][0],
+                found["documents"][0],
+                found["distances"][0],
+                found["metadatas"][0],
+                strict=True,
+            )
+        ]
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take passages out and return them, with their vectors."""
+        if not ids:  # Chroma refuses an empty list
+            return []
+        found = settled(
+            self._collection.get(
+                ids=list(dict.fromkeys(ids)), include=["documents", "metadatas", "embeddings"]
+            )
+        )
+        passages = [
+            Passage(
+                text or "",
+                id=name,
+                metadata=metadata,
+                embedding=np.asarray(row, dtype=np.float32),
+            )
+            for name, text, metadata, row in zip(
+                found["ids"],
+                found["documents"],
+                found["metadatas"],
+                found["embeddings"],
+                strict=True,
+            )
+        ]
+        if passages:
+            settled(self._collection.delete(ids=[passage.id for passage in passages]))
+        return passages
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """Put passages in; one with a known id is replaced, its metadata too."""
+        if not passages:
+            return
+        rows: Any = None
+        if all(passage.embedding is not None for passage in passages):
+            rows = [passage.embedding for passage in passages]
+        elif self._vectors is not None:
+            rows = self._vectors.of_passages(passages)
+        # An upsert would merge the metadata with what is there.
+        settled(self._collection.delete(ids=[passage.id for passage in passages]))
+        settled(
+            self._collection.add(
+                ids=[passage.id for passage in passages],
+                documents=[passage.text for passage in passages],
+                # Chroma refuses an empty mapping.
+                metadatas=[dict(passage.metadata) or None for passage in passages],
+                embeddings=rows,
+            )
+        )

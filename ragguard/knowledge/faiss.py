@@ -1,0 +1,173 @@
+"""A FAISS index, with the texts that it holds the vectors of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.knowledge.vectors import Vectors
+from ragguard.passage import Passage
+
+__all__ = ["FaissIndex", "Texts"]
+
+Texts = Sequence[str | Passage] | Mapping[int, str | Passage]
+
+
+class FaissIndex:
+    """A FAISS index and its texts, which are kept in step with it.
+
+    Args:
+        index: The index.
+        texts: Its texts, by position or by id. The id of a plain string is the number.
+        embedder: What made its vectors; None for the built-in one.
+    """
+
+    def __init__(self, index: Any, texts: Texts, embedder: Any) -> None:
+        self._index = index
+        self._texts: Any = texts
+        self._vectors = Vectors(embedder)
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        """Return the `limit` best passages; the score is what the index's metric says.
+
+        Raises:
+            EmbeddingError: The embedder's vector is not of the index's length.
+            InvalidInputError: A text is missing.
+        """
+        count = min(limit, int(self._index.ntotal))
+        if count < 1:
+            return []
+        target = np.ascontiguousarray(self._vectors.of_query(query)[None])
+        if target.shape[1] != int(self._index.d):
+            raise EmbeddingError(
+                f"embedder {self._vectors.name!r} answers vectors of length {target.shape[1]}, the "
+                f"index holds vectors of length {self._index.d}; pass the embedder that filled it"
+            )
+        scores, places = self._index.search(target, count)
+        if (places < 0).any():  # FAISS fills up with -1, such as where an IVF index probes one cell
+            scores, places = self._search_all_cells(target, count, scores, places)
+        return [
+            self._scored(int(place), float(score))
+            for place, score in zip(places[0], scores[0], strict=True)
+            if place >= 0
+        ]
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take passages out, and return them with their vectors where the index can tell them.
+
+        Raises:
+            InvalidInputError: The index cannot remove vectors, or `texts` cannot follow.
+        """
+        self._check_can_change()
+        numbers = self._numbers()
+        known = [name for name in dict.fromkeys(ids) if name in numbers]
+        if not known:
+            return []
+        removed = [self._as_stored(numbers[name], name) for name in known]
+        gone = np.array([numbers[name] for name in known], dtype=np.int64)
+        try:
+            self._index.remove_ids(gone)
+        except RuntimeError as error:
+            raise InvalidInputError(
+                f"a FAISS {type(self._index).__name__} cannot remove vectors; keep them in an "
+                "IndexIDMap2 over a flat or IVF index"
+            ) from error
+        # From the back: what follows in a list moves up, as it does in the index.
+        for number in sorted(gone.tolist(), reverse=True):
+            del self._texts[number]
+        return removed
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """Put passages in; one with a known id is replaced."""
+        if not passages:
+            return
+        self.remove([passage.id for passage in passages])
+        rows = np.ascontiguousarray(self._vectors.of_passages(passages), dtype=np.float32)
+        # The vectors are in the index; kept with the texts as well they would only grow stale.
+        bare = [Passage(p.text, id=p.id, metadata=p.metadata) for p in passages]
+        if not isinstance(self._texts, MutableMapping):
+            self._index.add(rows)
+            self._texts.extend(bare)
+            return
+        free = max(self._texts, default=-1) + 1
+        numbers: list[int] = []
+        for passage in bare:
+            own = int(passage.id) if passage.id.isascii() and passage.id.isdigit() else free
+            number = free if own in self._texts else own
+            free = max(free, number + 1)
+            numbers.append(number)
+            plain = passage.id == str(number) and not passage.metadata
+            self._texts[number] = passage.text if plain else passage
+        self._index.add_with_ids(rows, np.array(numbers, dtype=np.int64))
+
+    def _search_all_cells(
+        self, target: NDArray[np.float32], count: int, scores: Any, places: Any
+    ) -> tuple[Any, Any]:
+        faiss = import_module("faiss")
+        try:
+            cells = faiss.extract_index_ivf(self._index).nlist
+        except RuntimeError:  # no IVF index: there are no more
+            return scores, places
+        found: tuple[Any, Any] = self._index.search(
+            target, count, params=faiss.SearchParametersIVF(nprobe=cells)
+        )
+        return found
+
+    def _check_can_change(self) -> None:
+        if isinstance(self._texts, MutableMapping):
+            return
+        if not isinstance(self._texts, MutableSequence):
+            raise InvalidInputError(
+                f"texts= is a {type(self._texts).__name__}, which cannot follow what is removed; "
+                "pass a dict by id, or a list of Passage"
+            )
+        if not type(self._index).__name__.startswith("IndexFlat"):
+            raise InvalidInputError(
+                f"positions in a FAISS {type(self._index).__name__} do not move up when a vector "
+                "is removed; use an IndexIDMap2 and pass texts= by id"
+            )
+        if not all(isinstance(text, Passage) for text in self._texts):
+            raise InvalidInputError(
+                "positions move when a text is removed, so they cannot serve as ids; pass texts= "
+                "as a list of Passage with ids of their own"
+            )
+
+    def _numbers(self) -> dict[str, int]:
+        by_number = isinstance(self._texts, Mapping)
+        items = self._texts.items() if by_number else enumerate(self._texts)
+        return {
+            text.id if isinstance(text, Passage) else str(number): number for number, text in items
+        }
+
+    def _as_stored(self, number: int, name: str) -> Passage:
+        text = self._texts[number]
+        try:
+            row = np.array(self._index.reconstruct(number), dtype=np.float32)
+        except RuntimeError:  # an index without a way from ids to vectors
+            row = None
+        if isinstance(text, Passage):
+            return Passage(text.text, id=name, embedding=row, metadata=text.metadata)
+        return Passage(text, id=name, embedding=row)
+
+    def _scored(self, place: int, score: float) -> Passage:
+        try:
+            found = self._texts[place]
+        except (KeyError, IndexError):
+            raise InvalidInputError(
+                f"the index returned id {place}, for which texts= holds nothing; pass the texts "
+                "that the index was filled with"
+            ) from None
+        if isinstance(found, Passage):
+            return Passage(
+                found.text,
+                id=found.id,
+                score=score,
+                embedding=found.embedding,
+                metadata=found.metadata,
+            )
+        return Passage(found, id=str(place), score=score)

@@ -1,0 +1,193 @@
+"""LlamaIndex's indices, retrievers and vector stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ragguard.errors import InvalidInputError
+from ragguard.knowledge.documents import as_passage
+from ragguard.knowledge.langchain import widened
+from ragguard.knowledge.vectors import vectors_of, vectors_or_none
+from ragguard.knowledge.waiting import ask
+from ragguard.passage import Passage
+
+__all__ = ["LlamaIndexIndex", "LlamaIndexRetriever", "LlamaIndexVectorStore"]
+
+
+class LlamaIndexRetriever:
+    """A retriever, asked for more than its `similarity_top_k` on a copy."""
+
+    def __init__(self, retriever: Any) -> None:
+        self._retriever = retriever
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        """Return at most `limit` passages."""
+        found = ask(widened(self._retriever, limit)[0], "retrieve", query)
+        return [as_passage(node) for node in found][:limit]
+
+
+class LlamaIndexIndex:
+    """An index, which makes a retriever for every k and embeds what is put in."""
+
+    def __init__(self, index: Any) -> None:
+        self._index = index
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        """Return the `limit` best passages."""
+        if limit < 1:
+            return []
+        found = ask(self._index.as_retriever(similarity_top_k=limit), "retrieve", query)
+        return [as_passage(node) for node in found][:limit]
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take passages out and return them.
+
+        Raises:
+            InvalidInputError: The index's vector store cannot look nodes up, or not delete them.
+        """
+        if not ids:
+            return []
+        vectors = self._index.vector_store
+        if vectors.stores_text:
+            found = _found(vectors, ids)
+        else:
+            nodes = self._index.docstore.get_nodes(list(dict.fromkeys(ids)), raise_error=False)
+            found = [_NodePassage(node, _vector(vectors, node)) for node in nodes]
+        if not found:
+            return []
+        _check_can_forget(vectors)
+        try:
+            self._index.delete_nodes([p.id for p in found], delete_from_docstore=True)
+        except NotImplementedError as error:
+            raise _cannot(vectors) from error
+        return list(found)
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """Put passages in; one with a known id is replaced."""
+        self.remove([passage.id for passage in passages])
+        if passages:
+            self._index.insert_nodes([_node(passage) for passage in passages])
+
+
+class LlamaIndexVectorStore:
+    """A vector store that keeps the texts as well, without an index around it.
+
+    Args:
+        store: The vector store.
+        embedder: What made its vectors.
+
+    Raises:
+        InvalidInputError: The store keeps vectors only.
+    """
+
+    def __init__(self, store: Any, embedder: Any) -> None:
+        if not store.stores_text:
+            raise InvalidInputError(
+                f"a {type(store).__name__} keeps vectors only; pass the index that it belongs to"
+            )
+        self._store = store
+        self._vectors = vectors_or_none(embedder)
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take passages out and return them.
+
+        Raises:
+            InvalidInputError: The store cannot look nodes up, or not delete them.
+        """
+        found = _found(self._store, ids)
+        if found:
+            try:
+                self._store.delete_nodes([passage.id for passage in found])
+            except NotImplementedError as error:
+                raise _cannot(self._store) from error
+        return list(found)
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """Put passages in; one with a known id is replaced.
+
+        Raises:
+            InvalidInputError: A passage has no vector and there is no embedder.
+        """
+        if not passages:
+            return
+        nodes = [_node(passage) for passage in passages]
+        bare = [node for node in nodes if node.embedding is None]
+        if bare:
+            # LlamaIndex embeds a node's metadata together with its text.
+            mode = import_module("llama_index.core.schema").MetadataMode.EMBED
+            written = [
+                Passage(node.get_content(metadata_mode=mode), id=node.node_id) for node in bare
+            ]
+            rows = vectors_of(written, self._vectors, "vector store")
+            for node, row in zip(bare, rows, strict=True):
+                node.embedding = [float(number) for number in row]
+        self.remove([passage.id for passage in passages])
+        self._store.add(nodes)
+
+
+class _NodePassage(Passage):
+    """A passage that was taken out, with its node: its relations and what it hides from prompts."""
+
+    node: Any
+
+    def __init__(self, node: Any, vector: Sequence[float] | None) -> None:
+        row = None if vector is None else np.asarray(vector, dtype=np.float64)
+        super().__init__(node.get_content(), id=node.node_id, embedding=row, metadata=node.metadata)
+        object.__setattr__(self, "node", node)
+
+
+def _node(passage: Passage) -> Any:
+    if isinstance(passage, _NodePassage):
+        node = passage.node.model_copy()
+    else:
+        # What ragguard writes there is neither to be embedded with the text nor to be read.
+        hidden = [name for name in passage.metadata if name.startswith("ragguard_")]
+        node = import_module("llama_index.core.schema").TextNode(
+            text=passage.text,
+            id_=passage.id,
+            metadata=dict(passage.metadata),
+            excluded_embed_metadata_keys=hidden,
+            excluded_llm_metadata_keys=hidden,
+        )
+    if passage.embedding is not None:
+        node.embedding = [float(number) for number in passage.embedding]
+    return node
+
+
+def _found(store: Any, ids: Sequence[str]) -> list[_NodePassage]:
+    if not ids:  # stores take an empty list for all nodes
+        return []
+    try:
+        nodes = store.get_nodes(node_ids=list(dict.fromkeys(ids)))
+    except NotImplementedError as error:
+        raise _cannot(store) from error
+    wanted = set(ids)
+    return [_NodePassage(node, node.embedding) for node in nodes if node.node_id in wanted]
+
+
+def _vector(store: Any, node: Any) -> Sequence[float] | None:
+    if node.embedding is not None or not callable(getattr(store, "get", None)):
+        return None if node.embedding is None else list(node.embedding)
+    try:
+        return list(store.get(node.node_id))
+    except (KeyError, NotImplementedError):
+        return None
+
+
+def _check_can_forget(store: Any) -> None:
+    if hasattr(store, "_faiss_id_to_node_id_map"):
+        raise InvalidInputError(
+            f"after a removal {type(store).__name__} numbers what is added by the size of the "
+            "index, which overwrites other passages; pass the FAISS index itself with texts="
+        )
+
+
+def _cannot(store: Any) -> InvalidInputError:
+    return InvalidInputError(
+        f"{type(store).__name__} cannot look nodes up by id and delete them; pass an object with "
+        "remove(ids) and add(passages)"
+    )

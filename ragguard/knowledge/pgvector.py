@@ -1,0 +1,274 @@
+"""A PostgreSQL table with an embedding in every row: pgvector's, or an array of numbers.
+
+Every value travels as PostgreSQL's own text, so a row comes back exactly as it was whatever types
+its columns have, and neither side needs to know pgvector's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.errors import InvalidInputError, StoreError
+from ragguard.knowledge.vectors import vectors_of, vectors_or_none
+from ragguard.passage import Passage
+
+__all__ = ["PgVectorTable"]
+
+Distance = Literal["cosine", "l2", "inner_product"]
+_OPERATORS: Mapping[Distance, str] = {"cosine": "<=>", "l2": "<->", "inner_product": "<#>"}
+_EXTENSION_TYPES = ("vector", "halfvec")
+_ARRAY_TYPES = ("real[]", "double precision[]", "numeric[]")
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    type: str
+    generated: bool
+
+    @property
+    def is_json(self) -> bool:
+        return self.type in ("json", "jsonb")
+
+
+class PgVectorTable:
+    """A table of passages in PostgreSQL.
+
+    A passage's metadata are the other columns of its row, JSON decoded and anything else as text,
+    and, at the same level, what is in the column `metadata`.
+
+    Args:
+        engine: An SQLAlchemy engine for the database.
+        table: The table, "schema.table" where the search path does not have it.
+        id: Its column of ids, of any type; values must differ.
+        text: Its column of texts.
+        embedding: Its column of embeddings, of pgvector's `vector` or `halfvec`, or an array of
+            numbers, which cannot be searched.
+        metadata: Its JSON column of objects, if it has one.
+        embedder: What made the embeddings; anything that `as_embedder` takes. None: nothing can be
+            searched, and only what carries its vector can be put in.
+        distance: How rows are ranked.
+
+    Raises:
+        InvalidInputError: There is no such table or column, or a column is of another type.
+        StoreError: The database fails.
+    """
+
+    def __init__(
+        self,
+        engine: Any,
+        table: str,
+        *,
+        id: str = "id",
+        text: str = "text",
+        embedding: str = "embedding",
+        metadata: str | None = None,
+        embedder: Any = None,
+        distance: Distance = "cosine",
+    ) -> None:
+        if getattr(getattr(engine, "dialect", None), "name", None) != "postgresql":
+            raise InvalidInputError(
+                "engine must be an SQLAlchemy engine for PostgreSQL: "
+                'create_engine("postgresql+psycopg://...")'
+            )
+        if distance not in _OPERATORS:
+            raise InvalidInputError(
+                f"distance must be one of {', '.join(_OPERATORS)}, not {distance!r}"
+            )
+        self._engine = engine
+        quote = engine.dialect.identifier_preparer.quote_identifier
+        self._quote = quote
+        self._table = ".".join(quote(part) for part in table.split("."))
+        self._id, self._text, self._embedding, self._metadata = id, text, embedding, metadata
+        self._vectors = vectors_or_none(embedder)
+        self._operator = _OPERATORS[distance]
+        self._columns = {column.name: column for column in self._read_columns(table)}
+        for name in (id, text, embedding, *(() if metadata is None else (metadata,))):
+            if name not in self._columns:
+                raise InvalidInputError(
+                    f"table {table!r} has no column {name!r}; it has {', '.join(self._columns)}"
+                )
+        if metadata is not None and not self._columns[metadata].is_json:
+            raise InvalidInputError(f"column {metadata!r} must be json or jsonb")
+        self._kind = self._columns[embedding].type.split("(")[0]
+        if self._kind not in _EXTENSION_TYPES + _ARRAY_TYPES:
+            raise InvalidInputError(
+                f"column {embedding!r} is {self._columns[embedding].type}; it must be one of "
+                f"{', '.join(_EXTENSION_TYPES + _ARRAY_TYPES)}"
+            )
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        """Return the `limit` nearest passages; the score is pgvector's distance.
+
+        The search is exact: an index would end the ranking after `hnsw.ef_search` rows.
+
+        Raises:
+            InvalidInputError: There is no embedder, or the column is an array of numbers.
+            StoreError: The database fails.
+        """
+        if self._vectors is None or self._kind not in _EXTENSION_TYPES:
+            raise InvalidInputError(
+                f"table {self._table} is searched by the vectors of pgvector; pass embedder= with "
+                "what made them, and keep them in a column of type vector or halfvec"
+            )
+        if limit < 1:
+            return []
+        target = f"CAST(:target AS {self._columns[self._embedding].type})"
+        distance = f"{self._quote(self._embedding)} {self._operator} {target}"
+        rows = self._run(
+            f"SELECT {self._as_text()}, {distance} FROM {self._table} "  # noqa: S608 - quoted names
+            f"ORDER BY {distance}, {self._quote(self._id)} LIMIT :limit",
+            [
+                {
+                    "target": _as_literal(self._vectors.of_query(query), self._kind),
+                    "limit": limit,
+                }
+            ],
+            exact=True,
+        )
+        return [self._passage(row[:-1], score=float(row[-1])) for row in rows]
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take rows out and return them, with their vectors.
+
+        Raises:
+            StoreError: The database fails, or refuses; then nothing is removed.
+        """
+        if not ids:
+            return []
+        rows = self._run(
+            f"DELETE FROM {self._table} WHERE {self._named()} "  # noqa: S608 - quoted names
+            f"RETURNING {self._as_text()}",
+            [{"ids": list(ids)}],
+        )
+        return [self._passage(row) for row in rows]
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """Put passages in; one with a known id is replaced.
+
+        Raises:
+            InvalidInputError: A passage has no vector and there is no embedder, or metadata that
+                no column can hold.
+            StoreError: The database fails, or refuses; then nothing is changed.
+        """
+        if not passages:
+            return
+        vectors = vectors_of(passages, self._vectors, "table")
+        rows = [self._row(p, vector) for p, vector in zip(passages, vectors, strict=True)]
+        columns = [column for column in self._columns.values() if not column.generated]
+        names = ", ".join(self._quote(column.name) for column in columns)
+        values = ", ".join(f"CAST(:v{i} AS {c.type})" for i, c in enumerate(columns))
+        self._run(
+            f"DELETE FROM {self._table} WHERE {self._named()}",  # noqa: S608 - quoted names
+            [{"ids": [passage.id for passage in passages]}],
+            (
+                # Overriding: or a column GENERATED ALWAYS AS IDENTITY would not take the old id.
+                f"INSERT INTO {self._table} ({names}) "  # noqa: S608 - quoted names
+                f"OVERRIDING SYSTEM VALUE VALUES ({values})",
+                [{f"v{i}": row.get(c.name) for i, c in enumerate(columns)} for row in rows],
+            ),
+        )
+
+    def _read_columns(self, table: str) -> list[_Column]:
+        found = self._run(
+            "SELECT attname, format_type(atttypid, atttypmod), attgenerated <> '' "
+            "FROM pg_attribute WHERE attrelid = to_regclass(:name) "
+            "AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+            [{"name": self._table}],
+        )
+        if not found:
+            raise InvalidInputError(
+                f"the database has no table {table!r}; pass 'schema.table' if it is not in the "
+                "search path"
+            )
+        return [_Column(str(name), str(kind), bool(generated)) for name, kind, generated in found]
+
+    def _run(
+        self,
+        statement: str,
+        values: list[dict[str, Any]],
+        then: tuple[str, list[dict[str, Any]]] | None = None,
+        *,
+        exact: bool = False,
+    ) -> list[Any]:
+        from sqlalchemy import text
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            with self._engine.begin() as connection:
+                if exact:
+                    connection.execute(text("SET LOCAL enable_indexscan = off"))
+                result = connection.execute(text(statement), values[0])
+                rows = list(result) if result.returns_rows else []
+                if then is not None:
+                    connection.execute(text(then[0]), then[1])
+        except SQLAlchemyError as error:
+            cause = getattr(error, "orig", None) or error
+            raise StoreError(
+                f"table {self._table} failed: {str(cause).strip().splitlines()[0]}; check the "
+                "role's rights, the table's constraints and the length of the embeddings"
+            ) from error
+        return rows
+
+    def _as_text(self) -> str:
+        return ", ".join(f"CAST({self._quote(name)} AS text)" for name in self._columns)
+
+    def _named(self) -> str:
+        return f"CAST({self._quote(self._id)} AS text) = ANY(CAST(:ids AS text[]))"
+
+    def _passage(self, row: Sequence[str | None], score: float | None = None) -> Passage:
+        held: dict[str, Any] = {}
+        for column, value in zip(self._columns.values(), row, strict=True):
+            decoded = json.loads(value) if column.is_json and value is not None else value
+            held[column.name] = decoded
+        name, text, vector = held.pop(self._id), held.pop(self._text), held.pop(self._embedding)
+        if self._metadata is not None:
+            inner = held[self._metadata]
+            # Only where nothing is lost by it: a NULL, a list or a clash of names stays a column.
+            if isinstance(inner, dict) and not set(inner) & set(self._columns):
+                del held[self._metadata]
+                held |= inner
+        return Passage(
+            text or "",
+            id=str(name),
+            score=score,
+            embedding=None if score is not None or vector is None else _as_array(vector),
+            metadata=held,
+        )
+
+    def _row(self, passage: Passage, vector: NDArray[Any]) -> dict[str, str | None]:
+        loose = {k: v for k, v in passage.metadata.items() if k not in self._columns}
+        held = {k: v for k, v in passage.metadata.items() if k in self._columns}
+        if self._metadata is not None:
+            held.setdefault(self._metadata, loose)
+        elif loose:
+            raise InvalidInputError(
+                f"table {self._table} has no column for the metadata {', '.join(map(repr, loose))} "
+                f"of passage {passage.id!r}; pass metadata= with the name of a JSON column"
+            )
+        row = {
+            name: json.dumps(value)
+            if value is not None and (self._columns[name].is_json or not isinstance(value, str))
+            else value
+            for name, value in held.items()
+        }
+        return row | {
+            self._id: passage.id,
+            self._text: passage.text,
+            self._embedding: _as_literal(vector, self._kind),
+        }
+
+
+def _as_literal(vector: NDArray[Any], kind: str) -> str:
+    numbers = ",".join(repr(float(number)) for number in np.asarray(vector).ravel())
+    return f"[{numbers}]" if kind in _EXTENSION_TYPES else f"{{{numbers}}}"
+
+
+def _as_array(literal: str) -> NDArray[np.float64]:
+    return np.array([float(number) for number in literal.strip("[]{}").split(",")])

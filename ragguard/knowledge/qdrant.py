@@ -1,0 +1,145 @@
+"""A collection in Qdrant: on a server, in a folder, or in memory."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ragguard.errors import InvalidInputError
+from ragguard.knowledge.vectors import vectors_of, vectors_or_none
+from ragguard.knowledge.waiting import settled
+from ragguard.passage import Passage
+
+__all__ = ["QdrantCollection"]
+
+
+class QdrantCollection:
+    """A Qdrant collection whose points have one dense vector each.
+
+    A passage's id is its point's, as text; its metadata is the payload without the text.
+
+    Args:
+        client: A `QdrantClient` or an `AsyncQdrantClient`.
+        name: The collection.
+        text: The key of the payload under which the text is.
+        embedder: What made the vectors; anything that `as_embedder` takes. None: nothing can be
+            searched, and only what carries its vector can be put in.
+
+    Raises:
+        InvalidInputError: `client` is no Qdrant client, there is no such collection, or its points
+            have several vectors or sparse ones, which could not be put back.
+    """
+
+    def __init__(self, client: Any, name: str, *, text: str = "text", embedder: Any = None) -> None:
+        if not callable(getattr(client, "query_points", None)):
+            raise InvalidInputError(f"client must be a QdrantClient, not a {type(client).__name__}")
+        if not settled(client.collection_exists(name)):
+            raise InvalidInputError(
+                f"Qdrant has no collection {name!r}; list them with client.get_collections()"
+            )
+        parameters = settled(client.get_collection(name)).config.params
+        named = parameters.vectors if isinstance(parameters.vectors, dict) else {}
+        if len(named) > 1 or parameters.sparse_vectors or parameters.vectors is None:
+            raise InvalidInputError(
+                f"the points of {name!r} have several vectors, or sparse ones; wrap the collection "
+                "in an object with retrieve(query, limit), remove(ids) and add(passages)"
+            )
+        self._client = client
+        self._name = name
+        self._text = text
+        self._vectors = vectors_or_none(embedder)
+        self._vector_name: str | None = next(iter(named), None)
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        """Return the `limit` best passages; the score is what the collection's metric says.
+
+        Raises:
+            InvalidInputError: There is no embedder.
+        """
+        if self._vectors is None:
+            raise InvalidInputError(
+                "a Qdrant collection is searched by vectors; pass embedder= with what made them"
+            )
+        if limit < 1:
+            return []
+        found = settled(
+            self._client.query_points(
+                self._name,
+                query=self._vectors.of_query(query).tolist(),
+                using=self._vector_name,
+                limit=limit,
+                with_payload=True,
+            )
+        )
+        return [self._passage(point, point.score) for point in found.points]
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take passages out and return them, with their vectors."""
+        points = [point for point in map(_point_id, dict.fromkeys(ids)) if point is not None]
+        if not points:
+            return []
+        found = settled(
+            self._client.retrieve(self._name, ids=points, with_payload=True, with_vectors=True)
+        )
+        if found:
+            settled(
+                self._client.delete(
+                    self._name, points_selector=[point.id for point in found], wait=True
+                )
+            )
+        return [self._passage(point) for point in found]
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """Put passages in; one with a known id is replaced.
+
+        Raises:
+            InvalidInputError: An id is neither a number nor a UUID, or a passage has no vector and
+                there is no embedder.
+        """
+        if not passages:
+            return
+        point_type = import_module("qdrant_client.models").PointStruct
+        points = []
+        rows = vectors_of(passages, self._vectors, "Qdrant collection")
+        for passage, row in zip(passages, rows, strict=True):
+            vector = np.asarray(row).tolist()
+            point = _point_id(passage.id)
+            if point is None:
+                raise InvalidInputError(
+                    f"Qdrant takes numbers and UUIDs for ids, not {passage.id!r}"
+                )
+            points.append(
+                point_type(
+                    id=point,
+                    vector=vector if self._vector_name is None else {self._vector_name: vector},
+                    payload={**passage.metadata, self._text: passage.text},
+                )
+            )
+        settled(self._client.upsert(self._name, points=points, wait=True))
+
+    def _passage(self, point: Any, score: float | None = None) -> Passage:
+        payload = dict(point.payload or {})
+        text = payload.pop(self._text, "")
+        vector = getattr(point, "vector", None)
+        if isinstance(vector, dict):
+            vector = vector[self._vector_name]
+        return Passage(
+            text if isinstance(text, str) else str(text),
+            id=str(point.id),
+            score=score,
+            embedding=None if vector is None else np.asarray(vector, dtype=np.float32),
+            metadata=payload,
+        )
+
+
+def _point_id(name: str) -> int | str | None:
+    if name.isascii() and name.isdigit():
+        return int(name)
+    try:
+        return str(uuid.UUID(name))
+    except ValueError:
+        return None
