@@ -1,0 +1,78 @@
+"""A model behind the OpenAI-compatible chat protocol on this machine, and a client for it.
+
+So a stand-in is asked over HTTP as a language model would be; nothing outside is reached.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+from typing import Any
+
+__all__ = ["served"]
+
+
+@contextmanager
+def served(model: Callable[[str], Any]) -> Iterator[Callable[[str], SimpleNamespace]]:
+    """Yield a client of `model`, which answers at a local address until the block ends.
+
+    Args:
+        model: prompt -> message with `content` and `usage_metadata`.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # Headers and body are two writes: with Nagle's algorithm the second waits 40 ms.
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            size = int(self.headers["Content-Length"])
+            message = model(json.loads(self.rfile.read(size))["messages"][-1]["content"])
+            usage = message.usage_metadata
+            body = json.dumps(
+                {
+                    "choices": [{"message": {"role": "assistant", "content": message.content}}],
+                    "usage": {
+                        "prompt_tokens": usage["input_tokens"],
+                        "completion_tokens": usage["output_tokens"],
+                    },
+                }
+            ).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            del arguments
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+
+    def ask(prompt: str) -> SimpleNamespace:
+        body = {"model": "stand-in", "messages": [{"role": "user", "content": prompt}]}
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{server.server_port}/v1/chat/completions",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            reply = json.load(answer)
+        return SimpleNamespace(
+            content=reply["choices"][0]["message"]["content"],
+            response_metadata={"token_usage": reply["usage"]},
+        )
+
+    try:
+        yield ask
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

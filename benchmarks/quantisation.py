@@ -1,0 +1,279 @@
+"""Whether a quantised proxy blames the same passages as the model it was made from.
+
+Runnable alone: `python -m benchmarks.quantisation --data DIR --json FILE`. Needs the extras
+`export` and `onnx`.
+
+Random weights have no opinion, so a small model is trained first (`ragguard.proxy.training`, on the
+even records of a reading-comprehension file and of plain passages, without the questions asked
+here) and kept in `.benchmarks/`. RAGOrigin then attributes the same events with each export of it.
+The scope is the first 15 passages. Reported is how often the responsible set is the very one that
+the fp32 export finds, how far the scores are apart, and whether the export would pass its gate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from benchmarks.forms import DEFAULT_FORMS, FORMS
+from benchmarks.report import describe_run, write
+from benchmarks.targets import Target, load_targets
+from ragguard.attribution import Attribution, RAGOrigin
+from ragguard.embedding import HashedEmbedder
+from ragguard.passage import Passage
+from ragguard.proxy import OnnxProxy, Scores
+from ragguard.proxy.export import export_proxy
+from ragguard.proxy.manifest import Manifest
+from ragguard.proxy.parity import GATES, Parity
+from ragguard.proxy.training import SHAPES, Settings, read_corpora, train_proxy
+from ragguard.proxy.training.shape import make_model
+
+__all__ = ["EXPORTS", "main", "run"]
+
+DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa")
+EXPORTS = ("fp32", "fp16", "int8 dynamic", "int8 blocks")
+"""fp32 first: the others are compared with it. Dynamic int8 has one scale a channel of the weights
+and one a tensor of activations; blocks of 8-bit weights (MatMulNBits) have one a block of both."""
+
+SCOPE = 15
+TOP_K = 5
+PLANTED = 5
+_SHAPE = SHAPES["tiny"]
+_CACHE = Path(__file__).resolve().parent.parent / ".benchmarks" / "quantisation"
+
+
+def trained_folder(data: Path, steps: int) -> Path:
+    """Return the folder of the trained proxy, and train it if it is not there yet."""
+    folder = _CACHE / f"tiny-{steps}"
+    if not (folder / "training.json").is_file():
+        corpus = read_corpora(
+            [data / "reading_comprehension.jsonl", data / "wikipedia_passages.jsonl"]
+        )
+        asked = {
+            target.question
+            for half in (0, 1)
+            for _, targets in load_targets(data, (*DATASETS, "simpleqa"), half=half, limit=None)
+            for target in targets
+        }
+        unasked = tuple(r for r in corpus.readings[::2] if r.question not in asked)
+        train_proxy(
+            replace(corpus, readings=unasked, passages=corpus.passages[::2]),
+            folder,
+            Settings(_SHAPE, steps=steps),
+        )
+    return folder
+
+
+def exported(folder: Path) -> dict[str, Path]:
+    """Return the exports of the trained model by name; they are written if they are not there."""
+    import torch
+    from tokenizers import Tokenizer
+
+    found = {name: folder / name.replace(" ", "-") for name in EXPORTS}
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    model = make_model(_SHAPE, tokenizer.get_vocab_size())
+    state = torch.load(folder / "training" / "state.pt", weights_only=True)
+    model.load_state_dict(state["model"])
+    for name, out in found.items():
+        if (out / "manifest.json").is_file():
+            continue
+        shutil.rmtree(out, ignore_errors=True)
+        precision = name.partition(" ")[0]
+        # int8 is tried in its dynamic form first.
+        gate: Any = _OpenGate(refusals=int(name == "int8 blocks"))
+        export_proxy(
+            model,
+            out,
+            tokenizer=tokenizer,
+            precision=precision,  # type: ignore[arg-type]
+            max_length=_SHAPE.length,
+            gates={precision: gate},
+        )
+    return found
+
+
+class _OpenGate:
+    """Lets an export pass whatever it scores, after a number of refusals: all are measured."""
+
+    def __init__(self, refusals: int) -> None:
+        self._refusals = refusals
+
+    def failures(self, parity: Parity) -> list[str]:
+        del parity
+        self._refusals -= 1
+        return ["another form is wanted"] if self._refusals >= 0 else []
+
+
+@dataclass(frozen=True)
+class Event:
+    """A wrong answer that was reported, and the passages behind it, best first."""
+
+    question: str
+    wrong: str
+    passages: tuple[Passage, ...]
+
+    def retrieve(self, query: str, limit: int) -> Sequence[Passage]:
+        """Return the passages; the query is the event's."""
+        del query
+        return self.passages[:limit]
+
+
+def events(data: Path, *, half: int, limit: int, seed: int) -> list[Event]:
+    """Return `limit` events, drawn from all datasets, attacks and question forms."""
+    embedder = HashedEmbedder()
+    found = [
+        (target, texts)
+        for _, targets in load_targets(data, DATASETS, half=half, limit=None)
+        for target in targets
+        for texts in _planted(target)
+    ]
+    chosen = Random(seed).sample(found, min(limit, len(found)))
+    out = []
+    for target, texts in chosen:
+        all_texts = [*target.hits, *texts]
+        similarity = embedder.embed(all_texts) @ embedder.embed([target.question])[0]
+        order = np.argsort(-similarity, kind="stable")[:SCOPE]
+        passages = tuple(Passage(all_texts[i]) for i in order)
+        out.append(Event(target.question, target.wrong, passages))
+    return out
+
+
+def _planted(target: Target) -> Iterator[list[str]]:
+    """Yield what is planted: nothing, or texts of a kind in a form."""
+    yield []
+    for kind in ("poisonedrag", "gpt4", "gemini", "statement"):
+        texts = target.poison.get(kind, ())[:PLANTED]
+        for form in DEFAULT_FORMS if texts else ():
+            yield list(dict.fromkeys(FORMS[form](target.question, text) for text in texts))
+
+
+class _Kept:
+    """A proxy that keeps what it scored, so that scores can be compared afterwards."""
+
+    def __init__(self, proxy: OnnxProxy) -> None:
+        self._proxy = proxy
+        self.influence: dict[tuple[str, str], float] = {}
+
+    def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
+        found = self._proxy.score(contexts, query, response)
+        for text, value in zip(contexts, found.generation_influence, strict=True):
+            self.influence[query, text] = float(value)
+        return found
+
+
+def run(
+    folders: Mapping[str, Path], asked: Sequence[Event], progress: Progress
+) -> list[dict[str, Any]]:
+    """Return one row for each export.
+
+    Args:
+        folders: The exports by name, the one to compare with first.
+        asked: What is attributed.
+        progress: Told about every event.
+    """
+    proxies = {name: _Kept(OnnxProxy(folder, threads=1)) for name, folder in folders.items()}
+    methods = {name: RAGOrigin(proxy=proxy, top_k=TOP_K) for name, proxy in proxies.items()}
+    found: dict[str, list[Attribution]] = {name: [] for name in folders}
+    bar = progress.add_task("events", total=len(asked))
+    for event in asked:
+        for name, method in methods.items():
+            found[name].append(method.attribute(event.question, event.wrong, event.retrieve))
+        progress.advance(bar)
+    reference = next(iter(folders))
+    return [
+        {
+            "export": name,
+            **_compared(found[name], found[reference]),
+            **_apart(proxies[name].influence, proxies[reference].influence),
+            **_gated(folder),
+        }
+        for name, folder in folders.items()
+    ]
+
+
+def _compared(ours: Sequence[Attribution], theirs: Sequence[Attribution]) -> dict[str, Any]:
+    same = [_blamed(left) == _blamed(right) for left, right in zip(ours, theirs, strict=True)]
+    causes = [left.cause == right.cause for left, right in zip(ours, theirs, strict=True)]
+    blaming = [equal for equal, right in zip(same, theirs, strict=True) if right.responsible]
+    return {
+        "events": len(same),
+        "identical_sets": round(float(np.mean(same)), 4),
+        "identical_causes": round(float(np.mean(causes)), 4),
+        "events_with_blame": len(blaming),
+        "identical_with_blame": round(float(np.mean(blaming)), 4) if blaming else None,
+    }
+
+
+def _blamed(attribution: Attribution) -> frozenset[str]:
+    return frozenset(passage.text for passage in attribution.responsible)
+
+
+def _apart(
+    ours: Mapping[tuple[str, str], float], theirs: Mapping[tuple[str, str], float]
+) -> dict[str, Any]:
+    # What was probed beyond the scope differs where verdicts do.
+    gaps = np.abs([ours[key] - theirs[key] for key in ours.keys() & theirs.keys()])
+    return {
+        "gc_mean_difference": float(f"{gaps.mean():.3g}"),
+        "gc_largest_difference": float(f"{gaps.max():.3g}"),
+    }
+
+
+def _gated(folder: Path) -> dict[str, Any]:
+    manifest = Manifest.read(folder)
+    parity = Parity(**manifest.parity)  # type: ignore[arg-type]
+    failures = GATES[manifest.precision].failures(parity)
+    size = sum((folder / file).stat().st_size for file in manifest.files)
+    return {
+        "gate": "passes" if not failures else ", ".join(failures),
+        "rank_correlation": round(parity.rank_correlation, 4),
+        "mean_token_error": float(f"{parity.mean_token_error:.3g}"),
+        "megabytes": round(size / 1e6, 2),
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Train if need be, run the comparison and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quantisation", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
+    parser.add_argument("--steps", type=int, default=600, help="of training; about 20 minutes")
+    parser.add_argument("--events", type=int, default=150)
+    parser.add_argument("--half", type=int, choices=(0, 1), default=1, help="1: the report half")
+    parser.add_argument("--seed", type=int, default=0, help="of which events are drawn")
+    parser.add_argument("--json", type=Path, help="write the result here")
+    arguments = parser.parse_args(argv)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    folders = exported(trained_folder(arguments.data, arguments.steps))
+    asked = events(arguments.data, half=arguments.half, limit=arguments.events, seed=arguments.seed)
+    with Progress(console=Console(stderr=True)) as progress:
+        rows = run(folders, asked, progress)
+    columns = ("export", "events", "identical_sets", "events_with_blame", "identical_with_blame")
+    columns += ("gc_mean_difference", "gate")
+    table = Table(*columns)
+    for row in rows:
+        table.add_row(*(str(row[name]) for name in columns))
+    Console().print(table)
+    if arguments.json is not None:
+        command = ["python", "-m", "benchmarks.quantisation"]
+        command += ["--data", arguments.data.resolve().name, "--steps", str(arguments.steps)]
+        command += ["--events", str(arguments.events), "--half", str(arguments.half)]
+        command += ["--seed", str(arguments.seed)]
+        about = describe_run(command, (), seed=arguments.seed, limit=arguments.events)
+        write(arguments.json, about, {"quantisation": rows})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""The benchmarks of the Influence Score, of RAGForensics and of scale, on data of our own."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.progress import Progress
+
+from benchmarks import forensics, influence, scale
+from benchmarks.targets import OWN, load_targets, says
+from ragguard.attribution import Attribution, PassageScore
+from ragguard.passage import Passage
+
+
+@pytest.fixture
+def progress():
+    with Progress(console=Console(file=io.StringIO())) as shown:
+        yield shown
+
+
+class TestRankShares:
+    @pytest.mark.parametrize(
+        ("scores", "shares"),
+        [
+            ([3.0, 1.0, 2.0], [1.0, 1.0, 1.0]),
+            ([1.0, 3.0, 2.0, 0.0], [0.0, 0.0, 1.0]),
+            ([1.0, 1.0, 1.0, 1.0], [0.25, 0.5, 0.75]),
+            ([1.0, 2.0, 1.0, 1.0], [0.0, 1 / 3, 2 / 3]),
+        ],
+    )
+    def test_by_hand(self, scores, shares):
+        assert influence.rank_shares(scores, 0).tolist() == pytest.approx(shares)
+
+    @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
+    def test_somebody_ranks_first(self, scores):
+        shares = [influence.rank_shares(scores, i) for i in range(len(scores))]
+        expected = [min(depth, len(scores)) for depth in (1, 2, 3)]
+        assert np.sum(shares, axis=0).tolist() == pytest.approx(expected)
+
+
+def test_one_of_the_first_five_is_planted():
+    ((name, (target, *_)),) = load_targets(None, (), half=1, limit=1)
+    assert name == OWN
+    for form, event in influence.events(target, seed=0):
+        planted = event.passages[event.poisoned].text
+        assert says(planted, target.wrong)
+        assert (target.question in planted) is (form == "prepend")
+        assert sum(passage.text in target.hits for passage in event.passages[:5]) == 4
+
+
+def test_influence_is_measured_on_both_generators(progress):
+    found = influence.run(
+        None, half=1, limit=2, samples=8, temperatures=[0.1], seed=0, progress=progress
+    )
+    rows = {(row["generator"], row["form"], row["method"]): row for row in found["ranks"]}
+    best = rows["two answers", "prepend", "influence"]
+    assert best["found"] == 1.0
+    assert best["top_1"] > rows["two answers", "prepend", influence.PRINTED]["top_1"]
+    assert best["calls"] == 8 * 7
+    assert best["words_read"] == pytest.approx(found["accounting"]["here, k + 2: words read"], 0.3)
+    assert found["accounting"]["paper, 2k + 1: sets"] == 11
+    assert {row["generator"] for row in found["events"]} == {"reader", "two answers"}
+
+
+def test_forensic_counts_by_hand():
+    texts = {"lie A": True, "lie B": False, "calm": True, "quiet": False}
+    scores = [PassageScore(Passage(t), 0.0, 0.0, 0.0, 0.0, guilty) for t, guilty in texts.items()]
+    spent = {"calls": 4, "input_tokens": 40}
+    counts = forensics.Counts()
+    poison = frozenset({"lie A", "lie B", "lie far away"})
+    counts.add(poison, Attribution("q", "a", "m", [], scores, 4, "poisoning", "", spent))
+    row = counts.row()
+    assert row["dacc"] == 0.5
+    assert row["fpr"] == 0.5
+    assert row["fnr"] == 0.5
+    assert row["fnr_stating"] == 0.0
+    assert row["out_of_scope"] == pytest.approx(1 / 3, abs=1e-4)
+    assert (row["calls"], row["words_read"]) == (4.0, 40.0)
+
+
+@pytest.mark.parametrize("serve", [False, True])
+def test_forensics_finds_orders_in_front_of_the_question(progress, serve):
+    rows = forensics.run(None, half=1, limit=2, serve=serve, progress=progress)
+    found = {(row["attack"], row["method"]): row for row in rows}
+    judged = found["InstruInject", "ragforensics, likelihood"]
+    assert (judged["events"], judged["fnr"], judged["calls"]) == (2, 0.0, 10.0)
+    assert judged["words_read"] > 0
+    assert found["InstruInject", "ragorigin"]["calls"] == 0.0
+
+
+def test_a_made_up_knowledge_base_repeats():
+    events = [scale.Event.made_up(number) for number in range(2)]
+    assert events == [scale.Event.made_up(number) for number in range(2)]
+    texts = scale.Texts(events, 50)
+    assert len(texts) == 50
+    assert texts[7] == events[0].texts[7]
+    assert texts[10] == events[1].texts[0]
+    assert texts[40] == scale.Texts(events, 1000)[40] != texts[41]
+    with pytest.raises(IndexError):
+        texts[50]
+
+
+def test_scale_searches_every_size(progress):
+    pytest.importorskip("faiss")
+    rows = scale.run([60, 120], ["flat"], dimension=32, events=2, rounds=1, progress=progress)
+    assert [row["passages"] for row in rows] == [60, 120]
+    assert all(row["planted_found"] == 1.0 and row["scope"] == 15 for row in rows)
