@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from math import log
 from random import Random
 from time import perf_counter_ns, process_time_ns
 from typing import Any
@@ -11,21 +13,40 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data import Dataset, Record
-from benchmarks.defences import Defence
+from benchmarks.defences import Defence, Outcome
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
+from ragguard.inline.terms import forget_terms
+from ragguard.inline.vectors import similarity_matrix
 from ragguard.inline.words import forget_passages, query_words
 
-__all__ = ["SIZES", "run", "steps"]
+__all__ = ["GRAM", "SIZES", "growth", "run", "steps"]
 
-SIZES = (5, 10, 20, 50, 100)
+SIZES = (5, 10, 20, 50, 100, 200)
 """How many passages the generator gets."""
+
+GRAM = "gram matrix"
+"""The row that times the similarity of every pair alone, which every grouping needs."""
 
 _SETS = 24
 _ROUNDS = 6
 _WARM_UPS = 2
 _DATASETS = ("nq", "hotpotqa", "msmarco")
 _PLANTED = 5
+_SMALLEST_FITTED = 10  # below it, what a call costs however small the set is hides the growth
+
+
+class _Gram:
+    name = GRAM
+    over_fetch = 1
+
+    def bind(self, retrieved: RetrievedSet, k: int) -> Callable[[], Any]:
+        rows = retrieved.embeddings[:k]
+        return lambda: similarity_matrix(rows)
+
+    def outcome(self, answer: Any, k: int) -> Outcome:
+        del answer
+        return Outcome(False, np.zeros(k, dtype=bool), tuple(range(k)))
 
 
 @dataclass
@@ -76,7 +97,7 @@ def run(
 
 def _contenders(defences: Sequence[Defence]) -> list[_Contender]:
     reads = [d for d in defences if d.name.startswith("ragguard")]
-    timed = [d for d in defences if d.name != "none"]
+    timed = [*(d for d in defences if d.name != "none"), _Gram()]
     return [_Contender(d, cold=False) for d in timed] + [_Contender(d, cold=True) for d in reads]
 
 
@@ -102,6 +123,7 @@ def _time_set(
         for contender, call in calls:
             if contender.cold:
                 forget_passages()
+                forget_terms()
                 query_words.cache_clear()
             else:
                 call()
@@ -154,3 +176,52 @@ def _rows(
         for caches, median in ours.items():
             row[f"cpu_over_ragguard_{caches}"] = round(row["median_cpu_ms"] / median, 2)
     return rows
+
+
+def growth(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return how the processor time of each defence grows with k.
+
+    `exponent` is the slope of the line through log(time) against log(k), by least squares over all
+    k from 10 on. `less_gram` is the same after taking away what the similarity of every pair
+    costs, where the defence computes it: known to grow with the square, and part of the method.
+    `10 to 20` and so on are ratios of times. The last row says what k log k would give.
+
+    Args:
+        rows: What `run` returned.
+    """
+    gram = {
+        (row["traffic"], row["k"]): row["median_cpu_ms"] for row in rows if row["defence"] == GRAM
+    }
+    out = []
+    for name in dict.fromkeys((row["traffic"], row["defence"], row["caches"]) for row in rows):
+        chosen = [row for row in rows if (row["traffic"], row["defence"], row["caches"]) == name]
+        times = {row["k"]: row["median_cpu_ms"] for row in chosen}
+        # A gate that did not fire saved the matrix.
+        pays = {row["k"]: 2 * row["fired"] > row["samples"] for row in chosen}
+        rest = {k: time - pays[k] * gram[name[0], k] for k, time in times.items()}
+        out.append(_growth_row(name, times, rest))
+    law = {row["k"]: row["k"] * log(row["k"]) for row in rows}
+    return [*out, _growth_row(("", "k log k", ""), law, law)]
+
+
+def _growth_row(
+    name: tuple[str, str, str], times: Mapping[int, float], rest: Mapping[int, float]
+) -> dict[str, Any]:
+    traffic, defence, caches = name
+    return {
+        "traffic": traffic,
+        "defence": defence,
+        "caches": caches,
+        "exponent": _slope(times),
+        "less_gram": _slope(rest),
+        **{f"{a} to {b}": round(times[b] / times[a], 2) for a, b in pairwise(sorted(times))},
+    }
+
+
+def _slope(times: Mapping[int, float]) -> float | None:
+    """Return the exponent that fits best, or None where fewer than two times can be fitted."""
+    fitted = [(log(k), log(t)) for k, t in times.items() if k >= _SMALLEST_FITTED and t > 0.0]
+    if len(fitted) < 2:
+        return None
+    slope, _ = np.polyfit(*np.array(fitted).T, deg=1)
+    return round(float(slope), 3)

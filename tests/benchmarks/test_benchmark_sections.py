@@ -128,7 +128,41 @@ def test_cost_times_every_defence_and_only_calls(traffic):
         seed=0,
         sizes=(5,),
     )
-    (row,) = [row for row in rows if row["traffic"] == traffic]
-    assert row["defence"] == "drops first"
+    row, gram = [row for row in rows if row["traffic"] == traffic]
+    assert (row["defence"], gram["defence"]) == ("drops first", cost.GRAM)
+    assert gram["fired"] == 0 < gram["median_ms"]
     assert row["samples"] == row["fired"] > 0
     assert 0 < row["median_ms"] <= row["p99_ms"]
+
+
+def timed(k, defence, ms, *, fired=0):
+    return {
+        "traffic": "attacked",
+        "defence": defence,
+        "caches": "warm",
+        "k": k,
+        "samples": 10,
+        "fired": fired,
+        "median_cpu_ms": ms,
+    }
+
+
+def test_growth_is_the_exponent_of_the_power_law_that_fits():
+    # 2 k beside a matrix of k^2 / 10: k = 5 is left out of the fit, or its 99 would spoil it.
+    rows = [timed(5, "cubic", 99.0), timed(5, cost.GRAM, 2.5), timed(5, "groups", 99.0, fired=10)]
+    for k in (10, 20, 40):
+        rows += [timed(k, "cubic", k**3 / 7), timed(k, cost.GRAM, k**2 / 10)]
+        rows += [timed(k, "groups", 2.0 * k + k**2 / 10, fired=10)]
+    found = {row["defence"]: row for row in cost.growth(rows)}
+    assert found["cubic"]["exponent"] == found["cubic"]["less_gram"] == 3.0
+    assert found[cost.GRAM]["exponent"] == 2.0
+    assert found["groups"]["less_gram"] == 1.0 < found["groups"]["exponent"] < 2.0
+    assert found["groups"]["10 to 20"] == pytest.approx(80 / 30, abs=0.005)
+    law = found["k log k"]
+    assert law["10 to 20"] == pytest.approx(2 * np.log(20) / np.log(10), abs=0.005)
+    assert 1.0 < law["exponent"] == law["less_gram"] < 1.5
+
+
+def test_one_size_has_no_growth():
+    rows = [timed(10, cost.GRAM, 1.0), timed(10, "alone", 2.0)]
+    assert [row["exponent"] for row in cost.growth(rows)] == [None, None, None]
