@@ -6,15 +6,19 @@ import hashlib
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError
-from ragguard.text import fold_whole, split_words
+from ragguard.text import tokens_whole
 
 __all__ = ["Passage", "as_passages", "content_key"]
+
+_CACHED_KEYS = 4096
+_LONGEST_CACHED = 4096  # characters
 
 
 def content_key(text: str) -> str:
@@ -22,15 +26,22 @@ def content_key(text: str) -> str:
 
     Only its words count: not case, accents, look-alike or invisible letters, punctuation or white
     space. So a quarantined passage is still recognised when it comes back re-indexed under
-    another id, wrapped anew, or with a zero-width letter slipped in.
+    another id, wrapped anew, or with a zero-width letter slipped in. Recent keys are remembered:
+    once anything is in quarantine, every passage of every query needs its own.
 
     >>> content_key("Bad  Passage") == content_key("bad pas\u200bsage.\n")
     True
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    words = split_words(fold_whole(folded))
+    return _remembered_key(text) if len(text) <= _LONGEST_CACHED else _key(text)
+
+
+def _key(text: str) -> str:
+    normal = unicodedata.normalize("NFKC", text)
     # A text without any word is told by its signs.
-    return _digest(" ".join(words or folded.split()))
+    return _digest(" ".join(tokens_whole(normal) or normal.casefold().split()))
+
+
+_remembered_key = lru_cache(maxsize=_CACHED_KEYS)(_key)
 
 
 def _digest(text: str) -> str:

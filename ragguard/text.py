@@ -1,15 +1,20 @@
 """How ragguard reads text: one folding and one tokenisation for every signal.
 
-An attacker who may choose the letters would otherwise hide the question from a word-for-word
+An attacker who may choose the characters would otherwise hide the question from a word-for-word
 comparison: full-width or accented letters, look-alikes from other scripts, invisible characters
-between letters. Folding undoes these, so that all signals read what a person would read.
+between letters, padding around it. Folding undoes these, so that all signals read what a person
+would read.
+
+Not undone are digits for letters, character references and tags of HTML, and words spelled out or
+hyphenated: they hide the question from a dense retriever as well, and to read them as whole words
+would spoil others.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable
 
 __all__ = [
     "MAX_CHARS",
@@ -19,21 +24,15 @@ __all__ = [
     "fold_whole",
     "split_words",
     "tokens",
+    "tokens_whole",
 ]
 
 MAX_CHARS = 20_000
-"""Signals read this many characters of a passage at most; a longer one is read at both ends."""
+"""Signals read this many characters of a folded passage; of a longer one they read both ends."""
 
-_TOKEN = re.compile(r"[^\W_]+", re.UNICODE)
-_ASCII_TO_SPACES = str.maketrans({chr(n): " " for n in range(128) if not chr(n).isalnum()})
-
-# Letters of other scripts that are drawn like Latin ones (Unicode TR 39, the single-letter part).
-_LOOK_ALIKES = str.maketrans(
-    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0456\u0458\u0455"
-    "\u0501\u051b\u051d\u04bb\u0475\u03b1\u03b2\u03b5\u03b9\u03ba\u03bd\u03bf\u03c1\u03c4\u03c5"
-    "\u03c7\u0131\u0261\u0251\u01c0\u0578\u057d\u0585",
-    "abekmhopctyxijsdqwhvabeiknoptuxigalnuo",
-)
+_MOST_CHARS = 10 * MAX_CHARS  # what is folded at most, before padding is taken out
+_KEPT_SIGNS = 3  # of every run between words, where a passage is too long
+_REMEMBERED_CHARACTERS = 4096
 
 STOP_WORDS = frozenset(
     """a about above after again against all also am an and any are aren as at be because been
@@ -49,47 +48,178 @@ STOP_WORDS = frozenset(
 """English function words: they say nothing of what a text is about."""
 
 
+_TOKEN = re.compile(r"[^\W_]+")
+_BETWEEN_TOKENS = re.compile(rf"([\W_]{{{_KEPT_SIGNS}}})[\W_]+")
+# Twice what "+" would say, since a search skips to a character but not to a repetition.
+_NON_ASCII = re.compile(r"[^\x00-\x7f][^\x00-\x7f]*")
+
+# Tables for bytes.translate, which changes the ASCII part of UTF-8 faster than anything else.
+_LOWER = bytes(range(256)).lower()
+_LOWER_WORDS = bytes(byte if byte > 127 or chr(byte).isalnum() else 32 for byte in _LOWER)
+_CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\r")
+
+# Letters and signs that are drawn like ASCII ones (Unicode TR 39, the single-letter part), in lower
+# case: Latin, Greek, Cyrillic, Armenian, Georgian, Cherokee, Canadian syllabics, Coptic, Lisu.
+_LOOK_ALIKES = {
+    other: sign
+    for sign, others in {
+        "a": "\u0251\u03b1\u0430\u15c5\u15e9\ua4ee\uab7a",
+        "b": "\u0185\u03b2\u0432\u044c\u13fc\u1472\u15af\u15f7\ua4d0\ua7b5\uab9f",
+        "c": "\u03f2\u0441\u1455\u2ca5\ua4da\uabaf",
+        "d": "\u00f0\u0501\u146f\u15de\u15ea\ua4d2\ua4d3\uab70\uabb7",
+        "e": "\u025b\u03b5\u0435\u0454\u04bd\u15f4\ua4f0\uab32\uab7c",
+        "f": "\u03dd\u0584\u15b4\ua4dd\uab35",
+        "g": "\u018d\u0261\u050d\u0581\u13fb\ua4d6\uab90",
+        "h": "\u043d\u04bb\u0570\u157c\u2c8f\ua4e7\uab8b\uab92",
+        "i": "\u0131\u0269\u03b9\u0456\u2c93\ua647\uab75",
+        "j": "\u0237\u03f3\u0458\u148d\ua4d9\uab7b",
+        "k": "\u0138\u03ba\u043a\u2c95\ua4d7\uabb6",
+        "l": "\u01c0\u04cf\u056c\u14aa\u2cd1\ua4e1\ua4f2\uabae",
+        "m": "\u03fb\u043c\u15f0\u2c99\ua4df\uab87",
+        "n": "\u014b\u03b7\u0578\u057c\u144e\u2c9b\ua4e0",
+        "o": "\u0275\u03bf\u03c3\u043e\u0585\u10ff\u1d11\u2c9f\ua4f3\uab3d",
+        "p": "\u03c1\u0440\u146d\u2ca3\ua4d1\uabb2",
+        "q": "\u051b\u0563\u0566\u146b",
+        "r": "\u0433\u1587\u1d26\u2c85\ua4e3\uab47\uab48\uab71\uab81\uaba2",
+        "s": "\u01a8\u01bd\u0455\u1515\ua4e2\uaba5\uabaa",
+        "t": "\u03c4\u0442\u2ca7\ua4d4\uab72",
+        "u": "\u03bc\u03c5\u057d\u144c\ua4f4\ua79f",
+        "v": "\u03bd\u0475\u142f\ua4e6\uaba9",
+        "w": "\u026f\u03c9\u0461\u051d\u0561\u15ef\ua4ea\uab83\uaba4",
+        "x": "\u00d7\u03c7\u0445\u1541\u157d\u166d\u2cad\ua4eb\uab53",
+        "y": "\u0263\u03b3\u0443\u04af\u10e7\u2ca9\ua4ec\uab79\uab8d",
+        "z": "\u03b6\ua4dc\uab93",
+        "ae": "\u00e6",
+        "oe": "\u0153",
+        "th": "\u00fe",
+        "'": "\u02b9\u02bb\u02bc\u02bd\u2018\u2019\u201a\u201b\u2032",
+        '"': "\u00ab\u00bb\u201c\u201d\u201e\u201f",
+        "-": "\u2010\u2012\u2013\u2014\u2015",
+    }.items()
+    for other in others
+}
+# With strokes, hooks and tails, small capitals, in brackets or boxes: the name says which letter.
+_NAMED = re.compile(
+    r"\bLATIN (?:SMALL |CAPITAL |LETTER SMALL CAPITAL )(?:LETTER )?([A-Z])(?: WITH |$)"
+)
+# Dropped, and not spaces, because retrievers drop them as well (BERT's "clean text").
+_INVISIBLE = frozenset({"Mn", "Me", "Cf", "Cc", "Co"})
+_BLANK = frozenset("\u115f\u1160\u3164\uffa0\ufffd")  # Hangul fillers, the replacement character
+_TO_SPACE = frozenset({"Cs", "Cn"})
+
+
 def fold(text: str) -> str:
     r"""Return `text` in lower case without accents, look-alikes and invisible characters.
 
-    Texts over `MAX_CHARS` are cut in the middle. Lone surrogates and control characters become
-    spaces.
+    Of texts that are longer than `MAX_CHARS` even so, padding between words and then the middle are
+    left out. Lone surrogates become spaces.
 
     >>> fold("\uff37ho wr\u200bote M\u0430\u0301rk?")
     'who wrote mark?'
     """
-    if len(text) > MAX_CHARS:
-        half = MAX_CHARS // 2
-        text = text[:half] + " " + text[-half:]
-    return fold_whole(text)
+    folded = fold_whole(_both_ends(text, _MOST_CHARS))
+    if len(folded) > MAX_CHARS:
+        folded = _both_ends(_BETWEEN_TOKENS.sub(r"\1", folded), MAX_CHARS)
+    return folded
 
 
 def fold_whole(text: str) -> str:
     """Return what `fold` returns, for the whole of a text however long."""
-    text = text.lower()
+    return _respelled(text, _FOLDED).encode().translate(_LOWER, _CONTROLS).decode()
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words and numbers of a text after `fold`, in order.
+
+    >>> tokens("When was the Marrow-Light built? In 1874.")
+    ['when', 'was', 'the', 'marrow', 'light', 'built', 'in', '1874']
+    """
+    if len(text) <= MAX_CHARS:
+        spelled = _respelled(text, _FOLDED_WORDS)
+        if len(spelled) <= MAX_CHARS:
+            return _spelled_words(spelled)
+    return split_words(fold(text))
+
+
+def tokens_whole(text: str) -> list[str]:
+    """Return what `tokens` returns, for the whole of a text however long."""
+    return _spelled_words(_respelled(text, _FOLDED_WORDS))
+
+
+def _spelled_words(spelled: str) -> list[str]:
+    # What is not ASCII is part of a word by now, so that white space alone parts them.
+    return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split()
+
+
+def split_words(folded: str) -> list[str]:
+    """Return the words and numbers of a text that is folded already, in order."""
+    return _TOKEN.findall(folded)
+
+
+def _both_ends(text: str, length: int) -> str:
+    if len(text) <= length:
+        return text
+    half = length // 2
+    return f"{text[:half]} {text[half + 1 - length :]}"
+
+
+class _Characters(dict[int, str]):
+    """What `str.translate` makes of characters, worked out when one is met."""
+
+    def __init__(self, work_out: Callable[[str], str]) -> None:
+        self._work_out = work_out
+
+    def __missing__(self, code: int) -> str:
+        if len(self) >= _REMEMBERED_CHARACTERS:
+            self.clear()
+        out = self[code] = self._work_out(chr(code))
+        return out
+
+
+def _respelled(text: str, characters: _Characters) -> str:
     if text.isascii():
         return text
-    return _NON_ASCII.sub(_fold_character, text)
+    # Run by run: most texts have few, and translating all of a text takes ten times as long.
+    return _NON_ASCII.sub(lambda run: run[0].translate(characters), text)
 
 
-@lru_cache(maxsize=4096)
-def _fold_one(character: str) -> str:
-    folded = "".join(
-        " " if unicodedata.category(part) in _TO_SPACE else part
-        for part in unicodedata.normalize("NFKD", character)
-        if unicodedata.category(part) not in _INVISIBLE
-    )
-    # In lower case once more: the decomposition may have brought capitals back.
-    return folded.lower().translate(_LOOK_ALIKES)
+def _folded(character: str) -> str:
+    # As a whole first: decomposed, a letter in brackets would come apart from its word.
+    read = _read(character)
+    if read is not None:
+        return read
+    parts = unicodedata.normalize("NFKD", character)
+    return "".join(_lower(part) if (read := _read(part)) is None else read for part in parts)
 
 
-def _fold_character(match: re.Match[str]) -> str:
-    return _fold_one(match.group())
+def _lower(character: str) -> str:
+    # Not by lower() alone: sharp and final s, and Cherokee, where casefold() gives capitals.
+    return character.casefold().lower()
 
 
-_NON_ASCII = re.compile(r"[^\x00-\x7f]")
-_INVISIBLE = frozenset({"Mn", "Me", "Cf"})
-_TO_SPACE = frozenset({"Cc", "Cs", "Co", "Cn"})
+def _read(character: str) -> str | None:
+    """Return what a character is read as, or None if that is itself or its decomposition."""
+    category = unicodedata.category(character)
+    if character in _BLANK or (category in _INVISIBLE and not character.isascii()):
+        return ""
+    if category in _TO_SPACE:
+        return " "
+    lower = _lower(character)
+    if lower in _LOOK_ALIKES:
+        return _LOOK_ALIKES[lower]
+    digit = unicodedata.digit(character, None)
+    if digit is not None:
+        return str(digit)
+    named = _NAMED.search(unicodedata.name(lower, "")) if len(lower) == 1 else None
+    return named[1].lower() if named else None
+
+
+def _folded_words(character: str) -> str:
+    return "".join(part if part.isalnum() else " " for part in _folded(character))
+
+
+_FOLDED = _Characters(_folded)
+_FOLDED_WORDS = _Characters(_folded_words)
 
 
 def encodable(text: str) -> str:
@@ -99,20 +229,3 @@ def encodable(text: str) -> str:
     'a?'
     """
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def tokens(text: str) -> list[str]:
-    """Return the words and numbers of a text after `fold`, in order.
-
-    >>> tokens("When was the Marrow-Light built? In 1874.")
-    ['when', 'was', 'the', 'marrow', 'light', 'built', 'in', '1874']
-    """
-    return split_words(fold(text))
-
-
-def split_words(folded: str) -> list[str]:
-    """Return the words and numbers of a text that is folded already, in order."""
-    if folded.isascii():
-        # The same words as the pattern finds, in half the time.
-        return folded.translate(_ASCII_TO_SPACES).split()
-    return _TOKEN.findall(folded)

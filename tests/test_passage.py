@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ragguard import Passage
 from ragguard.errors import InvalidInputError
 from ragguard.passage import as_passages, content_key
+from ragguard.text import tokens_whole
 
 # Every string that Python can hold: lone surrogates and control characters as well.
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -134,6 +135,19 @@ def test_content_key_sees_through_disguise():
     assert content_key("The ans\u200bwer is Leeds") == key
     assert content_key("The \u0430nswer is L\u00e9eds!") == key
     assert content_key("The answer is Leed.") != key
+
+
+@given(ANY_TEXT)
+def test_content_key_is_that_of_the_words(text):
+    words = tokens_whole(unicodedata.normalize("NFKC", text))
+    assert (content_key(text) == content_key(" ".join(words))) or not words
+
+
+def test_content_key_of_what_is_long_or_was_seen_before():
+    for length in (10, 5_000, 50_000):
+        text = "Word " * length
+        assert content_key(text) == content_key(text) == content_key(f"{text}\u200b!")
+        assert content_key(text) != content_key(text + "more")
 
 
 def test_content_key_tells_texts_without_words_apart():

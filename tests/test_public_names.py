@@ -25,6 +25,7 @@ EXPORTED = {
         "fold_whole",
         "split_words",
         "tokens",
+        "tokens_whole",
     ],
     "ragguard.errors": [
         "AttributionPendingError",

@@ -7,9 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.text import MAX_CHARS, STOP_WORDS, encodable, fold, split_words, tokens
+from ragguard.text import (
+    MAX_CHARS,
+    STOP_WORDS,
+    encodable,
+    fold,
+    fold_whole,
+    split_words,
+    tokens,
+    tokens_whole,
+)
 
-ANY_TEXT = st.text(st.characters(exclude_categories=()))
+# As any text, and as web text is: mostly ASCII with signs and foreign letters here and there.
+ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(
+    st.sampled_from("who THE 19.,_-\n\x07\u2019\u2013\u2022\u00e9\u00df\u0440\u03c2\u200b\u0301")
+    | st.characters(exclude_categories=())
+)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +41,33 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))
         ("\u24d4vil", "evil"),  # circled letter
         ("o\ufb03ce", "office"),  # ligature
         ("\u0130stanbul", "istanbul"),  # dotted capital I
+        ("\u0578\u0585\u0570e", "nohe"),  # Armenian vo, oh and ho
+        ("\u13b3\u13bb\u13a2", "wht"),  # Cherokee
+        ("\uab83\uab8b\uab72", "wht"),  # the same in small letters
+        ("\ua4ea\ua4e7\ua4f3", "who"),  # Lisu
+        ("\u15ef\u157co", "who"),  # Canadian syllabics
+        ("\u2c9f\u2c9be", "one"),  # Coptic
+        ("\u03f2at", "cat"),  # lunate sigma, which decomposes into another sigma
+        ("\u03c3\u03bdal", "oval"),  # Greek sigma and nu
+        ("J\u00f8rgen", "jorgen"),  # strokes
+        ("\u0141\u00f3d\u017a", "lodz"),
+        ("\u0111o\u0127", "doh"),
+        ("\u1d00\u0299\u1d04", "abc"),  # small capitals
+        ("\u1d5b\u1d43\u02e1", "val"),  # superscripts
+        ("\u24b2\u24a3\u24aa", "who"),  # in brackets
+        ("\U0001f166\U0001f157\U0001f15e", "who"),  # white on black
+        ("\u00c6on", "aeon"),
+        ("\u00de\u00f3r", "thor"),
+        ("stra\u00dfe", "strasse"),
+        ("1\ufe0f\u20e3874", "1874"),  # key cap
+        ("\u0661\u0668\u0967\u278d", "1814"),  # digits: Arabic, Devanagari, white on black
+        ("w\ufe0fh\U000e0101o", "who"),  # variation selectors
+        ("w\U000e0068\U000e0069ho", "who"),  # tags
+        ("w\u2060h\u034fo", "who"),  # word and grapheme joiners
+        ("w\u3164h\u115fo", "who"),  # Hangul fillers
+        ("w\x00h\x08o", "who"),  # control characters
+        ("w\x0bh\x1fo\x7f", "who"),
+        ("w\x85h\ue000\ufffdo", "who"),  # also of Latin 1, private, and undecodable
     ],
 )
 def test_disguised_letters_are_read_as_a_person_reads_them(disguised, read):
@@ -45,10 +85,30 @@ def test_tokens_are_words_and_numbers_in_order():
     ]
 
 
-@pytest.mark.parametrize("separator", ["\x00", "\x07", "\x7f", "\x85", "\ud800", "\ue000"])
-def test_control_characters_and_lone_surrogates_part_words(separator):
+@pytest.mark.parametrize("separator", ["\t", "\r\n", "\u00a0", "\u2028", "\ud800", "\u0378", "_"])
+def test_white_space_and_what_tokenizers_are_not_given_part_words(separator):
     assert tokens(f"one{separator}two") == ["one", "two"]
     assert tokens(f"one{separator}tw\u00f6") == ["one", "two"]
+
+
+def test_quotes_and_dashes_are_folded_to_ascii_and_other_signs_stay():
+    assert fold("\u201cDon\u2019t\u201d \u2013 5\u20ac \u2022") == '"don\'t" - 5\u20ac \u2022'
+
+
+def test_what_is_not_undone():
+    assert tokens("wh0 w1ns") == ["wh0", "w1ns"]
+    assert tokens("w h o ques-\ntion") == ["w", "h", "o", "ques", "tion"]
+    assert tokens("wh&#111; wh<b>o</b>") == "wh 111 wh b o b".split()
+
+
+def test_nothing_hides_from_the_words_what_a_retriever_reads():
+    normalizers = pytest.importorskip("tokenizers.normalizers")
+    bert = normalizers.BertNormalizer(handle_chinese_chars=False, strip_accents=True)
+    characters = [chr(n) for n in (*range(0x3000), *range(0xD7FF, 0x10FFFF, 61)) if n != 0x1734]
+    characters = [c for c in characters if unicodedata.category(c) != "Cs"]
+    dropped = [c for c in characters if bert.normalize_str(f"wh{c}o") == "who"]
+    assert len(dropped) > 1000
+    assert [c for c in dropped if tokens(f"wh{c}o") != ["who"]] == []
 
 
 def test_of_a_long_text_both_ends_are_read():
@@ -59,6 +119,23 @@ def test_of_a_long_text_both_ends_are_read():
     assert sum(map(len, words)) <= MAX_CHARS
     whole = "word " * (MAX_CHARS // 5)
     assert len(tokens(whole)) == MAX_CHARS // 5
+    assert len(tokens_whole(2 * whole)) == 2 * MAX_CHARS // 5
+
+
+@pytest.mark.parametrize("padding", [" ", "\n", ".", "\u200b", "\u05b0", "\x00", " \u2022 "])
+def test_padding_does_not_push_words_out_of_what_is_read(padding):
+    much = padding * MAX_CHARS
+    assert tokens(f"{much} who wrote it {much}") == ["who", "wrote", "it"]
+    assert "who wrote it" in fold(f"{much} who wrote it {much}")
+
+
+@pytest.mark.parametrize("character", ["\ufdfa", "\ud55c", "\u33c6", "\u00bd", "x", "\u0439"])
+def test_characters_that_fold_to_many_are_read_no_further(character):
+    text = "begin " + character * MAX_CHARS + " end"
+    assert len(fold(text)) <= MAX_CHARS < len(fold_whole(text))
+    assert tokens(text) == split_words(fold(text))
+    assert (tokens(text)[0], tokens(text)[-1]) == ("begin", "end")
+    assert fold(fold(text)) == fold(text)
 
 
 @given(ANY_TEXT)
@@ -72,6 +149,23 @@ def test_folding_any_text_leaves_no_disguise(text):
 @given(ANY_TEXT)
 def test_folding_twice_changes_nothing(text):
     assert fold(fold(text)) == fold(text)
+
+
+@given(ANY_TEXT)
+def test_every_character_is_folded_by_itself(text):
+    assert fold(text) == fold_whole(text) == "".join(map(fold, text))
+
+
+@given(ANY_TEXT)
+def test_tokens_are_the_words_of_the_folded_text(text):
+    assert tokens(text) == tokens_whole(text) == re.findall(r"[^\W_]+", fold(text))
+    assert tokens(text) == split_words(fold(text))
+
+
+@given(ANY_TEXT)
+def test_composed_and_decomposed_letters_read_alike(text):
+    forms = [unicodedata.normalize(form, text) for form in ("NFC", "NFD")]
+    assert tokens(forms[0]) == tokens(forms[1]) == tokens(text)
 
 
 @given(st.lists(ANY_TEXT))
@@ -101,8 +195,3 @@ def test_encodable_text_is_utf_8_and_keeps_its_length(text):
 def test_stop_words_are_tokens():
     assert all(tokens(word) == [word] for word in STOP_WORDS)
     assert {"the", "of", "who", "s"} <= STOP_WORDS
-
-
-@given(st.text(alphabet=st.characters(max_codepoint=127)))
-def test_plain_ascii_is_split_as_any_other_text(text):
-    assert split_words(text) == re.findall(r"[^\W_]+", text)

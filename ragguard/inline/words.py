@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from sys import intern
+from typing import NamedTuple
 
 from ragguard.inline.address import address, may_address
-from ragguard.text import STOP_WORDS, fold, split_words, tokens
+from ragguard.text import STOP_WORDS, fold, tokens
 
 __all__ = ["PassageWords", "QueryWords", "forget_passages", "passage_words", "query_words"]
 
@@ -16,8 +15,7 @@ _LONGEST_CACHED = 4096  # characters
 _CACHED_QUERIES = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class PassageWords:
+class PassageWords(NamedTuple):
     """A passage as the signals read it.
 
     Attributes:
@@ -34,8 +32,7 @@ class PassageWords:
     address: float
 
 
-@dataclass(frozen=True, slots=True)
-class QueryWords:
+class QueryWords(NamedTuple):
     """A question as the signals read it.
 
     Attributes:
@@ -56,16 +53,11 @@ def passage_words(text: str) -> PassageWords:
 
 
 def _read(text: str) -> PassageWords:
-    folded = fold(text)
-    # Interned, a word that many passages share is kept once and compared by identity.
-    sequence = tuple(map(intern, split_words(folded)))
+    sequence = tokens(text)
     distinct = frozenset(sequence)
-    return PassageWords(
-        sequence=sequence,
-        distinct=distinct,
-        joined=f" {' '.join(sequence)} ",
-        address=address(folded) if may_address(distinct) else 0.0,
-    )
+    # The words of one passage in thirty leave it open, and only then the text is searched.
+    addresses = address(fold(text), distinct) if may_address(distinct) else 0.0
+    return PassageWords(tuple(sequence), distinct, f" {' '.join(sequence)} ", addresses)
 
 
 _remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
@@ -79,7 +71,7 @@ def forget_passages() -> None:
 @lru_cache(maxsize=_CACHED_QUERIES)
 def query_words(text: str) -> QueryWords:
     """Read a question; recent ones are remembered."""
-    sequence = tuple(map(intern, tokens(text)))
+    sequence = tuple(tokens(text))
     in_order = dict.fromkeys(sequence)
     content = tuple(word for word in in_order if word not in STOP_WORDS)
     return QueryWords(sequence, frozenset(sequence), content or tuple(in_order))

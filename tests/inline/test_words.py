@@ -1,12 +1,24 @@
 """The words of a passage and of a question."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.words import passage_words, query_words
-from ragguard.text import STOP_WORDS, tokens
+from ragguard.inline.address import address
+from ragguard.inline.words import forget_passages, passage_words, query_words
+from ragguard.text import STOP_WORDS, fold, tokens
 
-ANY_TEXT = st.text(st.characters(exclude_categories=()))
+ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(
+    st.sampled_from("who THE 19.,_-\n\x07\u2019\u2013\u2022\u00e9\u00df\u0440\u03c2\u200b\u0301")
+    | st.characters(exclude_categories=())
+)
+CUES = st.sampled_from(
+    """ai models model, assistant: system system> systems kind agents chat bots admin to the
+    assistants answer answered answers it with only reply withhold if asked wants do not cannot
+    cite the valid value ignore other retrieved documents pages sources trusted context legal hold
+    new orders policy _index mustnot say . ! ? \u2019 \uff29gnore assist\u200bant """.split()
+)
 
 
 def test_a_passage_by_hand():
@@ -23,6 +35,24 @@ def test_a_question_by_hand():
     assert read.content == ("built", "pier")
     assert query_words("Who is it?").content == ("who", "is", "it")
     assert query_words("?").content == ()
+
+
+@given(ANY_TEXT | st.lists(CUES).map(" ".join))
+def test_a_passage_is_read_as_by_the_plain_definition(text):
+    words = re.findall(r"[^\W_]+", fold(text))
+    read = passage_words(text)
+    assert read.sequence == tuple(words)
+    assert read.distinct == frozenset(words)
+    assert read.joined == " " + " ".join(words) + " "
+    assert read.address == address(fold(text)) == address(fold(text), read.distinct)
+
+
+def test_a_passage_is_read_once_until_it_is_forgotten():
+    forget_passages()
+    read = passage_words("The pier.")
+    assert passage_words("The pier.") is read
+    forget_passages()
+    assert passage_words("The pier.") is not read
 
 
 @given(ANY_TEXT)
