@@ -1,0 +1,214 @@
+"""Fits `ragguard.inline.naturalness`: `python -m benchmarks.fit_naturalness --data DIR`.
+
+The texts are the plain ones of the folder (`wikipedia_passages.jsonl` and the contexts of
+`reading_comprehension.jsonl`) without any that was retrieved for a question of either half: a
+model that has read the choosing half finds it more natural than what comes later, and a
+calibration on it would let the gate fire too often. Only the zero of oddness is taken from the
+choosing half. Words are put into classes by what stands next to them (Schütze 1995:
+singular vectors of neighbour counts, then k-means), pairs of classes are counted, and the counts
+become oddness. Only the words, their classes and one number per pair of classes are kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from scipy.sparse import csr_matrix
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.decomposition import TruncatedSVD
+
+from benchmarks.data import Dataset, load_folder
+from ragguard.inline.naturalness import (
+    OTHER_SCRIPT,
+    SHAPES,
+    UNITS,
+    LanguageModel,
+    WordClasses,
+    language_model,
+    shape,
+    unnaturalness,
+)
+from ragguard.jsonl import open_input, read_lines
+from ragguard.text import tokens
+
+__all__ = ["fit", "main", "plain_texts"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_WORDS = 32_000
+_OWN_CLASS = 48  # the most frequent words, function words nearly all, are each a class
+_CLASSES = 256
+_NEIGHBOURS = 500  # how many frequent words count as context
+_DIMENSIONS = 60
+_FEW = 20.0  # neighbours of a word at which half of what is seen is believed
+_PSEUDO_COUNT = 2.0
+_FURTHEST = 2.0  # nats
+_WORD_SHARE = 0.25
+_WINDOW = 24
+_NATURAL = 0.85
+_SEED = 0
+
+
+def plain_texts(folder: Path, datasets: Sequence[Dataset]) -> list[str]:
+    """Return every text that the model may learn from, once."""
+    found: dict[str, None] = {}
+    for name, key in (
+        ("wikipedia_passages", "text"),
+        ("reading_comprehension", "context"),
+    ):
+        path = folder / f"{name}.jsonl"
+        if path.is_file():
+            with open_input(path) as stream:
+                found |= dict.fromkeys(line.value[key] for line in read_lines(stream, str(path)))
+    retrieved = {hit for data in datasets for record in data.records for hit in record.hits}
+    return [text for text in found if text not in retrieved]
+
+
+def _hits(datasets: Sequence[Dataset]) -> Iterator[str]:
+    for data in datasets:
+        for record in data.choosing:
+            yield from record.hits
+
+
+def fit(texts: Iterable[Sequence[str]], natural: Sequence[Sequence[str]]) -> LanguageModel:
+    """Return the model of language that `texts` give.
+
+    Args:
+        texts: The words of every text, in order.
+        natural: The words of texts that a retriever returned, from which the zero of oddness is
+            taken: the worst `_WINDOW` words of all but 15 % of them have a mean below it.
+    """
+    read = list(texts)
+    spread: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for words in read:
+        spread.update(set(words))
+        counts.update(words)
+    # Equally frequent words in alphabetical order: the same words on every machine.
+    by_frequency = sorted(
+        (word for word in spread if word.isalpha()), key=lambda w: (-spread[w], w)
+    )
+    listed = by_frequency[:_WORDS]
+    numbers = {word: number for number, word in enumerate(listed)}
+    # Words that are not listed have negative numbers, by shape.
+    sequences = [np.array([numbers.get(w, -1 - shape(w)) for w in words]) for words in read]
+    class_of = _classes(sequences, len(listed))
+    pairs = np.zeros((_CLASSES, _CLASSES))
+    for sequence in sequences:
+        codes = np.where(sequence >= 0, class_of[np.maximum(sequence, 0)], -1 - sequence)
+        np.add.at(pairs, (codes[:-1], codes[1:]), 1.0)
+    oddness = _oddness(pairs, _choice_of_word(counts, numbers, class_of))
+    classes = WordClasses(zip(listed, class_of.tolist(), strict=True))
+    oddness -= np.quantile([_worst_window(oddness, classes, words) for words in natural], _NATURAL)
+    oddness[OTHER_SCRIPT, :] = oddness[:, OTHER_SCRIPT] = 0.0
+    table = np.clip(np.round(oddness * UNITS), -127, 127).astype(np.int16)
+    return LanguageModel(classes, np.ascontiguousarray(table.T).ravel())
+
+
+def _classes(sequences: Sequence[Ints], size: int) -> Ints:
+    """Return a class for each of `size` words, from `SHAPES` on, by the words next to it."""
+    context = _NEIGHBOURS + SHAPES + 1
+    rows, columns = [], []
+    for numbers in sequences:
+        near = np.where(numbers < 0, _NEIGHBOURS - 1 - numbers, np.minimum(numbers, context - 1))
+        near[numbers >= _NEIGHBOURS] = context - 1
+        for words, beside in (
+            (numbers[:-1], near[1:]),
+            (numbers[1:], near[:-1] + context),
+        ):
+            rows.append(words[words >= 0])
+            columns.append(beside[words >= 0])
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    seen = csr_matrix((np.ones(len(row)), (row, column)), shape=(size, 2 * context))
+    seen.sum_duplicates()
+    total = np.asarray(seen.sum(axis=1)).ravel()
+    expected = np.maximum(np.asarray(seen.sum(axis=0)).ravel(), 1.0) / len(row)
+    cells = seen.tocoo()
+    above = np.log1p(cells.data / (total[cells.row] + _FEW) / expected[cells.col])
+    weighed = csr_matrix((above, (cells.row, cells.col)), shape=seen.shape)
+    vectors = TruncatedSVD(_DIMENSIONS, random_state=_SEED).fit_transform(weighed)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    clusters = MiniBatchKMeans(
+        _CLASSES - SHAPES - _OWN_CLASS, random_state=_SEED, n_init=3, batch_size=4096
+    ).fit(vectors[_OWN_CLASS:], sample_weight=np.sqrt(total[_OWN_CLASS:]))
+    return np.concatenate([np.arange(_OWN_CLASS), _OWN_CLASS + clusters.labels_]) + SHAPES
+
+
+def _choice_of_word(counts: Counter[str], numbers: dict[str, int], class_of: Ints) -> Floats:
+    """Return, per class, the entropy in nats of which of its words is written."""
+    entropy = np.zeros(_CLASSES)
+    often = np.array([counts[word] for word in numbers], dtype=np.float64)
+    share = often / np.bincount(class_of, often, minlength=_CLASSES)[class_of]
+    np.add.at(entropy, class_of, -share * np.log(share))
+    # Of the words that are not listed any may come, and most are seen once.
+    kinds = Counter(shape(word) for word in counts if word not in numbers)
+    for number, size in kinds.items():
+        entropy[number] = np.log(size)
+    return entropy
+
+
+def _oddness(pairs: Floats, choice: Floats) -> Floats:
+    """Return the oddness in nats of every pair of classes (first, second).
+
+    The surprisal of the second class after the first, and a part of how many words the class has:
+    in full it would hold names and terms against a text, which are rare and natural.
+    """
+    total = pairs.sum()
+    first, second = pairs.sum(axis=1) / total, pairs.sum(axis=0) / total
+    chance = np.outer(first, second) * total
+    association = np.log((pairs + _PSEUDO_COUNT) / (chance + _PSEUDO_COUNT))
+    rare = -np.log(np.maximum(second, 1.0 / total))
+    return rare - np.clip(association, -_FURTHEST, _FURTHEST) + _WORD_SHARE * choice
+
+
+def _worst_window(oddness: Floats, classes: WordClasses, words: Sequence[str]) -> float:
+    codes = np.array([classes[word] for word in words], dtype=np.int64)
+    found = oddness[codes[:-1], codes[1:]]
+    if len(found) <= _WINDOW:
+        return float(found.mean()) if len(found) else 0.0
+    sums = np.concatenate([[0.0], np.cumsum(found)])
+    return float((sums[_WINDOW:] - sums[:-_WINDOW]).max() / _WINDOW)
+
+
+def write(path: Path, model: LanguageModel) -> None:
+    """Write a model as `language_model` reads it."""
+    words = sorted(model.classes)
+    arrays: dict[str, Any] = {
+        "words": np.frombuffer("\n".join(words).encode(), dtype=np.uint8),
+        "classes": np.array([model.classes[word] for word in words], dtype=np.uint8),
+        "oddness": model.oddness.astype(np.int8),
+    }
+    np.savez_compressed(path, **arrays)
+
+
+def main() -> None:
+    """Fit, and print how the texts that a retriever returned score beside the shipped model."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.fit_naturalness", description=__doc__
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
+    parser.add_argument("--out", type=Path, help="where to write the model (.npz)")
+    arguments = parser.parse_args()
+    datasets = load_folder(arguments.data)
+    natural = [tokens(text) for text in dict.fromkeys(_hits(datasets))]
+    fitted = fit((tokens(text) for text in plain_texts(arguments.data, datasets)), natural)
+    console = Console()
+    if arguments.out is not None:
+        write(arguments.out, fitted)
+        console.print(f"{arguments.out}: {len(fitted.classes)} words")
+    for name, model in (("fitted", fitted), ("shipped", language_model())):
+        found = [unnaturalness(words, model).soup for words in natural]
+        shares = " ".join(f"{q:.0%} {np.quantile(found, q):.3f}" for q in (0.5, 0.9, 0.95, 0.99))
+        console.print(f"{name}: soup on the choosing half, quantiles: {shares}")
+
+
+if __name__ == "__main__":
+    main()
