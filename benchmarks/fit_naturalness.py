@@ -13,32 +13,35 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
+from rich.table import Table
 from scipy.sparse import csr_matrix
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 
-from benchmarks.data import Dataset, load_folder
+from benchmarks.data import Dataset, Record, load_folder
 from ragguard.inline.naturalness import (
     OTHER_SCRIPT,
     SHAPES,
     UNITS,
     LanguageModel,
+    Unnaturalness,
     WordClasses,
     language_model,
     shape,
     unnaturalness,
 )
 from ragguard.jsonl import open_input, read_lines
-from ragguard.text import tokens
+from ragguard.text import STOP_WORDS, tokens
 
-__all__ = ["fit", "main", "plain_texts"]
+__all__ = ["fit", "main", "plain_texts", "separation", "write"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -78,7 +81,7 @@ def _hits(datasets: Sequence[Dataset]) -> Iterator[str]:
             yield from record.hits
 
 
-def fit(texts: Iterable[Sequence[str]], natural: Sequence[Sequence[str]]) -> LanguageModel:
+def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> LanguageModel:
     """Return the model of language that `texts` give.
 
     Args:
@@ -86,10 +89,9 @@ def fit(texts: Iterable[Sequence[str]], natural: Sequence[Sequence[str]]) -> Lan
         natural: The words of texts that a retriever returned, from which the zero of oddness is
             taken: the worst `_WINDOW` words of all but 15 % of them have a mean below it.
     """
-    read = list(texts)
     spread: Counter[str] = Counter()
     counts: Counter[str] = Counter()
-    for words in read:
+    for words in texts:
         spread.update(set(words))
         counts.update(words)
     # Equally frequent words in alphabetical order: the same words on every machine.
@@ -99,7 +101,7 @@ def fit(texts: Iterable[Sequence[str]], natural: Sequence[Sequence[str]]) -> Lan
     listed = by_frequency[:_WORDS]
     numbers = {word: number for number, word in enumerate(listed)}
     # Words that are not listed have negative numbers, by shape.
-    sequences = [np.array([numbers.get(w, -1 - shape(w)) for w in words]) for words in read]
+    sequences = [np.array([numbers.get(w, -1 - shape(w)) for w in words]) for words in texts]
     class_of = _classes(sequences, len(listed))
     pairs = np.zeros((_CLASSES, _CLASSES))
     for sequence in sequences:
@@ -109,7 +111,7 @@ def fit(texts: Iterable[Sequence[str]], natural: Sequence[Sequence[str]]) -> Lan
     classes = WordClasses(zip(listed, class_of.tolist(), strict=True))
     oddness -= np.quantile([_worst_window(oddness, classes, words) for words in natural], _NATURAL)
     oddness[OTHER_SCRIPT, :] = oddness[:, OTHER_SCRIPT] = 0.0
-    table = np.clip(np.round(oddness * UNITS), -127, 127).astype(np.int16)
+    table = np.clip(np.round(oddness * UNITS), -127, 127).astype(np.int32)
     return LanguageModel(classes, np.ascontiguousarray(table.T).ravel())
 
 
@@ -166,7 +168,8 @@ def _oddness(pairs: Floats, choice: Floats) -> Floats:
     chance = np.outer(first, second) * total
     association = np.log((pairs + _PSEUDO_COUNT) / (chance + _PSEUDO_COUNT))
     rare = -np.log(np.maximum(second, 1.0 / total))
-    return rare - np.clip(association, -_FURTHEST, _FURTHEST) + _WORD_SHARE * choice
+    oddness: Floats = rare - np.clip(association, -_FURTHEST, _FURTHEST) + _WORD_SHARE * choice
+    return oddness
 
 
 def _worst_window(oddness: Floats, classes: WordClasses, words: Sequence[str]) -> float:
@@ -189,8 +192,48 @@ def write(path: Path, model: LanguageModel) -> None:
     np.savez_compressed(path, **arrays)
 
 
+def _unnatural(record: Record, listed: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield texts that no person wrote, each with its kind; random ones by the question alone."""
+    for text in record.poison.get("garag", ()):
+        yield "garag", text
+        yield "question, garag", f"{record.question} {text}"
+    for text in record.poison.get("poisonedrag", ())[:1]:
+        draw = Random(record.question)
+        for length in (10, 20, 40):
+            yield f"{length} random words, poison", f"{_drawn(draw, listed, length)} {text}"
+        hits = [word for hit in record.hits[:10] for word in tokens(hit)]
+        key_words = [word for word in hits if word not in STOP_WORDS]
+        yield "20 key words of the hits, poison", f"{_drawn(draw, key_words, 20)} {text}"
+        yield "poison as it is", text
+
+
+def _drawn(draw: Random, words: Sequence[str], length: int) -> str:
+    return " ".join(draw.choice(words) for _ in range(length))
+
+
+def separation(datasets: Sequence[Dataset], model: LanguageModel) -> Table:
+    """Return how much of what no person wrote lies above 99 % and 95 % of the report's hits."""
+    hits = dict.fromkeys(hit for data in datasets for record in data.report for hit in record.hits)
+    clean = np.array([unnaturalness(tokens(hit), model) for hit in hits])
+    levels = np.quantile(clean, (0.99, 0.95), axis=0)
+    listed = sorted(model.classes)
+    found: dict[str, list[Unnaturalness]] = {}
+    for data in datasets:
+        for record in data.report:
+            for kind, text in _unnatural(record, listed):
+                found.setdefault(kind, []).append(unnaturalness(tokens(text), model))
+    table = Table("text", "n", title="Above 99 % / 95 % of the report half's hits")
+    for name in Unnaturalness._fields:
+        table.add_column(name)
+    for kind, values in found.items():
+        above = (np.array(values)[:, None, :] > levels).mean(axis=0)
+        cells = [f"{strict:.0%} / {lax:.0%}" for strict, lax in above.T]
+        table.add_row(kind, str(len(values)), *cells)
+    return table
+
+
 def main() -> None:
-    """Fit, and print how the texts that a retriever returned score beside the shipped model."""
+    """Fit, compare with the shipped model, and print what the fitted one tells apart."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.fit_naturalness", description=__doc__
     )
@@ -199,15 +242,16 @@ def main() -> None:
     arguments = parser.parse_args()
     datasets = load_folder(arguments.data)
     natural = [tokens(text) for text in dict.fromkeys(_hits(datasets))]
-    fitted = fit((tokens(text) for text in plain_texts(arguments.data, datasets)), natural)
+    fitted = fit([tokens(text) for text in plain_texts(arguments.data, datasets)], natural)
     console = Console()
     if arguments.out is not None:
         write(arguments.out, fitted)
         console.print(f"{arguments.out}: {len(fitted.classes)} words")
     for name, model in (("fitted", fitted), ("shipped", language_model())):
         found = [unnaturalness(words, model).soup for words in natural]
-        shares = " ".join(f"{q:.0%} {np.quantile(found, q):.3f}" for q in (0.5, 0.9, 0.95, 0.99))
-        console.print(f"{name}: soup on the choosing half, quantiles: {shares}")
+        shares = ", ".join(f"{q:.0%} {np.quantile(found, q):.3f}" for q in (0.5, 0.95, 0.99))
+        console.print(f"{name}: soup of the choosing half's hits: {shares}")
+    console.print(separation(datasets, fitted))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ __all__ = [
     "SHAPES",
     "UNITS",
     "LanguageModel",
+    "Unnaturalness",
     "WordClasses",
     "language_model",
     "shape",
@@ -44,6 +45,8 @@ OTHER_SCRIPT = 2
 _HALF = 32  # nats of oddness that are half of the way to 1
 _FEW_WORDS = 20
 _UNLISTED = bytes([3, 4, 5, 6])
+_BEGIN = bytes([OTHER_SCRIPT])  # a pair of no oddness: no stretch starts before the text
+_PAIR = np.dtype("<u2")
 
 
 def shape(word: str) -> int:
@@ -95,12 +98,13 @@ class LanguageModel:
     Attributes:
         classes: The class of every listed word, from `SHAPES` on; any other word may be looked up
             with square brackets and has the class of its `shape`.
-        oddness: int16 array of shape (256 * 256,), in 1 / `UNITS` nats: at first + 256 * second,
-            the oddness of the pair; below 0 is as natural as language is.
+        oddness: int32 array of shape (256 * 256,), in 1 / `UNITS` nats: at first + 256 * second,
+            the oddness of the pair; below 0 is as natural as language is. 0 for every pair with
+            `OTHER_SCRIPT`.
     """
 
     classes: WordClasses
-    oddness: NDArray[np.int16]
+    oddness: NDArray[np.int32]
 
 
 @cache
@@ -111,7 +115,7 @@ def language_model() -> LanguageModel:
         words = stored["words"].tobytes().decode("utf-8").split("\n")
         # Interned, as the words of passages are: a lookup then compares identities.
         classes = WordClasses(zip(map(intern, words), stored["classes"].tolist(), strict=True))
-        return LanguageModel(classes, stored["oddness"].astype(np.int16))
+        return LanguageModel(classes, stored["oddness"].astype(np.int32))
 
 
 def unnaturalness(words: Sequence[str], model: LanguageModel | None = None) -> Unnaturalness:
@@ -134,11 +138,10 @@ def unnaturalness(words: Sequence[str], model: LanguageModel | None = None) -> U
     if len(words) < 2:
         return _NATURAL
     known = model or language_model()
-    codes = bytes(map(known.classes.__getitem__, words))
+    codes = _BEGIN + bytes(map(known.classes.__getitem__, words))
     unlisted = len(codes) - len(codes.translate(None, _UNLISTED))
     # Neighbouring bytes read as one number: the pairs need no arithmetic.
-    pairs = np.ndarray((len(codes) - 1,), dtype="<u2", buffer=codes, strides=(1,))
-    sums = np.add.accumulate(known.oddness.take(pairs), dtype=np.int64)
-    lowest = np.minimum(np.minimum.accumulate(sums), 0)
-    most = max(0, int((sums - lowest).max()))
-    return Unnaturalness(most / (most + UNITS * _HALF), unlisted / max(len(codes), _FEW_WORDS))
+    pairs = np.ndarray((len(words),), dtype=_PAIR, buffer=codes, strides=(1,))
+    sums = np.add.accumulate(known.oddness.take(pairs))
+    most = int((sums - np.minimum.accumulate(sums)).max())
+    return Unnaturalness(most / (most + UNITS * _HALF), unlisted / max(len(words), _FEW_WORDS))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.data import Dataset, Record, load_folder, skerrin
-from benchmarks.fit_naturalness import _oddness, fit, plain_texts, write
+from benchmarks.fit_naturalness import _oddness, fit, plain_texts, separation, write
 from ragguard.inline import naturalness
 from ragguard.inline.naturalness import OTHER_SCRIPT, SHAPES, language_model, unnaturalness
 from ragguard.text import tokens
@@ -58,3 +58,18 @@ def test_nothing_that_was_retrieved_is_learnt_from(tmp_path):
     assert plain_texts(tmp_path, load_folder(tmp_path)) == ["learnt"]
     reported = Dataset("nq", (Record("q", (), frozenset(), {}),) * 2, split=True)
     assert plain_texts(tmp_path, [reported]) == ["kept back", "learnt"]
+
+
+def test_what_is_told_apart_is_counted_on_the_report_half(pages, model):
+    listed = sorted(model.classes)
+    poison = {"poisonedrag": ("The pier is closed.",), "garag": (" ".join(listed[::7]), "a b")}
+    record = Record("When was the pier closed?", tuple(map(" ".join, pages)), frozenset(), poison)
+    unread = Record("?", (), frozenset(), {"garag": ("x",)})
+    table = separation([Dataset("nq", (unread, record), split=True)], model)
+    kinds, sizes, soup, _ = [list(column.cells) for column in table.columns]
+    assert dict(zip(kinds, sizes, strict=True))["garag"] == "2"
+    of_kind = dict(zip(kinds, soup, strict=True))
+    # Every seventh word of the list in alphabetical order is soup, and "a b" is not.
+    assert of_kind["garag"] == "50% / 50%"
+    assert of_kind["poison as it is"] == "0% / 0%"
+    assert of_kind["40 random words, poison"] == "100% / 100%"

@@ -43,7 +43,7 @@ MISSPELT = (
 
 def model(**pairs):
     """The words "a" and "b", with the given oddness in nats of the pairs of their letters."""
-    oddness = np.zeros((256, 256), dtype=np.int16)
+    oddness = np.zeros((256, 256), dtype=np.int32)
     for (first, second), nats in pairs.items():
         oddness["ab".index(second) + SHAPES, "ab".index(first) + SHAPES] = nats * UNITS
     return LanguageModel(WordClasses({"a": A, "b": B}), oddness.ravel())
