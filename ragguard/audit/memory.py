@@ -82,27 +82,38 @@ class MemoryStore:
             self._put(claimed, claimable_at=now + lease_s)
             return claimed
 
-    def renew_lease(self, event_id: str, *, lease_s: float) -> None:
+    def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         """See `AuditStore.renew_lease`."""
         with self._lock:
             event = self._events.get(event_id)
-            if event is not None and event.status == "running":
-                self._claimable_at[event_id] = time.monotonic() + lease_s
+            if event is None or event.status != "running" or not _holds(event, attempt):
+                return False
+            self._claimable_at[event_id] = time.monotonic() + lease_s
+            return True
 
-    def finish_event(self, event_id: str, attribution: Attribution) -> None:
+    def finish_event(
+        self, event_id: str, attribution: Attribution, *, attempt: int | None = None
+    ) -> bool:
         """See `AuditStore.finish_event`."""
         with self._lock:
             event = self.event(event_id)
+            if not _holds(event, attempt):
+                return False
             self._finished[event_id] = attribution
             self._put(replace(event, status="done", error=None))
+            return True
 
-    def fail_event(self, event_id: str, error: str, *, final: bool) -> None:
+    def fail_event(
+        self, event_id: str, error: str, *, final: bool, attempt: int | None = None
+    ) -> bool:
         """See `AuditStore.fail_event`."""
         with self._lock:
             event = self.event(event_id)
-            if event.status != "done":
-                status: EventStatus = "failed" if final else "pending"
-                self._put(replace(event, status=status, error=error), claimable_at=0.0)
+            if event.status == "done" or not _holds(event, attempt):
+                return False
+            status: EventStatus = "failed" if final else "pending"
+            self._put(replace(event, status=status, error=error), claimable_at=0.0)
+            return True
 
     def attribution(self, event_id: str) -> Attribution | None:
         """See `AuditStore.attribution`."""
@@ -210,3 +221,7 @@ class MemoryStore:
             self._lock = threading.RLock()
         else:
             self._lock.release()
+
+
+def _holds(event: Event, attempt: int | None) -> bool:
+    return attempt is None or (event.status == "running" and event.attempts == attempt)

@@ -149,24 +149,32 @@ class AuditStore(Protocol):
         """
         ...
 
-    def renew_lease(self, event_id: str, *, lease_s: float) -> None:
+    def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         """Let the lease of a running event end `lease_s` seconds from now.
 
-        An event that is not running is left as it is.
+        An event that is not running is left as it is. `attempt` is the fencing token: a worker
+        passes the `attempts` of the event that it claimed, and once another worker has claimed the
+        event anew, whatever the first one still writes changes nothing. Returns whether it did.
         """
         ...
 
-    def finish_event(self, event_id: str, attribution: Attribution) -> None:
+    def finish_event(
+        self, event_id: str, attribution: Attribution, *, attempt: int | None = None
+    ) -> bool:
         """Store the attribution, set the event "done" and forget the error of earlier attempts.
 
+        With `attempt` only if the event is still running in that attempt; returns whether it was.
         Raises `EventNotFoundError` for an unknown id.
         """
         ...
 
-    def fail_event(self, event_id: str, error: str, *, final: bool) -> None:
+    def fail_event(
+        self, event_id: str, error: str, *, final: bool, attempt: int | None = None
+    ) -> bool:
         """Set the event back to "pending", or to "failed" when `final`, and keep the error.
 
-        An event that is done stays done. Raises `EventNotFoundError` for an unknown id.
+        An event that is done stays done. With `attempt` only if the event is still running in that
+        attempt. Returns whether it was changed. Raises `EventNotFoundError` for an unknown id.
         """
         ...
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete, func, insert, inspect, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, inspect, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -151,22 +151,26 @@ class SqlStore:
             seq = session.scalar(claim)
             return None if seq is None else session.get_one(EventRow, seq).to_event()
 
-    def renew_lease(self, event_id: str, *, lease_s: float) -> None:
+    def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         """See `AuditStore.renew_lease`."""
+        renewed = (
+            update(EventRow)
+            .where(EventRow.id == event_id, EventRow.status == "running", *_held(attempt))
+            .values(claimable_at=epoch_now() + lease_s)
+            .returning(EventRow.seq)
+            .execution_options(synchronize_session=False)
+        )
         with self._database.write() as session:
-            session.execute(
-                update(EventRow)
-                .where(EventRow.id == event_id, EventRow.status == "running")
-                .values(claimable_at=epoch_now() + lease_s)
-                .execution_options(synchronize_session=False)
-            )
+            return session.scalar(renewed) is not None
 
-    def finish_event(self, event_id: str, attribution: Attribution) -> None:
+    def finish_event(
+        self, event_id: str, attribution: Attribution, *, attempt: int | None = None
+    ) -> bool:
         """See `AuditStore.finish_event`."""
         body = to_json(attribution.to_dict())
         done = (
             update(EventRow)
-            .where(EventRow.id == event_id)
+            .where(EventRow.id == event_id, *_held(attempt))
             .values(status="done", error=None, claimable_at=None)
             .returning(EventRow.seq)
             .execution_options(synchronize_session=False)
@@ -174,7 +178,7 @@ class SqlStore:
         with self._database.write() as session:
             seq = session.scalar(done)
             if seq is None:
-                raise _no_event(event_id)
+                return _left_alone(session, event_id)
             stored = self._insert(AttributionRow).values(event_seq=seq, body_json=body)
             session.execute(
                 stored.on_conflict_do_update(
@@ -182,12 +186,15 @@ class SqlStore:
                     set_={"body_json": stored.excluded.body_json},
                 )
             )
+            return True
 
-    def fail_event(self, event_id: str, error: str, *, final: bool) -> None:
+    def fail_event(
+        self, event_id: str, error: str, *, final: bool, attempt: int | None = None
+    ) -> bool:
         """See `AuditStore.fail_event`."""
         failed = (
             update(EventRow)
-            .where(EventRow.id == event_id, EventRow.status != "done")
+            .where(EventRow.id == event_id, EventRow.status != "done", *_held(attempt))
             .values(
                 status="failed" if final else "pending",
                 error=error,
@@ -197,10 +204,7 @@ class SqlStore:
             .execution_options(synchronize_session=False)
         )
         with self._database.write() as session:
-            if session.scalar(failed) is not None:
-                return
-            if session.scalar(select(EventRow.seq).where(EventRow.id == event_id)) is None:
-                raise _no_event(event_id)
+            return session.scalar(failed) is not None or _left_alone(session, event_id)
 
     def attribution(self, event_id: str) -> Attribution | None:
         """See `AuditStore.attribution`."""
@@ -350,6 +354,19 @@ def _schema_version(session: Session) -> int | None:
     if not inspect(session.connection()).has_table(MetaRow.__tablename__):
         return None
     return session.scalar(select(MetaRow.value).where(MetaRow.name == "schema_version"))
+
+
+def _held(attempt: int | None) -> tuple[ColumnElement[bool], ...]:
+    """Conditions that a worker's claim still stands; none where nobody says which attempt."""
+    if attempt is None:
+        return ()
+    return (EventRow.status == "running", EventRow.attempts == attempt)
+
+
+def _left_alone(session: Session, event_id: str) -> bool:
+    if session.scalar(select(EventRow.seq).where(EventRow.id == event_id)) is None:
+        raise _no_event(event_id)
+    return False
 
 
 def _lock_quarantine(session: Session) -> None:

@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit.fork import follow_forks
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 _FIRST_RETRY_S = 0.1
 _LAST_RETRY_S = 10.0
 
+_T = TypeVar("_T")
+
 
 class Worker:
     """Persists submitted events and attributes every open event of the store, one at a time.
@@ -34,7 +37,9 @@ class Worker:
 
     For one event the order is: attribute, `on_done`, store the attribution, wake the waiters. A
     worker that is killed anywhere before the third step leaves the event to be claimed again, so
-    `on_done` may be called more than once for an event and must be idempotent.
+    `on_done` may be called more than once for an event and must be idempotent. A worker that stands
+    still for longer than its lease and finds the event taken over writes nothing: the number of
+    the attempt is its fencing token.
 
     Attributes:
         dropped: How many submitted events were lost because the queue was full, the worker was
@@ -296,25 +301,50 @@ class Worker:
                 idle(self._poll_s)
 
     def _process(self, event: Event, stop: threading.Event) -> bool:
-        """Attribute a claimed event; True when it is done, False when the attempt failed."""
+        """Attribute a claimed event; False when the attempt failed, True when it is settled."""
         if event.attempts > self._max_attempts:
             reason = event.error or "the process died or was stopped"
             return self._fail(
                 event, f"given up after {self._max_attempts} attempts: {reason}", stop
             )
         try:
-            with self._lease_kept(event.id):
+            with self._lease_kept(event):
                 attribution = self._attribute(event)
+                if self._is_taken_over(event):
+                    return self._give_way(event)
                 if self._on_done is not None:
                     on_done = self._on_done
                     self._insist(lambda: on_done(event, attribution), stop)
-                self._insist(lambda: self._store.finish_event(event.id, attribution), stop)
+                if not self._insist(
+                    lambda: self._store.finish_event(event.id, attribution, attempt=event.attempts),
+                    stop,
+                ):
+                    return self._give_way(event)
         except Exception as error:
             return self._fail(event, f"{type(error).__name__}: {error}", stop)
         except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
             self._fail(event, "the worker was interrupted", stop)
             raise
         self._announce(event.id)
+        return True
+
+    def _still_holds(self, event: Event) -> bool:
+        return self._store.renew_lease(event.id, lease_s=self._lease_s, attempt=event.attempts)
+
+    def _is_taken_over(self, event: Event) -> bool:
+        try:
+            return not self._still_holds(event)
+        except Exception as error:  # what is written at the end is fenced as well
+            logger.warning("the lease of event %s is not renewed: %s", event.id, error)
+            return False
+
+    def _give_way(self, event: Event) -> bool:
+        # This process stood still for longer than a lease, such as a machine that was suspended.
+        logger.warning(
+            "attempt %d to attribute event %s came too late: another worker has taken over",
+            event.attempts,
+            event.id,
+        )
         return True
 
     def _fail(self, event: Event, error: str, stop: threading.Event) -> bool:
@@ -327,15 +357,22 @@ class Worker:
             error,
         )
         try:
-            self._insist(lambda: self._store.fail_event(event.id, error, final=final), stop)
+            changed = self._insist(
+                lambda: self._store.fail_event(
+                    event.id, error, final=final, attempt=event.attempts
+                ),
+                stop,
+            )
         except RagguardError as failure:
             logger.error("event %s stays claimed until its lease ends: %s", event.id, failure)
         else:
+            if not changed:
+                return self._give_way(event)
             if final:
                 self._announce(event.id)
         return False
 
-    def _insist(self, action: Callable[[], None], stop: threading.Event) -> None:
+    def _insist(self, action: Callable[[], _T], stop: threading.Event) -> _T:
         """Repeat `action` while the store fails: an attribution may have cost minutes."""
         deadline = time.monotonic() + self._lease_s
         delay = _FIRST_RETRY_S
@@ -349,15 +386,16 @@ class Worker:
             delay = min(2 * delay, _LAST_RETRY_S)
 
     @contextmanager
-    def _lease_kept(self, event_id: str) -> Iterator[None]:
+    def _lease_kept(self, event: Event) -> Iterator[None]:
         ended = threading.Event()
 
         def renew() -> None:
             while not ended.wait(self._lease_s / 3):
                 try:
-                    self._store.renew_lease(event_id, lease_s=self._lease_s)
+                    if not self._still_holds(event):
+                        return
                 except Exception as error:
-                    logger.warning("the lease of event %s is not renewed: %s", event_id, error)
+                    logger.warning("the lease of event %s is not renewed: %s", event.id, error)
 
         thread = threading.Thread(target=renew, name="ragguard-lease", daemon=True)
         thread.start()

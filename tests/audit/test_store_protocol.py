@@ -158,6 +158,35 @@ def test_a_finished_event(store):
     assert store.attribution("e") == attribution("worse")
 
 
+def test_what_a_worker_writes_after_another_took_over_changes_nothing(store):
+    store.add_event(event("e"))
+    assert store.claim_event(lease_s=0).attempts == 1
+    assert store.renew_lease("e", lease_s=0, attempt=1)
+    assert store.claim_event(lease_s=0).attempts == 2
+    assert not store.renew_lease("e", lease_s=3600, attempt=1)
+    assert not store.finish_event("e", attribution(), attempt=1)
+    assert not store.fail_event("e", "late", final=True, attempt=1)
+    assert store.event("e") == event("e", status="running", attempts=2)
+    assert store.attribution("e") is None
+    # The lease was not renewed either.
+    assert store.claim_event(lease_s=3600).attempts == 3
+    assert store.fail_event("e", "busy", final=False, attempt=3)
+    # It is nobody's now, so not even the last holder's.
+    assert not store.renew_lease("e", lease_s=3600, attempt=3)
+    assert not store.finish_event("e", attribution(), attempt=3)
+    assert store.claim_event(lease_s=3600).attempts == 4
+    assert store.finish_event("e", attribution(), attempt=4)
+    assert not store.finish_event("e", attribution("worse"), attempt=4)
+    assert not store.fail_event("e", "late", final=True)
+    assert store.attribution("e") == attribution()
+    for call in (
+        lambda: store.finish_event("none", attribution(), attempt=1),
+        lambda: store.fail_event("none", "x", final=True, attempt=1),
+    ):
+        with pytest.raises(EventNotFoundError, match="'none'"):
+            call()
+
+
 def test_a_failed_event(store):
     store.add_event(event("e"))
     store.claim_event(lease_s=0)

@@ -102,6 +102,19 @@ class StoreStates(RuleBasedStateMachine):
         if event_id in self.events and self.events[event_id].status == "running":
             (self.free.discard if lease_s else self.free.add)(event_id)
 
+    @rule(event_id=names, behind=st.integers(0, 2), attribution=attributions)
+    def finish_event_as_a_worker(self, event_id, behind, attribution):
+        event = self.events.get(event_id)
+        if event is None:
+            return
+        holds = event.status == "running" and behind == 0
+        written = self.store.finish_event(event_id, attribution, attempt=event.attempts - behind)
+        assert written == holds
+        if holds:
+            self.events[event_id] = replace(event, status="done", error=None)
+            self.attributions[event_id] = attribution
+            self.free.discard(event_id)
+
     @rule(event_id=names, attribution=attributions)
     def finish_event(self, event_id, attribution):
         if event_id not in self.events:

@@ -71,13 +71,13 @@ class BrokenStore(MemoryStore):
         self._check("claim_event")
         return super().claim_event(lease_s=lease_s)
 
-    def finish_event(self, event_id, attribution):
+    def finish_event(self, event_id, attribution, **fence):
         self._check("finish_event")
-        super().finish_event(event_id, attribution)
+        return super().finish_event(event_id, attribution, **fence)
 
-    def fail_event(self, event_id, error, *, final):
+    def fail_event(self, event_id, error, *, final, **fence):
         self._check("fail_event")
-        super().fail_event(event_id, error, final=final)
+        return super().fail_event(event_id, error, final=final, **fence)
 
 
 @pytest.fixture
@@ -269,9 +269,10 @@ def test_a_lease_is_kept_while_the_attribution_runs(store, worker_of):
     renewed = threading.Semaphore(0)
     renew_lease = store.renew_lease
 
-    def renew(event_id, *, lease_s):
-        renew_lease(event_id, lease_s=lease_s)
+    def renew(event_id, **options):
+        held = renew_lease(event_id, **options)
         renewed.release()
+        return held
 
     store.renew_lease = renew
     held = Held()
@@ -285,9 +286,45 @@ def test_a_lease_is_kept_while_the_attribution_runs(store, worker_of):
     assert store.event("e").attempts == 1
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_worker_that_comes_too_late_writes_nothing(store, worker_of, caplog, fails):
+    told = []
+
+    def overtaken(flagged):
+        # This process stood still, and another worker claimed the event.
+        assert store.renew_lease("e", lease_s=0)
+        assert store.claim_event(lease_s=3600).attempts == 2
+        if fails:
+            raise ValueError("broken")
+        return attribute(flagged)
+
+    worker = worker_of(store, overtaken, on_done=lambda *done: told.append(done), max_attempts=1)
+    store.add_event(event("e"))
+    assert worker.run_once()
+    assert "attempt 1 to attribute event e came too late" in caplog.text
+    assert told == []
+    assert store.attribution("e") is None
+    held = store.event("e")
+    assert (held.status, held.attempts, held.error) == ("running", 2, None)
+    assert store.finish_event("e", attribute(held), attempt=2)
+    assert store.event("e").status == "done"
+
+
+def test_a_worker_that_is_overtaken_at_the_last_step_leaves_the_other_result(store, worker_of):
+    def on_done(flagged, attribution):
+        assert store.renew_lease("e", lease_s=0)
+        later = store.claim_event(lease_s=3600)
+        assert store.finish_event("e", attribute(event("other")), attempt=later.attempts)
+
+    worker = worker_of(store, on_done=on_done)
+    store.add_event(event("e"))
+    assert worker.run_once()
+    assert store.attribution("e") == attribute(event("other"))
+
+
 def test_a_lease_that_cannot_be_renewed_stops_nothing(worker_of, caplog):
     class Unrenewable(MemoryStore):
-        def renew_lease(self, event_id, *, lease_s):
+        def renew_lease(self, event_id, **options):
             failures.append(event_id)
             if len(failures) == 2:  # so the first one has been logged
                 tried_again.set()
