@@ -156,6 +156,12 @@ def test_every_character_is_folded_by_itself(text):
     assert fold(text) == fold_whole(text) == "".join(map(fold, text))
 
 
+def test_more_different_characters_than_are_remembered_are_folded_alike():
+    text = "".join(map(chr, range(0x80, 0x3000))) + "\u0430\u200b\ud83d"
+    assert fold(text) == "".join(map(fold, text))
+    assert fold(text) == fold(text)
+
+
 @given(ANY_TEXT)
 def test_tokens_are_the_words_of_the_folded_text(text):
     assert tokens(text) == tokens_whole(text) == re.findall(r"[^\W_]+", fold(text))
