@@ -85,6 +85,15 @@ def test_tokens_are_words_and_numbers_in_order():
     ]
 
 
+def test_an_alphabet_of_the_look_alikes_that_attacks_use_is_read():
+    # Those of the homoglyph swap of TextAttack (Morris et al. 2020).
+    drawn_alike = (
+        "\u0251\u044c\u03f2\u0501\u0435\U0001d68f\u0261\u0570\u0456\u03f3\U0001d48c\u217c\uff4d"
+        "\u0578\u043e\u0440\u051b\u2c85\u0455\U0001d69d\u057d\u0475\u051d\u00d7\u0443\u1d22"
+    )
+    assert tokens(drawn_alike) == tokens(drawn_alike.upper()) == ["abcdefghijklmnopqrstuvwxyz"]
+
+
 @pytest.mark.parametrize("separator", ["\t", "\r\n", "\u00a0", "\u2028", "\ud800", "\u0378", "_"])
 def test_white_space_and_what_tokenizers_are_not_given_part_words(separator):
     assert tokens(f"one{separator}two") == ["one", "two"]
