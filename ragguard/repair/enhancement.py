@@ -11,6 +11,7 @@ signature on every stored text come from a secret, so that no passage can pose a
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import uuid
@@ -88,6 +89,17 @@ class Enhancer:
         base.add([proxy])
         return proxy
 
+    async def aadd(self, base: Removable, query: str, answer: str) -> Passage:
+        """Do what `add` does, without blocking the event loop.
+
+        Raises:
+            InvalidInputError: As `write`.
+            GenerationError: As `write`.
+        """
+        proxy = await self.awrite(query, answer)
+        await asyncio.to_thread(base.add, [proxy])
+        return proxy
+
     def take_out(self, passages: Sequence[str | Passage]) -> tuple[list[Passage], list[Passage]]:
         """Return (enhancements, the rest), both in rank order.
 
@@ -115,7 +127,8 @@ class Enhancer:
     ) -> str:
         """Return the generator's prompt: three cases, as in the paper, in our own words."""
         marked = [f"<{self._mark}>{p.text}</{self._mark}>" for p in as_passages(enhancements)]
-        plain = [p.text.replace(self._mark, "") for p in as_passages(passages)]
+        # A space: without one, what stood around a mark could form the next.
+        plain = [p.text.replace(self._mark, " ") for p in as_passages(passages)]
         listed = "\n\n".join(
             f"[{number}] {text}" for number, text in enumerate([*marked, *plain], start=1)
         )
