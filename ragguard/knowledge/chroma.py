@@ -52,8 +52,8 @@ class ChromaCollection:
             )
         ]
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take passages out and return them, with their vectors."""
+    def find(self, ids: Sequence[str]) -> list[Passage]:
+        """Return the passages with these ids, with their vectors."""
         if not ids:  # Chroma refuses an empty list
             return []
         found = settled(
@@ -61,7 +61,7 @@ class ChromaCollection:
                 ids=list(dict.fromkeys(ids)), include=["documents", "metadatas", "embeddings"]
             )
         )
-        passages = [
+        return [
             Passage(
                 text or "",
                 id=name,
@@ -76,6 +76,10 @@ class ChromaCollection:
                 strict=True,
             )
         ]
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take passages out and return them, with their vectors."""
+        passages = self.find(ids)
         if passages:
             settled(self._collection.delete(ids=[passage.id for passage in passages]))
         return passages

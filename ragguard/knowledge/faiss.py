@@ -57,6 +57,12 @@ class FaissIndex:
             if place >= 0
         ]
 
+    def find(self, ids: Sequence[str]) -> list[Passage]:
+        """Return the passages with these ids, with their vectors where the index can tell them."""
+        numbers = self._numbers()
+        known = [name for name in dict.fromkeys(ids) if name in numbers]
+        return [self._as_stored(numbers[name], name) for name in known]
+
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         """Take passages out, and return them with their vectors where the index can tell them.
 
@@ -64,12 +70,11 @@ class FaissIndex:
             InvalidInputError: The index cannot remove vectors, or `texts` cannot follow.
         """
         self._check_can_change()
-        numbers = self._numbers()
-        known = [name for name in dict.fromkeys(ids) if name in numbers]
-        if not known:
+        removed = self.find(ids)
+        if not removed:
             return []
-        removed = [self._as_stored(numbers[name], name) for name in known]
-        gone = np.array([numbers[name] for name in known], dtype=np.int64)
+        numbers = self._numbers()
+        gone = np.array([numbers[passage.id] for passage in removed], dtype=np.int64)
         try:
             self._index.remove_ids(gone)
         except RuntimeError as error:

@@ -48,8 +48,8 @@ class LangChainStore:
             return [as_passage(document) for document in found]
         return [as_passage(document, float(score)) for document, score in scored]
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take passages out and return them.
+    def find(self, ids: Sequence[str]) -> list[Passage]:
+        """Return the passages with these ids.
 
         Raises:
             InvalidInputError: The store cannot look documents up by id.
@@ -70,6 +70,15 @@ class LangChainStore:
                 f"{type(self._store).__name__} returns documents without the ids that were asked "
                 "for, so they cannot be deleted; pass an object with remove(ids) and add(passages)"
             )
+        return found
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take passages out and return them.
+
+        Raises:
+            InvalidInputError: The store cannot look documents up by id.
+        """
+        found = self.find(ids)
         if found:
             ask(self._store, "delete", [passage.id for passage in found])
         return found

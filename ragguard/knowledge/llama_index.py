@@ -43,28 +43,34 @@ class LlamaIndexIndex:
         found = ask(self._index.as_retriever(similarity_top_k=limit), "retrieve", query)
         return [as_passage(node) for node in found][:limit]
 
+    def find(self, ids: Sequence[str]) -> list[Passage]:
+        """Return the passages with these ids.
+
+        Raises:
+            InvalidInputError: The index's vector store cannot look nodes up.
+        """
+        vectors = self._index.vector_store
+        if vectors.stores_text:
+            return _found(vectors, ids)
+        nodes = self._index.docstore.get_nodes(list(dict.fromkeys(ids)), raise_error=False)
+        return [_NodePassage(node, _vector(vectors, node)) for node in nodes]
+
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         """Take passages out and return them.
 
         Raises:
             InvalidInputError: The index's vector store cannot look nodes up, or not delete them.
         """
-        if not ids:
-            return []
-        vectors = self._index.vector_store
-        if vectors.stores_text:
-            found = _found(vectors, ids)
-        else:
-            nodes = self._index.docstore.get_nodes(list(dict.fromkeys(ids)), raise_error=False)
-            found = [_NodePassage(node, _vector(vectors, node)) for node in nodes]
+        found = self.find(ids)
         if not found:
             return []
+        vectors = self._index.vector_store
         _check_can_forget(vectors)
         try:
             self._index.delete_nodes([p.id for p in found], delete_from_docstore=True)
         except NotImplementedError as error:
             raise _cannot(vectors) from error
-        return list(found)
+        return found
 
     def add(self, passages: Sequence[Passage]) -> None:
         """Put passages in; one with a known id is replaced."""
@@ -92,19 +98,27 @@ class LlamaIndexVectorStore:
         self._store = store
         self._vectors = vectors_or_none(embedder)
 
+    def find(self, ids: Sequence[str]) -> list[Passage]:
+        """Return the passages with these ids.
+
+        Raises:
+            InvalidInputError: The store cannot look nodes up.
+        """
+        return _found(self._store, ids)
+
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         """Take passages out and return them.
 
         Raises:
             InvalidInputError: The store cannot look nodes up, or not delete them.
         """
-        found = _found(self._store, ids)
+        found = self.find(ids)
         if found:
             try:
                 self._store.delete_nodes([passage.id for passage in found])
             except NotImplementedError as error:
                 raise _cannot(self._store) from error
-        return list(found)
+        return found
 
     def add(self, passages: Sequence[Passage]) -> None:
         """Put passages in; one with a known id is replaced.
@@ -158,7 +172,7 @@ def _node(passage: Passage) -> Any:
     return node
 
 
-def _found(store: Any, ids: Sequence[str]) -> list[_NodePassage]:
+def _found(store: Any, ids: Sequence[str]) -> list[Passage]:
     if not ids:  # stores take an empty list for all nodes
         return []
     try:

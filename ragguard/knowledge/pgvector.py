@@ -134,6 +134,21 @@ class PgVectorTable:
         )
         return [self._passage(row[:-1], score=float(row[-1])) for row in rows]
 
+    def find(self, ids: Sequence[str]) -> list[Passage]:
+        """Return the rows with these ids, with their vectors.
+
+        Raises:
+            StoreError: The database fails.
+        """
+        if not ids:
+            return []
+        rows = self._run(
+            f"SELECT {self._as_text()} FROM {self._table} "  # noqa: S608 - quoted names
+            f"WHERE {self._named()}",
+            [{"ids": list(ids)}],
+        )
+        return [self._passage(row) for row in rows]
+
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         """Take rows out and return them, with their vectors.
 

@@ -77,21 +77,23 @@ class QdrantCollection:
         )
         return [self._passage(point, point.score) for point in found.points]
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take passages out and return them, with their vectors."""
+    def find(self, ids: Sequence[str]) -> list[Passage]:
+        """Return the passages with these ids, with their vectors."""
         points = [point for point in map(_point_id, dict.fromkeys(ids)) if point is not None]
         if not points:
             return []
         found = settled(
             self._client.retrieve(self._name, ids=points, with_payload=True, with_vectors=True)
         )
-        if found:
-            settled(
-                self._client.delete(
-                    self._name, points_selector=[point.id for point in found], wait=True
-                )
-            )
         return [self._passage(point) for point in found]
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        """Take passages out and return them, with their vectors."""
+        passages = self.find(ids)
+        if passages:
+            points = [_point_id(passage.id) for passage in passages]
+            settled(self._client.delete(self._name, points_selector=points, wait=True))
+        return passages
 
     def add(self, passages: Sequence[Passage]) -> None:
         """Put passages in; one with a known id is replaced.

@@ -18,7 +18,11 @@ __all__ = ["Removable", "Removal", "remove_quarantined", "restore"]
 
 
 class Removable(Protocol):
-    """A knowledge base from which passages can be taken out by id."""
+    """A knowledge base from which passages can be taken out by id.
+
+    One that has `find(ids)` as well, which returns the passages with these ids, is asked before
+    anything is taken out.
+    """
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         """Take out the passages with these ids and return those that were there, as they were."""
@@ -63,7 +67,12 @@ def remove_quarantined(
     if not entries:
         return Removal([], [])
     wanted = {(entry.passage_id, entry.key) for entry in entries}
-    taken = base.remove(list(dict.fromkeys(entry.passage_id for entry in entries)))
+    names = list(dict.fromkeys(entry.passage_id for entry in entries))
+    find = getattr(base, "find", None)
+    if callable(find):
+        # Another text that took over an id is better left alone than taken out and put back.
+        names = [p.id for p in find(names) if (p.id, content_key(p.text)) in wanted]
+    taken = base.remove(names)
     gone = {(p.id, content_key(p.text)): p for p in taken}
     others = [passage for identity, passage in gone.items() if identity not in wanted]
     if others:

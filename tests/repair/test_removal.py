@@ -220,6 +220,22 @@ def test_another_text_under_the_same_id_stays(base_and_texts, store):
     assert texts() == {name: text for name, text in TEXTS.items() if name != "11"}
 
 
+def test_what_can_be_looked_up_is_not_taken_out_for_it(store):
+    class Finding(Plain):
+        def find(self, ids):
+            return [self.passages[name] for name in ids if name in self.passages]
+
+        def add(self, passages):
+            raise AssertionError("nothing was to be taken out")
+
+    base = Finding()
+    store.add_quarantine([entry("10", "what stood there before"), entry("11")])
+    removal = remove_quarantined(store, base)
+    assert [passage.id for passage in removal.removed] == ["11"]
+    assert [missing.passage_id for missing in removal.missing] == ["10"]
+    assert "10" in base.texts()
+
+
 @pytest.fixture
 def base():
     return Plain()
