@@ -139,7 +139,7 @@ class QdrantCollection:
 
 
 def _point_id(name: str) -> int | str | None:
-    if name.isascii() and name.isdigit():
+    if name.isascii() and name.isdigit() and int(name) < 2**64:
         return int(name)
     try:
         return str(uuid.UUID(name))

@@ -42,7 +42,7 @@ def test_numbers_and_uuids_are_ids(client):
     (best,) = base.retrieve(TEXTS[1], 1)
     assert (best.id, best.text, best.metadata) == ("1", TEXTS[1], {"nested": {"n": 1}})
     assert best.score == pytest.approx(1.0, abs=1e-5)
-    (taken,) = base.remove(["1", "no id of Qdrant's", "1"])
+    (taken,) = base.remove(["1", "no id of Qdrant's", "1", str(2**64)])
     assert taken == Passage(TEXTS[1], id="1", metadata={"nested": {"n": 1}})
     assert {p.id for p in base.retrieve(TEXTS[1], 9)} == {"0", "2"}
     name = str(uuid.uuid4())
