@@ -22,6 +22,7 @@ __all__ = [
     "encodable",
     "fold",
     "fold_whole",
+    "parted_words",
     "split_words",
     "tokens",
     "tokens_whole",
@@ -106,6 +107,10 @@ _NAMED = re.compile(
 _INVISIBLE = frozenset({"Mn", "Me", "Cf", "Cc", "Co"})
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0\ufffd")  # Hangul fillers, the replacement character
 _TO_SPACE = frozenset({"Cs", "Cn"})
+# Dropped as the others, but SentencePiece's normaliser (XLM-R, T5) reads them as spaces.
+_SPACE_TO_SOME = "\f\x85\u200b\u200c\u200d\u200e\u200f\ufeff\ufffd"
+_SPACED_OUT = str.maketrans(dict.fromkeys(_SPACE_TO_SOME, " "))
+_UNBROKEN = re.compile(r"[^\x00-\x0b\x0d-\x20]+")
 
 
 def fold(text: str) -> str:
@@ -154,6 +159,29 @@ def _spelled_words(spelled: str) -> list[str]:
 def split_words(folded: str) -> list[str]:
     """Return the words and numbers of a text that is folded already, in order."""
     return _TOKEN.findall(folded)
+
+
+def parted_words(text: str) -> list[str]:
+    r"""Return the parts of every word that is several words to some retrievers, in order.
+
+    Some drop a zero-width space, which may then hide in a word, and some read it as a space, which
+    it may then replace. `tokens` reads a text as the former do; these are what the latter read
+    besides.
+
+    >>> parted_words("Who\u200bwrote\u200bit? M\u00e9lanie\u200b did.")
+    ['who', 'wrote', 'it']
+    """
+    for mark in "\f" if text.isascii() else _SPACE_TO_SOME:
+        if mark in text:
+            break
+    else:
+        return []
+    found: list[str] = []
+    for stretch in _UNBROKEN.findall(_both_ends(text, _MOST_CHARS)):
+        spaced = stretch.translate(_SPACED_OUT)
+        if spaced != stretch and len(parts := tokens(spaced)) > len(tokens(stretch)):
+            found += parts
+    return " ".join(found)[:MAX_CHARS].split()
 
 
 def _both_ends(text: str, length: int) -> str:

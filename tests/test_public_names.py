@@ -23,6 +23,7 @@ EXPORTED = {
         "encodable",
         "fold",
         "fold_whole",
+        "parted_words",
         "split_words",
         "tokens",
         "tokens_whole",

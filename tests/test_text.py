@@ -13,6 +13,7 @@ from ragguard.text import (
     encodable,
     fold,
     fold_whole,
+    parted_words,
     split_words,
     tokens,
     tokens_whole,
@@ -210,3 +211,29 @@ def test_encodable_text_is_utf_8_and_keeps_its_length(text):
 def test_stop_words_are_tokens():
     assert all(tokens(word) == [word] for word in STOP_WORDS)
     assert {"the", "of", "who", "s"} <= STOP_WORDS
+
+
+@pytest.mark.parametrize("space", ["\u200b", "\u200d", "\ufeff", "\x0c", "\x85", "\ufffd"])
+def test_words_that_some_retrievers_part_are_read_both_ways(space):
+    assert parted_words(f"At last: Who{space}wrote{space * 2}M\u00e9r{space}?") == [
+        "who",
+        "wrote",
+        "mer",
+    ]
+    assert parted_words(f"{space}Who wrote{space} it{space}? {space}") == []
+
+
+def test_plain_text_has_no_parted_words():
+    assert parted_words("Who wrote it, and \u201cwhen\u201d?\n") == []
+
+
+@given(st.text(st.sampled_from("ab \u200b\u200c\x0c\u0301.")))
+def test_parted_words_are_those_of_sentencepiece(text):
+    parted = re.sub("[\u200b\u200c\x0c]", " ", text)
+    whole = [re.sub("[\u200b\u200c\x0c]", "", word) for word in text.split(" ")]
+    assert set(tokens(parted)) <= set(parted_words(text)) | set(tokens(" ".join(whole)))
+
+
+def test_parted_words_of_a_long_text_are_bounded():
+    assert len(" ".join(parted_words("a\u200bb " * MAX_CHARS))) <= MAX_CHARS
+    assert len(" ".join(parted_words("a\u200b" * 10 * MAX_CHARS))) <= MAX_CHARS

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragguard.inline.address import address, may_address
-from ragguard.text import STOP_WORDS, fold, tokens
+from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 __all__ = ["PassageWords", "QueryWords", "forget_passages", "passage_words", "query_words"]
 
@@ -19,7 +19,7 @@ class PassageWords(NamedTuple):
     """A passage as the signals read it.
 
     Attributes:
-        sequence: Its words in order.
+        sequence: Its words in order, and after them the parts of those that some retrievers part.
         distinct: Its words as a set.
         joined: Its words between single spaces, with a space at both ends: a run of words is in
             the passage if and only if it is in this string.
@@ -54,6 +54,7 @@ def passage_words(text: str) -> PassageWords:
 
 def _read(text: str) -> PassageWords:
     sequence = tokens(text)
+    sequence += parted_words(text)
     distinct = frozenset(sequence)
     # The words of one passage in thirty leave it open, and only then the text is searched.
     addresses = address(fold(text), distinct) if may_address(distinct) else 0.0
