@@ -9,10 +9,8 @@ all scores, fitted on the choosing halves of the other datasets, say how much th
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +21,8 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.attack import COUNTS
 from benchmarks.clean import SIZES
+from benchmarks.command import embedders_for, new_parser, save
 from benchmarks.data import Dataset, Record, load_folder
-from benchmarks.embedders import both_embedders
-from benchmarks.forms import FORMS
 from benchmarks.plain_counts import (
     Limits,
     Scale,
@@ -36,7 +33,6 @@ from benchmarks.plain_counts import (
     wholes_of,
 )
 from benchmarks.plain_tables import best_tables, mean_table
-from benchmarks.report import describe_run, write
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from benchmarks.set_scores import PASSAGE_SCORES, SET_SCORES, SetVectors
 from benchmarks.tables import as_rich
@@ -203,25 +199,21 @@ def _attack_rows(collected: _Collected, limits: Limits) -> list[dict[str, Any]]:
     return rows
 
 
+def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:
+    for record in [record for dataset in datasets for record in dataset.records]:
+        yield from (record.question, *record.hits)
+        for kind in record.poison:
+            for form in forms:
+                yield from planted(record, kind, form, max(COUNTS))
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, show and write."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.plain", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
-    parser.add_argument("--limit", type=int, help="records a half of a dataset at most")
-    parser.add_argument(
-        "--forms",
-        type=lambda text: tuple(text.split(",")),
-        default=("plain",),
-        help=f"comma-separated: {', '.join(FORMS)} (default: plain)",
-    )
-    parser.add_argument("--json", type=Path, help="write the result here")
-    arguments = parser.parse_args(argv)
-    if unknown := set(arguments.forms) - set(FORMS):
-        parser.error(f"no {', '.join(sorted(unknown))}; pass some of {', '.join(FORMS)}")
+    arguments = new_parser("plain", __doc__, forms=("plain",)).parse_args(argv)
     datasets = [dataset.limited(arguments.limit) for dataset in load_folder(arguments.data)]
-    embedders = both_embedders()
-    records = sum(len(dataset.records) for dataset in datasets) * len(embedders)
     with Progress(console=Console(stderr=True)) as progress:
+        embedders = embedders_for(_texts(datasets, arguments.forms), progress)
+        records = sum(len(dataset.records) for dataset in datasets) * len(embedders)
         bar = progress.add_task("scores", total=records)
         sections = run(datasets, embedders, arguments.forms, lambda: progress.advance(bar))
     out = Console()
@@ -229,13 +221,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         rows = [row for row in sections["attack"] if row["form"] == form]
         for table in (mean_table(form, rows, sections["clean"]), *best_tables(form, rows)):
             out.print(as_rich(table))
-    if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.plain", "--data", arguments.data.resolve().name]
-        command += ["--forms", ",".join(arguments.forms)]
-        if arguments.limit is not None:
-            command += ["--limit", str(arguments.limit)]
-        run_ = describe_run(command, datasets, seed=0, limit=arguments.limit)
-        write(arguments.json, run_, sections)
+    save(arguments, "plain", {"forms": ",".join(arguments.forms)}, datasets, sections)
 
 
 if __name__ == "__main__":

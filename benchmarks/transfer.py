@@ -9,11 +9,8 @@ calibrate and those that are judged.
 
 from __future__ import annotations
 
-import argparse
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,11 +20,10 @@ from rich.progress import Progress
 from scipy.stats import beta
 
 from benchmarks.clean import SIZES
+from benchmarks.command import embedders_for, new_parser, save, without_warnings
 from benchmarks.contamination import threshold
 from benchmarks.data import Dataset, load_folder
 from benchmarks.defences import GuardDefence
-from benchmarks.embedders import both_embedders
-from benchmarks.report import describe_run, write
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
 from benchmarks.tables import as_rich
 from benchmarks.transfer_tables import tables
@@ -256,40 +252,30 @@ def _scores(judge: ConformalJudge, sets: Sequence[RetrievedSet], k: int, factor:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, show and write."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.transfer", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
-    parser.add_argument("--limit", type=int, help="records a half of a dataset at most")
+    parser = new_parser("transfer", __doc__)
     parser.add_argument("--splits", type=int, default=1000, help="of the simulation")
     parser.add_argument("--seed", type=int, default=0, help="of the splits")
-    parser.add_argument("--json", type=Path, help="write the result here")
     arguments = parser.parse_args(argv)
     datasets = [dataset.limited(arguments.limit) for dataset in load_folder(arguments.data)]
-    embedders = both_embedders()
-    # A guard that is calibrated for other traffic warns of many attacks.
-    logging.getLogger("ragguard").setLevel(logging.ERROR)
-    with Progress(console=Console(stderr=True)) as progress:
+    records = [record for dataset in datasets for record in dataset.records]
+    with without_warnings(), Progress(console=Console(stderr=True)) as progress:
+        texts = (text for record in records for text in (record.question, *record.hits))
+        embedders = embedders_for(texts, progress)
         steps = len(embedders) * len(_SETTINGS)
-        bars = [
-            progress.add_task("simulation", total=steps),
-            progress.add_task("pairs", total=steps * len(datasets)),
-        ]
+        simulating = progress.add_task("simulation", total=steps)
+        pairing = progress.add_task("pairs", total=steps * len(datasets))
         simulated = simulations(
             datasets,
             embedders,
             splits=arguments.splits,
             seed=arguments.seed,
-            advance=lambda: progress.advance(bars[0]),
+            advance=lambda: progress.advance(simulating),
         )
-        rows = run(datasets, embedders, lambda: progress.advance(bars[1]))
+        rows = run(datasets, embedders, lambda: progress.advance(pairing))
     for table in tables(rows, simulated):
         Console().print(as_rich(table))
-    if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.transfer", "--data", arguments.data.resolve().name]
-        command += ["--splits", str(arguments.splits), "--seed", str(arguments.seed)]
-        if arguments.limit is not None:
-            command += ["--limit", str(arguments.limit)]
-        described = describe_run(command, datasets, seed=arguments.seed, limit=arguments.limit)
-        write(arguments.json, described, {"pairs": rows, "simulation": simulated})
+    options = {"splits": arguments.splits, "seed": arguments.seed}
+    save(arguments, "transfer", options, datasets, {"pairs": rows, "simulation": simulated})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,114 @@
+"""What commands that measure one question share: options, embedders with their vectors, result."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.progress import Progress
+
+from benchmarks.data import Dataset
+from benchmarks.embedders import MiniLM, built_in, minilm_folder
+from benchmarks.forms import FORMS
+from benchmarks.report import describe_run, write
+from ragguard.embedding import Embedder
+
+__all__ = ["embedders_for", "new_parser", "save", "without_warnings"]
+
+
+def new_parser(
+    name: str, description: str | None, *, forms: Sequence[str] = ()
+) -> argparse.ArgumentParser:
+    """Return a parser of --data, --limit and --json.
+
+    Args:
+        name: Of the module, such as "plain".
+        description: What it measures.
+        forms: The default question forms; without any there is no --forms.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
+    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
+    parser.add_argument(
+        "--limit", type=_positive, help="records a half of a dataset at most, for quick runs"
+    )
+    parser.add_argument("--json", type=Path, help="write the result here")
+    if forms:
+        parser.add_argument(
+            "--forms",
+            type=_forms,
+            default=tuple(forms),
+            help=f"comma-separated: {', '.join(FORMS)} (default: {', '.join(forms)})",
+        )
+    return parser
+
+
+def embedders_for(texts: Iterable[str], progress: Progress) -> list[Embedder]:
+    """Return the built-in embedder and, where it is installed, MiniLM with all vectors computed."""
+    folder = minilm_folder()
+    if folder is None:
+        progress.console.print("MiniLM is not installed", style="yellow")
+        return [built_in()]
+    model, wanted = MiniLM(folder), list(dict.fromkeys(texts))
+    bar = progress.add_task("MiniLM vectors", total=len(wanted))
+    model.prepare(wanted, lambda done: progress.advance(bar, done))
+    return [built_in(), model]
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Silence what a guard warns of: many attacks in a row, which is what it is given here."""
+    logger = logging.getLogger("ragguard")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def save(
+    arguments: argparse.Namespace,
+    name: str,
+    options: Mapping[str, object],
+    datasets: Sequence[Dataset],
+    sections: Mapping[str, Any],
+) -> None:
+    """Write the result, if --json was given, with the command as anybody would type it.
+
+    Args:
+        arguments: What the parser read.
+        name: Of the module.
+        options: Further options of the command and their values; "seed" is recorded, else 0.
+        datasets: The data.
+        sections: What was measured.
+    """
+    if arguments.json is None:
+        return
+    command = ["python", "-m", f"benchmarks.{name}", "--data", arguments.data.resolve().name]
+    if arguments.limit is not None:
+        command += ["--limit", str(arguments.limit)]
+    for option, value in options.items():
+        command += [f"--{option}", str(value)]
+    seed = int(str(options.get("seed", 0)))
+    run = describe_run(command, datasets, seed=seed, limit=arguments.limit)
+    write(arguments.json, run, sections)
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    chosen = tuple(FORMS) if text == "all" else tuple(dict.fromkeys(text.split(",")))
+    if unknown := [name for name in chosen if name not in FORMS]:
+        raise argparse.ArgumentTypeError(
+            f"no {', '.join(unknown)}; pass 'all' or some of {', '.join(FORMS)}"
+        )
+    return chosen

@@ -1,0 +1,90 @@
+"""The commands that measure one question, from a folder to a result."""
+
+import json
+import logging
+
+import pytest
+
+from benchmarks import command, plain, protocol, transfer
+from benchmarks.data import skerrin
+from benchmarks.defences import all_defences
+from benchmarks.report import read
+
+KINDS = {"gpt4": "statement", "gemini": "article"}
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """A folder with some of the project's own questions under two names; no MiniLM."""
+    monkeypatch.setattr(command, "minilm_folder", lambda: None)
+    folder = tmp_path / "data"
+    folder.mkdir()
+    records = skerrin().records
+    for name, part in (("nq", records[:8]), ("hotpotqa", records[8:14])):
+        lines = [
+            json.dumps(
+                {
+                    "question": record.question,
+                    "hits": [{"text": text} for text in record.hits[:40]],
+                    "golden": next(iter(record.golden)),
+                    "poison": {kind: record.poison[own] for kind, own in KINDS.items()},
+                }
+            )
+            for record in part
+        ]
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def test_plain(data, tmp_path):
+    out = tmp_path / "plain.json"
+    plain.main(["--data", str(data), "--limit", "2", "--json", str(out)])
+    result = read(out)
+    assert result["command"] == "python -m benchmarks.plain --data data --limit 2 --forms plain"
+    assert result["records"] == {"nq": 2, "hotpotqa": 2}
+    assert {row["form"] for row in result["sections"]["attack"]} == {"plain"}
+    assert {row["dataset"] for row in result["sections"]["clean"]} == {"nq", "hotpotqa"}
+
+
+def test_transfer(data, tmp_path):
+    out = tmp_path / "transfer.json"
+    transfer.main(["--data", str(data), "--splits", "3", "--seed", "4", "--json", str(out)])
+    result = read(out)
+    assert result["command"] == "python -m benchmarks.transfer --data data --splits 3 --seed 4"
+    assert result["seed"] == 4
+    # Far too little to calibrate on, so only what is shipped judges.
+    assert {row["how"] for row in result["sections"]["pairs"]} == {"shipped"}
+    assert result["sections"]["simulation"] == []
+
+
+def test_protocol(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(protocol, "all_defences", lambda stack: all_defences(stack, package=False))
+    out = tmp_path / "protocol.json"
+    before = logging.getLogger("ragguard").level
+    protocol.main(["--data", str(data), "--forms", "prepend,plain", "--json", str(out)])
+    assert logging.getLogger("ragguard").level == before
+    result = read(out)
+    assert result["command"].endswith("--forms prepend,plain")
+    cells = result["sections"]["cells"]
+    assert {(cell["dataset"], cell["form"]) for cell in cells} == {
+        (name, form) for name in ("nq", "hotpotqa") for form in ("prepend", "plain")
+    }
+    assert {row["defence"] for row in result["sections"]["defences"]} >= {"ragguard"}
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--forms", "sideways"], ["--limit", "0"], ["--seed", "many"]]
+)
+def test_bad_arguments_are_refused(arguments, capsys):
+    chosen = transfer if "--seed" in arguments else plain
+    with pytest.raises(SystemExit) as exit_:
+        chosen.main(["--data", "x", *arguments])
+    assert exit_.value.code == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_all_stands_for_every_form():
+    found = command.new_parser("plain", None, forms=("plain",)).parse_args(
+        ["--data", "x", "--forms", "all"]
+    )
+    assert {"plain", "prepend", "spread"} <= set(found.forms)
