@@ -140,19 +140,16 @@ def tokens(text: str) -> list[str]:
     ['when', 'was', 'the', 'marrow', 'light', 'built', 'in', '1874']
     """
     if len(text) <= MAX_CHARS:
-        spelled = _respelled(text, _FOLDED_WORDS)
+        spelled = text if text.isascii() else _respelled(text, _FOLDED_WORDS)
         if len(spelled) <= MAX_CHARS:
-            return _spelled_words(spelled)
+            # What is not ASCII is part of a word by now, so that white space alone parts them.
+            return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split()
     return split_words(fold(text))
 
 
 def tokens_whole(text: str) -> list[str]:
     """Return what `tokens` returns, for the whole of a text however long."""
-    return _spelled_words(_respelled(text, _FOLDED_WORDS))
-
-
-def _spelled_words(spelled: str) -> list[str]:
-    # What is not ASCII is part of a word by now, so that white space alone parts them.
+    spelled = _respelled(text, _FOLDED_WORDS)
     return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split()
 
 

@@ -62,7 +62,7 @@ _ORDERS = frozenset(
 _NEGATIONS = frozenset(
     auxiliary + "not" for auxiliary in ("", *"must may can should shall do are".split())
 )
-_NAMING = _MACHINES | _AUTHORITY | _RIVAL
+_NAMING = _MACHINES | _AUTHORITY
 
 
 def may_address(words: Set[str]) -> bool:
@@ -70,15 +70,13 @@ def may_address(words: Set[str]) -> bool:
 
     Most passages name neither a machine nor an authority; a look at their words says so.
     """
-    naming = _NAMING & words
-    if not naming:
+    rivals = not (_RIVAL.isdisjoint(words) or _SOURCES.isdisjoint(words))
+    if not rivals and _NAMING.isdisjoint(words):
         return False
-    machine = not _MACHINES.isdisjoint(naming)
-    authority = not _AUTHORITY.isdisjoint(naming) or not (
-        _RIVAL.isdisjoint(naming) or _SOURCES.isdisjoint(words)
-    )
-    return (machine and authority) or (
-        (machine or authority) and not (_ORDERS.isdisjoint(words) and _NEGATIONS.isdisjoint(words))
+    machine = not _MACHINES.isdisjoint(words)
+    authority = rivals or not _AUTHORITY.isdisjoint(words)
+    return (machine and authority) or not (
+        _ORDERS.isdisjoint(words) and _NEGATIONS.isdisjoint(words)
     )
 
 
