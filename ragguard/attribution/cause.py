@@ -17,10 +17,11 @@ from ragguard.attribution.scope import Probe, Scope
 from ragguard.attribution.support import MIN_SUPPORT
 from ragguard.attribution.threshold import one_cluster_p_value, two_means
 
-__all__ = ["Finding", "find_cause", "suspects"]
+__all__ = ["Finding", "Lures", "find_cause", "suspects"]
 
 _ONE_CLUSTER = 0.5
 _TESTABLE = 4
+_AS_CLEARLY = 0.6
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,33 @@ class Finding:
     responsible: NDArray[np.bool_]
     cause: Cause
     reason: str
+
+
+@dataclass(frozen=True)
+class Lures:
+    """Passages that carry the question word for word, as texts do that are made to be retrieved.
+
+    Attributes:
+        carrying: bool array of shape (n,), True for these.
+        similarity: float64 array of shape (n,), ES of all passages in scope.
+    """
+
+    carrying: NDArray[np.bool_]
+    similarity: NDArray[np.float64]
+
+    def like(self, guilty: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the lures that are as close to the question as the guilty ones.
+
+        An attacker's texts may fail to state the response: a model that was to write them refused,
+        or told the truth. They were planted all the same, and the paper finds them by their ES and
+        SC. Nothing is inferred unless at least two of the guilty passages are lures, and more than
+        half. A page that asks the question and answers it among others is less close to it.
+        """
+        known = guilty & self.carrying
+        if int(known.sum()) < 2 or 2 * int(known.sum()) <= int(guilty.sum()):
+            return np.zeros(len(guilty), dtype=bool)
+        least = float(self.similarity[known].min())
+        return np.asarray(self.carrying & (self.similarity >= least))
 
 
 def suspects(
@@ -72,20 +100,26 @@ def find_cause(
     suspected: NDArray[np.bool_],
     support: NDArray[np.float64],
     probe: Probe,
+    lures: Lures,
     *,
     top_k: int,
 ) -> Finding:
     """Check the suspects by counterfactual and return what is held responsible.
 
     The generator saw the `top_k` best passages. The suspects among them must lead to the response
-    on their own, and the `top_k` best that are no suspects must not. As long as these still do,
-    those of them that support the response become suspects too.
+    on their own. They show how clearly the attack states it: suspects further down that support it
+    less than 0.6 times as much as the median of these are let go. The `top_k` best of the rest must
+    not lead to the response. As long as they still do, those of them that support it are blamed
+    too.
+
+    Last, the `Lures` that are like the blamed passages are blamed with them.
 
     Args:
         scope: n passages in rank order.
         suspected: bool array of shape (n,).
         support: float64 array of shape (n,).
         probe: Tells whether passages lead to the response.
+        lures: Which passages carry the question, and how close to it they are.
         top_k: K, the passages that the generator sees.
     """
     passages = scope.passages
@@ -100,14 +134,15 @@ def find_cause(
         )
     if not suspected.any():
         return Finding(nobody, "unclear", "no passages stand apart from the rest of the scope")
-    guilty = suspected.copy()
-    seen = [passages[i] for i in np.flatnonzero(guilty[:top_k])]
-    if not seen or not probe.reproduces(seen):
+    seen = np.flatnonzero(suspected[:top_k])
+    if not seen.size or not probe.reproduces([passages[i] for i in seen]):
         return Finding(
             nobody,
             "unclear",
             "the passages that stand apart do not lead to the response on their own",
         )
+    guilty = suspected & (support >= _AS_CLEARLY * float(np.median(support[seen])))
+    guilty[seen] = True
     while True:
         rest = np.flatnonzero(~guilty)[:top_k]
         if not rest.size or not probe.reproduces([passages[i] for i in rest]):
@@ -120,6 +155,7 @@ def find_cause(
                 "the response is given without the passages that stand apart, too",
             )
         guilty[more] = True
+    guilty |= lures.like(guilty)
     count = int(guilty.sum())
     return Finding(
         guilty,

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.proxy.stems import stem, stems
 from ragguard.proxy.words import tokenize, word_log_probability
 from ragguard.text import STOP_WORDS
 
@@ -26,16 +27,18 @@ _FRAME = frozenset(
     provided provides query question response retrieved said source sources stated states suggest
     suggests text texts""".split()
 )
+_STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
 _LONGEST_BRIDGE = 2
+_LETTERS = frozenset("BCDEFGHJKLMNOPQRSTUVWXYZ")  # "A" and "I" are words
 
 
 def claim(query: str, response: str) -> str:
     """Return the part of `response` that is neither in `query` nor in every answer.
 
     Names and numbers, if the response brings any; else its content words; else the names that it
-    takes from the question ("Who came first, A or B?"); else all of it. Pieces keep their order
-    and spelling, and up to two function words between two of them stay, so that "Guns N' Roses"
-    or "War and Peace" is still one phrase.
+    takes from the question ("Who came first, A or B?"), or its other words; else all of it. Pieces
+    keep their order and spelling, and up to two function words between two of them stay, so that
+    "Guns N' Roses" or "War and Peace" is still one phrase.
 
     >>> claim("Who led the survey?", "Based on the context, the survey was led by Ada Crane.")
     'Ada Crane.'
@@ -45,15 +48,20 @@ def claim(query: str, response: str) -> str:
     pieces = response.split()
     words = [set(tokenize(piece)) for piece in pieces]
     common = (STOP_WORDS | _FRAME) - _POLARITY
-    known = common | (set(tokenize(query)) - _POLARITY)
+    asked = set(tokenize(query)) - _POLARITY
+    known = common | asked
     named = [
         bool(found & _POLARITY) or _is_specific(piece)
         for piece, found in zip(pieces, words, strict=True)
     ]
-    content = [bool(found - known) for found in words]
-    specific = [a and b for a, b in zip(named, content, strict=True)]
-    borrowed = [a and bool(found - common) for a, found in zip(named, words, strict=True)]
-    for chosen in (specific, content, borrowed):
+    content = [
+        bool(found - known) or (_is_letter(piece) and not found <= asked)
+        for piece, found in zip(pieces, words, strict=True)
+    ]
+    specific = [a and bool(found - known) for a, found in zip(named, words, strict=True)]
+    telling = [bool(found - common) for found in words]
+    borrowed = [a and b for a, b in zip(named, telling, strict=True)]
+    for chosen in (specific, content, borrowed, telling):
         if any(chosen):
             return " ".join(_bridged(pieces, words, chosen))
     return response
@@ -61,6 +69,10 @@ def claim(query: str, response: str) -> str:
 
 def _is_specific(piece: str) -> bool:
     return any(character.isupper() or character.isdigit() for character in piece)
+
+
+def _is_letter(piece: str) -> bool:
+    return piece.strip(".,;:!?\"'()") in _LETTERS
 
 
 def _bridged(pieces: Sequence[str], words: Sequence[set[str]], chosen: Sequence[bool]) -> list[str]:
@@ -79,21 +91,21 @@ def _bridged(pieces: Sequence[str], words: Sequence[set[str]], chosen: Sequence[
 def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
     """Return how much of the question each passage speaks of.
 
-    The share of the query's content words that occur in the passage, each weighted by its surprise
-    (-log of its probability in the language). Words of the claim do not count: they are what the
-    question asks for. A query without content words is covered by everything.
+    The share of the query's content words that occur in the passage (as `stems`), each weighted by
+    its surprise (-log of its probability in the language). Words of the claim do not count: they
+    are what the question asks for. A query without content words is covered by everything.
 
     Returns:
         float64 array of shape (len(passages),), in [0, 1].
     """
-    excluded = STOP_WORDS | set(tokenize(claimed))
-    weights = {w: -word_log_probability(w) for w in tokenize(query) if w not in excluded}
+    excluded = _STOP_STEMS | set(stems(claimed))
+    weights = {w: -word_log_probability(w) for w in stems(query) if w not in excluded}
     total = sum(weights.values())
     if not total:
         return np.ones(len(passages))
     shares = np.zeros(len(passages))
     for index, text in enumerate(passages):
-        found = set(tokenize(text))
+        found = set(stems(text))
         shares[index] = sum(weight for word, weight in weights.items() if word in found) / total
     return np.minimum(shares, 1.0)
 

@@ -13,8 +13,8 @@ from ragguard.errors import ProxyError
 from ragguard.proxy.scores import Proxy, Scores
 
 __all__ = [
-    "ENOUGH_SUPPORT",
     "MIN_SUPPORT",
+    "OUTRIGHT",
     "SupportMeter",
     "explains",
     "passage_support",
@@ -22,14 +22,20 @@ __all__ = [
 ]
 
 MIN_SUPPORT = 0.3
-"""Support below which a passage is not taken to state the response."""
+"""Support below which a passage is not taken to state the response.
 
-ENOUGH_SUPPORT = 0.8
-"""Passages whose support adds up to this much explain the response.
-
-A passage that speaks of the whole question and states the response has a support of 1. Both
-constants were chosen on one half of the benchmark's records and are measured on the other.
+As much has a passage that speaks of the whole question and holds two thirds of the response.
 """
+
+OUTRIGHT = 0.65
+"""Support with which one passage explains the response alone.
+
+A passage that speaks of the whole question and states the response has a support of 1. Several
+explain it if their supports add up to that. This and the power in `passage_support` were chosen on
+one half of the benchmark's records and are measured on the other.
+"""
+
+_WHOLE_QUESTION = 0.95
 
 
 def relative_gain(
@@ -38,9 +44,9 @@ def relative_gain(
     """Return how much of the greatest possible rise in log-probability each passage brings.
 
     Args:
-        with_passage: float64 array of shape (n,), GC given each passage, nats per token.
-        without: GC given no context.
-        ceiling: GC given the response itself as context.
+        with_passage: float64 array of shape (n,), GC given each passage, nats per token; or SC.
+        without: The same given no context.
+        ceiling: The same given as context the very text that is predicted.
 
     Returns:
         float64 array of shape (n,), in [0, 1]; zeros where no context could bring a rise.
@@ -53,19 +59,20 @@ def relative_gain(
 def passage_support(
     gain: NDArray[np.float64], question_coverage: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return each passage's support of the response, in [0, 1]: coverage times squared gain.
+    """Return each passage's support of the response, in [0, 1]: coverage times cubed gain.
 
     A passage that holds the response's words by chance ("2", "Essex") does not speak of the
     question; one that speaks of the question but shares half of the words does not state the
-    response, for which the square stands. Supports of passages add up: two that corroborate each
-    other explain a response that neither would alone.
+    response, for which the cube stands. Supports of passages add up: some that corroborate each
+    other explain a response that none would alone.
     """
-    return np.asarray(question_coverage * gain**2, dtype=np.float64)
+    return np.asarray(question_coverage * gain**3, dtype=np.float64)
 
 
 def explains(support: NDArray[np.float64]) -> bool:
     """Return True if passages with these supports, read together, lead to the response."""
-    return float(support[support >= MIN_SUPPORT].sum()) >= ENOUGH_SUPPORT
+    stating = support[support >= MIN_SUPPORT]
+    return bool((stating >= OUTRIGHT).any()) or float(stating.sum()) >= 1.0
 
 
 class SupportMeter:
@@ -119,3 +126,16 @@ class SupportMeter:
         gain = relative_gain(self.scores(texts).generation_influence, without, ceiling)
         stated = passage_support(gain, coverage(self._query, self._claim, texts))
         return np.maximum(stated, refusal_support(self._query, texts)) if self.refused else stated
+
+    def carries_question(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which texts hold the question word for word, or nearly so.
+
+        They predict it as well as the question itself does (`relative_gain` of SC). PoisonedRAG
+        puts the question in front of its texts to have them retrieved.
+
+        Returns:
+            bool array of shape (len(texts),).
+        """
+        without, ceiling = self.scores(["", self._query]).semantic_correlation
+        gain = relative_gain(self.scores(texts).semantic_correlation, without, ceiling)
+        return np.asarray(gain >= _WHOLE_QUESTION)

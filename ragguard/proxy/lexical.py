@@ -12,6 +12,8 @@ A response is predicted with the query in view too, as in the prompt of RAGOrigi
 probability kappa the next word is copied from the query instead. That share is the same for every
 context, so words that the response takes from the question speak for no passage.
 
+Words are counted under their `stem`, so that "two seasons" and "season 2" share both.
+
 What the model cannot see is meaning: a passage that supports a response in other words, or by
 implication, looks to it like one that does not.
 """
@@ -26,7 +28,8 @@ from itertools import pairwise
 import numpy as np
 
 from ragguard.proxy.scores import Scores
-from ragguard.proxy.words import tokenize, word_log_probability
+from ragguard.proxy.stems import stems
+from ragguard.proxy.words import word_log_probability
 
 __all__ = ["LexicalProxy", "PointerModel", "with_query"]
 
@@ -91,13 +94,13 @@ class LexicalProxy:
         Returns:
             `Scores` with float64 arrays of shape (n,), nats per word.
         """
-        query_words = tokenize(query)
-        response_words = tokenize(response)
+        query_words = stems(query)
+        response_words = stems(response)
         query_counts = Counter(query_words)
         semantic_correlation = np.zeros(len(contexts))
         generation_influence = np.zeros(len(contexts))
         for i, context in enumerate(contexts):
-            model = PointerModel(tokenize(context))
+            model = PointerModel(stems(context))
             semantic_correlation[i] = _mean(_sequence(model, query_words))
             generation_influence[i] = _mean(
                 with_query(p, word, query_counts)

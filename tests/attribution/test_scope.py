@@ -139,7 +139,10 @@ def test_likelihood_probe_needs_the_claim_and_the_question():
 def test_two_passages_corroborate_each_other():
     meter = SupportMeter(LexicalProxy(), QUESTION, "Orla Venn")
     probe = LikelihoodProbe(meter)
-    halves = [Passage("Orla Venn designed one."), Passage("Orla Venn drew the bridge at Halden.")]
+    halves = [
+        Passage("Orla Venn drew a bridge at Halden."),
+        Passage("The Halden bridge is one of Orla Venn's."),
+    ]
     assert not probe.reproduces(halves[:1])
     assert probe.reproduces(halves)
 
