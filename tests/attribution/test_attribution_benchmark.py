@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 attribution = pytest.importorskip("benchmarks.attribution")
+misgeneration = pytest.importorskip("benchmarks.misgeneration")
 
 from ragguard.attribution import Attribution, PassageScore  # noqa: E402
 from ragguard.passage import Passage  # noqa: E402
@@ -18,8 +19,8 @@ def test_tally_counts_missed_poison_as_false_negative():
         PassageScore(Passage(text), 0.0, 0.0, 0.0, 0.0, responsible)
         for text, responsible in texts.items()
     ]
-    event = attribution.Event("q", "a", (), frozenset({"found", "overlooked", "out of scope"}))
-    tally = attribution.Tally()
+    event = misgeneration.Event("q", "a", (), frozenset({"found", "overlooked", "out of scope"}))
+    tally = misgeneration.Tally()
     tally.add(event, Attribution("q", "a", "m", [], scores, 5, "poisoning", ""))
     row = tally.row()
     assert row["dacc"] == pytest.approx(3 / 6)
