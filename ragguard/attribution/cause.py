@@ -57,11 +57,14 @@ class Lures:
 
         An attacker's texts may fail to state the response: a model that was to write them refused,
         or told the truth. They were planted all the same, and the paper finds them by their ES and
-        SC. Nothing is inferred unless at least two of the guilty passages are lures, and more than
-        half. A page that asks the question and answers it among others is less close to it.
+        SC. Nothing is inferred unless at least two of the guilty passages are lures, and these are
+        most of the guilty ones and most of the lures: where others ask the question as often, they
+        may be a second attacker's, with another answer. A page that asks the question among others
+        is less close to it.
         """
         known = guilty & self.carrying
-        if int(known.sum()) < 2 or 2 * int(known.sum()) <= int(guilty.sum()):
+        count = int(known.sum())
+        if count < 2 or 2 * count <= max(int(guilty.sum()), int(self.carrying.sum())):
             return np.zeros(len(guilty), dtype=bool)
         least = float(self.similarity[known].min())
         return np.asarray(self.carrying & (self.similarity >= least))

@@ -21,11 +21,31 @@ __all__ = ["answers_agree", "claim", "coverage"]
 
 # Words that turn an answer round are function words to everybody else.
 _POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
+# Words in which answers are given, whatever they say: of sources, of saying, of courtesy.
 _FRAME = frozenset(
-    """according answer answered answers article based cited claim context correct described
-    document documents following given indicated indicates information mentioned passage passages
-    provided provides query question response retrieved said source sources stated states suggest
-    suggests text texts""".split()
+    """according actually additional agree agreed agrees answer answered answering answers article
+    articles ask asked asking assist assistance based believe believed believes cited claim claimed
+    claims clear clearly conclude concluded conclusion confirm confirmed confirms consistent content
+    context correct currently data describe described describes detail details document documents
+    evidence exactly explain explained explains fact facts feel find follow following found free
+    further generally give given gives heard help helps hope however indeed indicate indicated
+    indicates indicating information kindly knowledge known know let like likely list listed look
+    looked looking make makes material materials matter mean means mention mentioned mentioning
+    mentions need note noted notes overall particular passage passages please point points probably
+    provide provided provides query question questions read reading reference referred refers
+    regarding relevant remain remember report reported reportedly reporting reports require required
+    respond response result results retrieved reveal reveals review reviewed said say saying says
+    search seem seems several show showed shown shows simply something source sources specifically
+    specified state stated statement statements states stating suggest suggested suggesting suggests
+    summary sure tell tells text texts therefore thing things think thought thus told understand
+    understanding various wanted widely wonder""".split()
+)
+_CONCEDED = re.compile(
+    r"\b(?:while|although|though|even though|whereas|despite)\b[^.!?]{3,200}?[^\W\d],\s+"
+    r"|(?:^|(?<=[.!?]\s))(?:some|many|most|others|a few|earlier|older)\s(?:\w+\s){0,2}?"
+    r"(?:say|believe|think|claim|state|suggest|assume|argue|list|name|give)s?\b[^.!?]*[.!?]\s+"
+    r"|^(?!\W*(?:yes|no|not|true|false)\b)[^.!?]{3,200}?,?\s(?:but|yet)\s(?=\S)",
+    re.IGNORECASE,
 )
 _STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
 _LONGEST_BRIDGE = 2
@@ -38,33 +58,42 @@ def claim(query: str, response: str) -> str:
     Names and numbers, if the response brings any; else its content words; else the names that it
     takes from the question ("Who came first, A or B?"), or its other words; else all of it. Pieces
     keep their order and spelling, and up to two function words between two of them stay, so that
-    "Guns N' Roses" or "War and Peace" is still one phrase.
+    "Guns N' Roses" or "War and Peace" is still one phrase. What the response only concedes ("While
+    it was A for long, it is B now") is not claimed.
 
     >>> claim("Who led the survey?", "Based on the context, the survey was led by Ada Crane.")
     'Ada Crane.'
     >>> claim("Is the bridge open?", "No, the bridge is not open.")
     'No, not'
     """
-    pieces = response.split()
+    pieces = _concluded(response).split()
     words = [set(tokenize(piece)) for piece in pieces]
-    common = (STOP_WORDS | _FRAME) - _POLARITY
+    common = STOP_WORDS | _FRAME
     asked = set(tokenize(query)) - _POLARITY
     known = common | asked
-    named = [
-        bool(found & _POLARITY) or _is_specific(piece)
-        for piece, found in zip(pieces, words, strict=True)
-    ]
+    # Further on, "no" may only deny what nobody claims: "no other source mentions it".
+    polar = [bool(found & _POLARITY) for found in words]
+    told = [found for found in words if found][:1]
+    decided = bool(told and told[0] & _POLARITY)
+    named = [_is_specific(piece) for piece in pieces]
+    new = [bool(found - known - _POLARITY) for found in words]
+    specific = [(a and b) or (decided and c) for a, b, c in zip(named, new, polar, strict=True)]
     content = [
-        bool(found - known) or (_is_letter(piece) and not found <= asked)
-        for piece, found in zip(pieces, words, strict=True)
+        a or (_is_letter(piece) and not found <= asked)
+        for a, piece, found in zip(new, pieces, words, strict=True)
     ]
-    specific = [a and bool(found - known) for a, found in zip(named, words, strict=True)]
     telling = [bool(found - common) for found in words]
     borrowed = [a and b for a, b in zip(named, telling, strict=True)]
-    for chosen in (specific, content, borrowed, telling):
+    for chosen in (specific, content, polar, borrowed, telling):
         if any(chosen):
             return " ".join(_bridged(pieces, words, chosen))
     return response
+
+
+def _concluded(response: str) -> str:
+    """Return the response without what it concedes, or all of it if nothing else is there."""
+    rest = _CONCEDED.sub("", " ".join(response.split()))
+    return rest if set(tokenize(rest)) - STOP_WORDS - _FRAME else response
 
 
 def _is_specific(piece: str) -> bool:
