@@ -1,0 +1,287 @@
+"""What each part of attribution is worth: RAGOrigin with parts replaced or left out.
+
+Runnable: `python -m benchmarks.ablations --data DIR --json OUT`.
+
+Events and measures are those of `benchmarks.misgeneration`, kinds the main ones, five planted
+texts, the short response. "the paper" is Section 5 as it is printed: plain mean of the z-scores,
+2-means, Eq. 4 for the scope, no abstention; it differs from the paper's own figures in the proxy
+and in the scope's probe, which asks no language model here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import Progress
+
+from benchmarks.forms import DEFAULT_FORMS
+from benchmarks.misgeneration import (
+    MAIN_KINDS,
+    MAX_SCOPE,
+    OWN,
+    TOP_K,
+    Event,
+    KnowledgeBase,
+    Tally,
+    chosen,
+    datasets,
+    event,
+    in_form,
+    rounded,
+)
+from benchmarks.report import describe_run, write
+from ragguard.attribution import Attribution, PassageScore
+from ragguard.attribution.ablation import AblationScore, LeaveOneOut
+from ragguard.attribution.attribution import Attributor
+from ragguard.attribution.cause import Lures, find_cause, suspects
+from ragguard.attribution.responsibility import Weighting, responsibility
+from ragguard.attribution.scope import MIN_SCOPE, LikelihoodProbe, Ranking, narrow_scope
+from ragguard.attribution.similarity import embedding_similarity
+from ragguard.attribution.support import SupportMeter
+from ragguard.attribution.threshold import two_means
+from ragguard.embedding import CachedEmbedder, HashedEmbedder
+from ragguard.proxy import default
+
+__all__ = ["VARIANTS", "Variant", "main", "run"]
+
+_BASELINE_RECORDS = 15
+_ES, _SC, _GC = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Variant:
+    """RAGOrigin put together from its functions, with parts left out.
+
+    Attributes:
+        scores: Which of ES, SC and GC count, by position.
+        weighting: How they are combined.
+        min_scope: Passages that the scope takes in at least; 0 for Eq. 4 alone.
+        abstains: False: the higher cluster of 2-means is blamed in every event.
+        lures: False: nothing is inferred from passages that carry the question.
+    """
+
+    scores: tuple[int, ...] = (_ES, _SC, _GC)
+    weighting: Weighting = "separation"
+    min_scope: int = MIN_SCOPE
+    abstains: bool = True
+    lures: bool = True
+
+    def attribute(self, found: Event, embedder: CachedEmbedder) -> Attribution:
+        """Return whom this variant blames; the reason is left out."""
+        meter = SupportMeter(default(), found.question, found.wrong)
+        probe = LikelihoodProbe(meter)
+        scope = narrow_scope(
+            Ranking(found.retrieve, found.question),
+            probe,
+            top_k=TOP_K,
+            max_scope=MAX_SCOPE,
+            min_scope=self.min_scope,
+        )
+        texts = [passage.text for passage in scope.passages]
+        scores = meter.scores(texts)
+        similarity = embedding_similarity(embedder, found.question, scope.passages)
+        columns = (similarity, scores.semantic_correlation, scores.generation_influence)
+        combined = responsibility([columns[i] for i in self.scores], weighting=self.weighting)
+        guilty, cause = self._blamed(combined, meter, texts, scope, probe, similarity)
+        rows = [
+            PassageScore(passage, float(es), float(sc), float(gc), float(rs), bool(blamed))
+            for passage, es, sc, gc, rs, blamed in zip(
+                scope.passages, *columns, combined, guilty, strict=True
+            )
+        ]
+        responsible = [row.passage for row in rows if row.responsible]
+        return Attribution(
+            found.question, found.wrong, "variant", responsible, rows, len(rows), cause, ""
+        )
+
+    def _blamed(
+        self,
+        combined: NDArray[np.float64],
+        meter: SupportMeter,
+        texts: Sequence[str],
+        scope: Any,
+        probe: LikelihoodProbe,
+        similarity: NDArray[np.float64],
+    ) -> tuple[NDArray[np.bool_], Any]:
+        if not self.abstains:
+            high = two_means(combined).high
+            return high, "poisoning" if high.any() else "unclear"
+        support = meter.support(texts)
+        suspected, _ = suspects(combined, support)
+        carrying = meter.carries_question(texts) & self.lures
+        finding = find_cause(
+            scope, suspected, support, probe, Lures(carrying, similarity), top_k=TOP_K
+        )
+        return finding.responsible, finding.cause
+
+
+VARIANTS: Mapping[str, Variant] = {
+    "as shipped": Variant(),
+    "plain mean (Eq. 8)": Variant(weighting="paper"),
+    "scope by Eq. 4 alone": Variant(min_scope=0),
+    "no abstention": Variant(abstains=False),
+    "no lures": Variant(lures=False),
+    "without ES": Variant(scores=(_SC, _GC)),
+    "without SC": Variant(scores=(_ES, _GC)),
+    "without GC": Variant(scores=(_ES, _SC)),
+    "the paper": Variant(weighting="paper", min_scope=0, abstains=False),
+    "the paper, scope of at least 15": Variant(weighting="paper", abstains=False),
+    "no abstention, ES alone": Variant(scores=(_ES,), abstains=False),
+    "no abstention, SC alone": Variant(scores=(_SC,), abstains=False),
+    "no abstention, GC alone": Variant(scores=(_GC,), abstains=False),
+}
+"""What is measured, by name."""
+
+
+def run(
+    data_dir: Path | None,
+    *,
+    limit: int | None,
+    seed: int,
+    progress: Progress,
+    half: int = 1,
+) -> dict[str, Any]:
+    """Return rows for the variants, and for the baselines that take passages away.
+
+    Args:
+        data_dir: Folder of datasets; None: only the project's own.
+        limit: Reported records of a dataset at most.
+        seed: Chooses which five texts are planted where an attack has more.
+        progress: Told about every record.
+        half: 1 reports the odd records; the even ones are what the constants were chosen on.
+
+    Raises:
+        InvalidInputError: A line of a file is not a record.
+    """
+    embedder = CachedEmbedder(HashedEmbedder())
+    tallies: dict[tuple[str, str, str], dict[str, Tally]] = {}
+    blamed: dict[tuple[str, str], dict[str, list[bool]]] = {}
+    baselines: dict[str, Attributor] = {
+        "leave-one-out": LeaveOneOut(top_k=TOP_K),
+        "random ablations": AblationScore(top_k=TOP_K, seed=seed),
+    }
+    read: dict[tuple[str, str], list[tuple[int, int, int, int]]] = {}
+    for name, targets, texts in datasets(data_dir, limit, half):
+        source = "own" if name == OWN else "public"
+        base = KnowledgeBase(texts)
+        bar = progress.add_task(f"ablations: {name}", total=len(targets))
+        for number, target in enumerate(targets):
+            events = [
+                (
+                    "clean",
+                    Event(
+                        target.question, target.wrong, base.ranked(target.question, ()), frozenset()
+                    ),
+                )
+            ]
+            for kind in MAIN_KINDS:
+                for form in DEFAULT_FORMS if kind in target.poison else ():
+                    attack = event(target, base, in_form(target, form, chosen(target, kind, seed)))
+                    if attack is not None:
+                        events.append((form, attack))
+            for form, found in events:
+                for label, variant in VARIANTS.items():
+                    attribution = variant.attribute(found, embedder)
+                    if form == "clean":
+                        outcomes = blamed.setdefault((source, label), {}).setdefault(name, [])
+                        outcomes.append(bool(attribution.responsible))
+                    else:
+                        strata = tallies.setdefault((source, label, form), {})
+                        strata.setdefault(name, Tally()).add(found, attribution)
+                if number < _BASELINE_RECORDS:
+                    for label, method in {
+                        **baselines,
+                        "as shipped": VARIANTS["as shipped"],
+                    }.items():
+                        read.setdefault((label, form), []).append(
+                            _among_read(method, found, embedder)
+                        )
+            progress.advance(bar)
+    variants = [
+        {
+            "data": source,
+            "variant": label,
+            "form": form,
+            "events": sum(tally.events for tally in strata.values()),
+            **{
+                measure: rounded(mean(tally.row()[measure] for tally in strata.values()))
+                for measure in ("dacc", "fpr", "fnr", "scope")
+            },
+            "clean_blamed": rounded(mean(mean(o) for o in blamed[source, label].values())),
+        }
+        for (source, label, form), strata in tallies.items()
+    ]
+    return {"variants": variants, "baselines": [_baseline(*item) for item in read.items()]}
+
+
+def _among_read(
+    method: Attributor | Variant, found: Event, embedder: CachedEmbedder
+) -> tuple[int, int, int, int]:
+    """Return planted, found, benign and wronged texts among the first K."""
+    attribution = (
+        method.attribute(found, embedder)
+        if isinstance(method, Variant)
+        else method.attribute(found.question, found.wrong, found.retrieve)
+    )
+    accused = {passage.text for passage in attribution.responsible}
+    first = {passage.text for passage in found.ranked[:TOP_K]}
+    planted = first & found.poison
+    benign = first - found.poison
+    return len(planted), len(planted & accused), len(benign), len(benign & accused)
+
+
+def _baseline(key: tuple[str, str], counts: Sequence[tuple[int, int, int, int]]) -> dict[str, Any]:
+    planted, found, benign, wronged = (sum(column) for column in zip(*counts, strict=True))
+    return {
+        "method": key[0],
+        "form": key[1],
+        "events": len(counts),
+        "recall": rounded(found / planted) if planted else None,
+        "fpr": rounded(wronged / benign) if benign else None,
+        "events_with_benign_blamed": sum(count[3] > 0 for count in counts),
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ablations", description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder of datasets; without it, the own set")
+    parser.add_argument("--limit", type=int, help="records a dataset at most")
+    parser.add_argument("--json", type=Path, help="write the result here")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--half",
+        type=int,
+        choices=(0, 1),
+        default=1,
+        help="1: the odd records, which are reported; 0: the even, which constants come from",
+    )
+    arguments = parser.parse_args(argv)
+    errors, out = Console(stderr=True), Console()
+    with Progress(console=errors) as progress:
+        sections = run(
+            arguments.data,
+            limit=arguments.limit,
+            seed=arguments.seed,
+            progress=progress,
+            half=arguments.half,
+        )
+    if arguments.json is not None:
+        command = ["python", "-m", "benchmarks.ablations", "--half", str(arguments.half)]
+        result = describe_run(command, [], seed=arguments.seed, limit=arguments.limit)
+        write(arguments.json, result, sections)
+    out.print_json(data=sections)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
