@@ -42,7 +42,7 @@ from benchmarks.report import describe_run, write
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.attribution.ablation import AblationScore, LeaveOneOut
 from ragguard.attribution.attribution import Attributor
-from ragguard.attribution.cause import Lures, find_cause, suspects
+from ragguard.attribution.cause import find_cause, suspects
 from ragguard.attribution.responsibility import Weighting, responsibility
 from ragguard.attribution.scope import MIN_SCOPE, LikelihoodProbe, Ranking, narrow_scope
 from ragguard.attribution.similarity import embedding_similarity
@@ -66,14 +66,12 @@ class Variant:
         weighting: How they are combined.
         min_scope: Passages that the scope takes in at least; 0 for Eq. 4 alone.
         abstains: False: the higher cluster of 2-means is blamed in every event.
-        lures: False: nothing is inferred from passages that carry the question.
     """
 
     scores: tuple[int, ...] = (_ES, _SC, _GC)
     weighting: Weighting = "separation"
     min_scope: int = MIN_SCOPE
     abstains: bool = True
-    lures: bool = True
 
     def attribute(self, found: Event, embedder: CachedEmbedder) -> Attribution:
         """Return whom this variant blames; the reason is left out."""
@@ -91,7 +89,7 @@ class Variant:
         similarity = embedding_similarity(embedder, found.question, scope.passages)
         columns = (similarity, scores.semantic_correlation, scores.generation_influence)
         combined = responsibility([columns[i] for i in self.scores], weighting=self.weighting)
-        guilty, cause = self._blamed(combined, meter, texts, scope, probe, similarity)
+        guilty, cause = self._blamed(combined, meter, texts, scope, probe)
         rows = [
             PassageScore(passage, float(es), float(sc), float(gc), float(rs), bool(blamed))
             for passage, es, sc, gc, rs, blamed in zip(
@@ -110,17 +108,13 @@ class Variant:
         texts: Sequence[str],
         scope: Any,
         probe: LikelihoodProbe,
-        similarity: NDArray[np.float64],
     ) -> tuple[NDArray[np.bool_], Any]:
         if not self.abstains:
             high = two_means(combined).high
             return high, "poisoning" if high.any() else "unclear"
         support = meter.support(texts)
         suspected, _ = suspects(combined, support)
-        carrying = meter.carries_question(texts) & self.lures
-        finding = find_cause(
-            scope, suspected, support, probe, Lures(carrying, similarity), top_k=TOP_K
-        )
+        finding = find_cause(scope, suspected, support, probe, top_k=TOP_K)
         return finding.responsible, finding.cause
 
 
@@ -129,7 +123,6 @@ VARIANTS: Mapping[str, Variant] = {
     "plain mean (Eq. 8)": Variant(weighting="paper"),
     "scope by Eq. 4 alone": Variant(min_scope=0),
     "no abstention": Variant(abstains=False),
-    "no lures": Variant(lures=False),
     "without ES": Variant(scores=(_SC, _GC)),
     "without SC": Variant(scores=(_ES, _GC)),
     "without GC": Variant(scores=(_ES, _SC)),
@@ -214,7 +207,7 @@ def run(
             "events": sum(tally.events for tally in strata.values()),
             **{
                 measure: rounded(mean(tally.row()[measure] for tally in strata.values()))
-                for measure in ("dacc", "fpr", "fnr", "scope")
+                for measure in ("dacc", "fpr", "fnr", "fnr_stating", "scope")
             },
             "clean_blamed": rounded(mean(mean(o) for o in blamed[source, label].values())),
         }

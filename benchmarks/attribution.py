@@ -44,6 +44,7 @@ from ragguard.proxy import default
 __all__ = ["RESPONSES", "clean_event", "main", "poisoned_events", "run"]
 
 FIXED_SCOPE = 15
+_MEASURES = ("dacc", "fpr", "fnr", "fnr_stating")
 
 RESPONSES: Mapping[str, Callable[[str], str]] = {
     "short": lambda answer: answer,
@@ -187,12 +188,12 @@ def _summary(
     poisoned: Sequence[Mapping[str, Any]], clean: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the mean over datasets, each being the mean over its main kinds; our own apart."""
-    groups: dict[tuple[str, ...], dict[str, list[tuple[float, float, float]]]] = {}
+    groups: dict[tuple[str, ...], dict[str, list[list[float]]]] = {}
     for row in poisoned:
         if row["kind"] not in MAIN_KINDS:
             continue
         key = (_source(row), row["form"], row["response"], row["method"])
-        measures = (row["dacc"], row["fpr"], row["fnr"])
+        measures = [row[measure] for measure in _MEASURES]
         groups.setdefault(key, {}).setdefault(row["dataset"], []).append(measures)
     blamed: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in clean:
@@ -208,7 +209,7 @@ def _summary(
                 "form": form,
                 "response": response,
                 "method": method,
-                **dict(zip(("dacc", "fpr", "fnr"), map(rounded, means), strict=True)),
+                **dict(zip(_MEASURES, map(rounded, means), strict=True)),
                 "clean_blamed": rounded(mean(row["blamed"] for row in unpoisoned)),
                 "clean_blamed_pooled": rounded(
                     sum(row["blamed"] * row["events"] for row in unpoisoned) / events

@@ -158,6 +158,8 @@ class Tally:
     wronged: int = 0
     benign: int = 0
     poison: int = 0
+    stating: int = 0
+    found_stating: int = 0
     missed_by_scope: int = 0
     causes: dict[str, int] = field(default_factory=dict)
     scope: list[int] = field(default_factory=list)
@@ -175,17 +177,27 @@ class Tally:
         self.wronged += sum(b and not p for p, b in zip(planted, blamed, strict=True))
         self.benign += planted.count(False)
         self.poison += len(event.poison)
+        stating = {text for text in event.poison if states(text, event.wrong)}
+        self.stating += len(stating)
+        self.found_stating += sum(s.responsible and s.passage.text in stating for s in scores)
         self.missed_by_scope += missed
         self.causes[attribution.cause] = self.causes.get(attribution.cause, 0) + 1
         self.scope.append(attribution.scope_size)
 
     def row(self) -> dict[str, Any]:
-        """Return the measures: DACC is a mean over events, the others are over all texts."""
+        """Return the measures: DACC is a mean over events, the others are over all texts.
+
+        Some planted texts do not state the wrong answer: the model that was to write them refused
+        or told the truth. "fnr" counts all, "fnr_stating" those that state it word for word.
+        """
         return {
             "events": self.events,
             "dacc": rounded(mean(self.accuracy)),
             "fpr": rounded(self.wronged / max(1, self.benign)),
             "fnr": rounded(1.0 - self.found / self.poison) if self.poison else 0.0,
+            "fnr_stating": rounded(1.0 - self.found_stating / self.stating)
+            if self.stating
+            else 0.0,
             "precision": rounded(self.found / max(1, self.found + self.wronged)),
             "recall": rounded(self.found / self.poison) if self.poison else 1.0,
             "missed_by_scope": rounded(self.missed_by_scope / max(1, self.poison)),

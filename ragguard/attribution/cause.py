@@ -17,7 +17,7 @@ from ragguard.attribution.scope import Probe, Scope
 from ragguard.attribution.support import MIN_SUPPORT
 from ragguard.attribution.threshold import one_cluster_p_value, two_means
 
-__all__ = ["Finding", "Lures", "find_cause", "suspects"]
+__all__ = ["Finding", "find_cause", "suspects"]
 
 _ONE_CLUSTER = 0.5
 _TESTABLE = 4
@@ -38,36 +38,6 @@ class Finding:
     responsible: NDArray[np.bool_]
     cause: Cause
     reason: str
-
-
-@dataclass(frozen=True)
-class Lures:
-    """Passages that carry the question word for word, as texts do that are made to be retrieved.
-
-    Attributes:
-        carrying: bool array of shape (n,), True for these.
-        similarity: float64 array of shape (n,), ES of all passages in scope.
-    """
-
-    carrying: NDArray[np.bool_]
-    similarity: NDArray[np.float64]
-
-    def like(self, guilty: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the lures that are as close to the question as the guilty ones.
-
-        An attacker's texts may fail to state the response: a model that was to write them refused,
-        or told the truth. They were planted all the same, and the paper finds them by their ES and
-        SC. Nothing is inferred unless at least two of the guilty passages are lures, and these are
-        most of the guilty ones and most of the lures: where others ask the question as often, they
-        may be a second attacker's, with another answer. A page that asks the question among others
-        is less close to it.
-        """
-        known = guilty & self.carrying
-        count = int(known.sum())
-        if count < 2 or 2 * count <= max(int(guilty.sum()), int(self.carrying.sum())):
-            return np.zeros(len(guilty), dtype=bool)
-        least = float(self.similarity[known].min())
-        return np.asarray(self.carrying & (self.similarity >= least))
 
 
 def suspects(
@@ -103,7 +73,6 @@ def find_cause(
     suspected: NDArray[np.bool_],
     support: NDArray[np.float64],
     probe: Probe,
-    lures: Lures,
     *,
     top_k: int,
 ) -> Finding:
@@ -115,14 +84,11 @@ def find_cause(
     not lead to the response. As long as they still do, those of them that support it are blamed
     too.
 
-    Last, the `Lures` that are like the blamed passages are blamed with them.
-
     Args:
         scope: n passages in rank order.
         suspected: bool array of shape (n,).
         support: float64 array of shape (n,).
         probe: Tells whether passages lead to the response.
-        lures: Which passages carry the question, and how close to it they are.
         top_k: K, the passages that the generator sees.
     """
     passages = scope.passages
@@ -158,7 +124,6 @@ def find_cause(
                 "the response is given without the passages that stand apart, too",
             )
         guilty[more] = True
-    guilty |= lures.like(guilty)
     count = int(guilty.sum())
     return Finding(
         guilty,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.attribution import Attribution, PassageScore, Retrieve
-from ragguard.attribution.cause import Finding, Lures, find_cause, suspects
+from ragguard.attribution.cause import Finding, find_cause, suspects
 from ragguard.attribution.dialogue import check_event, spent
 from ragguard.attribution.language_model import TextModel, Usage, as_text_model
 from ragguard.attribution.prompts import closed_book_prompt
@@ -126,8 +126,7 @@ class RAGOrigin:
                 "the model gives the same answer without any passage",
             )
         else:
-            lures = Lures(meter.carries_question(texts), similarity)
-            finding = find_cause(scope, suspected, support, probe, lures, top_k=self._top_k)
+            finding = find_cause(scope, suspected, support, probe, top_k=self._top_k)
         scores = [
             PassageScore(
                 passage=passage,

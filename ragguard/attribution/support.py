@@ -35,8 +35,6 @@ explain it if their supports add up to that. This and the power in `passage_supp
 one half of the benchmark's records and are measured on the other.
 """
 
-_WHOLE_QUESTION = 0.95
-
 
 def relative_gain(
     with_passage: NDArray[np.float64], without: float, ceiling: float
@@ -44,9 +42,9 @@ def relative_gain(
     """Return how much of the greatest possible rise in log-probability each passage brings.
 
     Args:
-        with_passage: float64 array of shape (n,), GC given each passage, nats per token; or SC.
-        without: The same given no context.
-        ceiling: The same given as context the very text that is predicted.
+        with_passage: float64 array of shape (n,), GC given each passage, nats per token.
+        without: GC given no context.
+        ceiling: GC given the response itself as context.
 
     Returns:
         float64 array of shape (n,), in [0, 1]; zeros where no context could bring a rise.
@@ -126,16 +124,3 @@ class SupportMeter:
         gain = relative_gain(self.scores(texts).generation_influence, without, ceiling)
         stated = passage_support(gain, coverage(self._query, self._claim, texts))
         return np.maximum(stated, refusal_support(self._query, texts)) if self.refused else stated
-
-    def carries_question(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which texts hold the question word for word, or nearly so.
-
-        They predict it as well as the question itself does (`relative_gain` of SC). PoisonedRAG
-        puts the question in front of its texts to have them retrieved.
-
-        Returns:
-            bool array of shape (len(texts),).
-        """
-        without, ceiling = self.scores(["", self._query]).semantic_correlation
-        gain = relative_gain(self.scores(texts).semantic_correlation, without, ceiling)
-        return np.asarray(gain >= _WHOLE_QUESTION)

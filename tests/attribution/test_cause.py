@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ragguard.attribution.cause import Lures, find_cause, suspects
+from ragguard.attribution.cause import find_cause, suspects
 from ragguard.attribution.scope import Scope
 from ragguard.passage import Passage
 
@@ -15,13 +15,7 @@ class AnyMarked:
         return any(p.text.startswith("bad") for p in passages)
 
 
-def lures(count, carrying=(), similarity=None):
-    mask = np.zeros(count, dtype=bool)
-    mask[list(carrying)] = True
-    return Lures(mask, np.ones(count) if similarity is None else np.array(similarity))
-
-
-def find(pattern, suspected, support=None, *, first=True, top_k=3, carrying=()):
+def find(pattern, suspected, support=None, *, first=True, top_k=3):
     passages = [Passage(f"{'bad' if c == 'b' else 'good'} {i}") for i, c in enumerate(pattern)]
     scope = Scope(passages, (first, False), complete=True)
     if support is None:
@@ -31,7 +25,6 @@ def find(pattern, suspected, support=None, *, first=True, top_k=3, carrying=()):
         np.array(suspected, dtype=bool),
         np.array(support),
         AnyMarked(),
-        lures(len(pattern), carrying),
         top_k=top_k,
     )
 
@@ -77,7 +70,6 @@ def test_empty_scope():
         np.zeros(0, bool),
         np.zeros(0),
         AnyMarked(),
-        lures(0),
         top_k=5,
     )
     assert finding.cause == "unclear"
@@ -90,30 +82,6 @@ def test_suspects_far_down_must_support_the_response_nearly_as_clearly():
     # Those that the generator saw are judged together, by the counterfactual.
     finding = find("bbgggg", [1, 1, 0, 0, 0, 0], support=[1.0, 0.3, 0, 0, 0, 0])
     assert finding.responsible.tolist() == [True, True, False, False, False, False]
-
-
-def test_lures_like_the_blamed_passages_are_blamed_with_them():
-    finding = find("bbggbg", [1, 1, 0, 0, 1, 0], carrying=[0, 1, 3])
-    assert finding.responsible.tolist() == [True, True, False, True, True, False]
-    assert "4 of 6" in finding.reason
-
-
-@pytest.mark.parametrize(
-    ("guilty", "carrying", "similarity", "expected"),
-    [
-        ([0, 1], [0, 1, 3], [0.9, 0.7, 0.8, 0.7, 0.1], [0, 1, 3]),
-        ([0, 1], [0, 1, 3], [0.9, 0.7, 0.8, 0.69, 0.1], [0, 1]),
-        ([0, 1], [0, 1, 3, 4], [0.9] * 5, []),
-        ([0, 1, 2, 4], [0, 1, 3], [0.9] * 5, []),
-        ([0], [0, 3], [0.9] * 5, []),
-        ([0, 1], [3], [0.9] * 5, []),
-        ([], [3, 4], [0.9] * 5, []),
-    ],
-)
-def test_lures_are_inferred_from_two_and_most_of_the_guilty(guilty, carrying, similarity, expected):
-    mask = np.zeros(5, dtype=bool)
-    mask[guilty] = True
-    assert np.flatnonzero(lures(5, carrying, similarity).like(mask)).tolist() == expected
 
 
 def test_suspects_are_the_high_cluster_that_states_the_response():
