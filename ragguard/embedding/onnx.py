@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from ragguard.text import encodable
 
 __all__ = ["OnnxEmbedder"]
 
+_PADDING = 1.15  # tokens of a batch, padding included, for each token of its texts, at most
+
 
 class OnnxEmbedder:
     """Embeds with an ONNX encoder: mean over the tokens, or the model's own pooled output.
@@ -25,7 +27,7 @@ class OnnxEmbedder:
         path: A folder with `tokenizer.json` and `model.onnx` (also looked for in `onnx/`).
         providers: ONNX Runtime execution providers, best first; None means CPU.
         max_length: Tokens a text, the rest is cut; None reads the model's own limit, else 256.
-        batch_size: Texts a forward pass; batches hold texts of like length.
+        batch_size: Texts a forward pass, at most; a batch holds texts of like length only.
         threads: Threads inside one operator; None lets ONNX Runtime choose.
 
     Raises:
@@ -100,10 +102,8 @@ class OnnxEmbedder:
             return np.zeros((0, 1), dtype=np.float32)
         encoded = self._tokenizer.encode_batch([encodable(text) for text in texts])
         ids = [encoding.ids for encoding in encoded]
-        order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
         rows: list[NDArray[np.float32] | None] = [None] * len(ids)
-        for start in range(0, len(order), self._batch_size):
-            chosen = order[start : start + self._batch_size]
+        for chosen in _batches([len(row) for row in ids], self._batch_size):
             for index, row in zip(chosen, self._forward([ids[i] for i in chosen]), strict=True):
                 rows[index] = row
         return unit_rows(np.stack([row for row in rows if row is not None]))
@@ -128,6 +128,30 @@ class OnnxEmbedder:
         weights = mask[:, :, None].astype(np.float32)
         mean = (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
         return np.asarray(mean, dtype=np.float32)
+
+
+def _batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Yield positions, shortest text first, in batches that hold little padding.
+
+    A padded token costs as much as another one. The passages of one retrieved set differ in
+    length many times over, so that as one batch they would be mostly padding.
+
+    Args:
+        lengths: Tokens of each text.
+        size: Texts a batch, at most.
+    """
+    batch: list[int] = []
+    tokens = 0
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
+        length = lengths[position]
+        padded = length * (len(batch) + 1)
+        if batch and (len(batch) == size or padded > _PADDING * (tokens + length)):
+            yield batch
+            batch, tokens = [], 0
+        batch.append(position)
+        tokens += length
+    if batch:
+        yield batch
 
 
 def _max_length(folder: Path) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -9,10 +10,13 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="needs onnx to build a model")
 pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
+from hypothesis import given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from ragguard import Guard  # noqa: E402
 from ragguard.embedding import Embedder, OnnxEmbedder  # noqa: E402
+from ragguard.embedding.onnx import _batches  # noqa: E402
 from ragguard.errors import EmbeddingError, MissingExtraError  # noqa: E402
 
 TABLE = np.array(
@@ -171,3 +175,18 @@ def test_it_serves_a_guard(folder):
     with Guard(embedder=OnnxEmbedder(folder), on_error="raise") as guard:
         verdict = guard.filter(question, texts)
     assert verdict.attacked
+
+
+@given(st.lists(st.integers(1, 300), max_size=40), st.integers(1, 8))
+def test_batches_hold_every_text_once_and_little_padding(lengths, size):
+    batches = list(_batches(lengths, size))
+    assert sorted(chain.from_iterable(batches)) == list(range(len(lengths)))
+    for batch in batches:
+        inside = [lengths[position] for position in batch]
+        assert 1 <= len(batch) <= size
+        assert max(inside) * len(inside) <= 1.15 * sum(inside)
+
+
+def test_texts_of_like_length_share_a_batch():
+    assert list(_batches([20, 300, 21, 20, 290], 8)) == [[0, 3, 2], [4, 1]]
+    assert list(_batches([5, 5, 5], 2)) == [[0, 1], [2]]
