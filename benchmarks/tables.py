@@ -1,6 +1,6 @@
 """Tables of a result: `python -m benchmarks.tables RESULT.json` prints them as Markdown.
 
-`python -m benchmarks.tables` without a result writes the tables that README.md names into it.
+`python -m benchmarks.tables` without a result writes the tables that the pages name into them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from rich.table import Table as RichTable
 from benchmarks.data import OWN
 from benchmarks.report import read
 
-__all__ = ["README", "Table", "as_markdown", "as_rich", "filled", "tables"]
+__all__ = ["PAGES", "README", "Table", "as_markdown", "as_rich", "filled", "tables"]
 
 README = Path(__file__).with_name("README.md")
+PAGES = (README, README.parent.parent / "docs" / "attacker.md")
+"""The documents that hold tables."""
 
 Row = Mapping[str, Any]
 
@@ -54,6 +56,10 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
         out += [_plain(f"Attribution: {name}", attribution[name]) for name in _ATTRIBUTION]
     if timed := sections.get("cost"):
         out += [_cost(traffic, timed) for traffic in ("clean", "attacked")]
+    if adaptive := sections.get("adaptive"):
+        from benchmarks.adaptive.tables import tables as adaptive_tables  # they are made of Table
+
+        out += adaptive_tables(adaptive)
     return out
 
 
@@ -268,7 +274,7 @@ def _plain(title: str, rows: Sequence[Row]) -> Table:
 
 
 def main() -> None:
-    """Print the tables of a result as Markdown, or write those of the README."""
+    """Print the tables of a result as Markdown, or write those of the pages."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.tables",
         description=__doc__,
@@ -277,7 +283,8 @@ def main() -> None:
     parser.add_argument("result", type=Path, nargs="?", help="what `python -m benchmarks` wrote")
     arguments = parser.parse_args()
     if arguments.result is None:
-        README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
+        for page in PAGES:
+            page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
         return
     out = Console(soft_wrap=True, highlight=False, markup=False)
     for table in tables(read(arguments.result)["sections"]):

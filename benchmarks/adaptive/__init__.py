@@ -1,0 +1,1 @@
+"""Adaptive attacks: what an attacker who knows the whole guard can still do to it."""
