@@ -17,7 +17,7 @@ from ragguard.proxy.stems import stem, stems
 from ragguard.proxy.words import tokenize, word_log_probability
 from ragguard.text import STOP_WORDS
 
-__all__ = ["answers_agree", "claim", "coverage"]
+__all__ = ["answers_agree", "claim", "coverage", "only_decides"]
 
 # Words that turn an answer round are function words to everybody else.
 _POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
@@ -88,6 +88,16 @@ def claim(query: str, response: str) -> str:
         if any(chosen):
             return " ".join(_bridged(pieces, words, chosen))
     return response
+
+
+def only_decides(claimed: str) -> bool:
+    """Return True if a claim says yes or no, and nothing that could stand without its question.
+
+    >>> only_decides("No, not"), only_decides("No, Essex")
+    (True, False)
+    """
+    words = set(tokenize(claimed))
+    return bool(words) and words <= _POLARITY
 
 
 def _concluded(response: str) -> str:

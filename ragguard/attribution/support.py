@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.claim import claim, coverage
+from ragguard.attribution.claim import claim, coverage, only_decides
 from ragguard.attribution.refusal import is_refusal, refusal_support
 from ragguard.errors import ProxyError
 from ragguard.proxy.scores import Proxy, Scores
@@ -44,7 +44,7 @@ def relative_gain(
     Args:
         with_passage: float64 array of shape (n,), GC given each passage, nats per token.
         without: GC given no context.
-        ceiling: GC given the response itself as context.
+        ceiling: GC given as context what states the response outright.
 
     Returns:
         float64 array of shape (n,), in [0, 1]; zeros where no context could bring a rise.
@@ -89,6 +89,9 @@ class SupportMeter:
         self._proxy = proxy
         self._query = query
         self._claim = claim(query, response)
+        # What states the claim outright: the ceiling of GC. "Yes" states nothing by itself.
+        decides = only_decides(self._claim)
+        self._stated = f"{query} {self._claim}" if decides else self._claim
         self.refused = is_refusal(query, response)
         self._rows: dict[str, tuple[float, float]] = {}
 
@@ -99,7 +102,7 @@ class SupportMeter:
             ProxyError: The proxy's answer has the wrong shape or is not finite.
         """
         # Without context, and with the claim itself: the two ends of `relative_gain`.
-        missing = list(dict.fromkeys(t for t in ("", self._claim, *texts) if t not in self._rows))
+        missing = list(dict.fromkeys(t for t in ("", self._stated, *texts) if t not in self._rows))
         if missing:
             found = self._proxy.score(missing, self._query, self._claim)
             columns = (found.semantic_correlation, found.generation_influence)
@@ -120,7 +123,7 @@ class SupportMeter:
         That is its `passage_support`; where the response is a refusal, its `refusal_support` if
         that is more: a passage may forbid an answer, or hold the refusal's own words.
         """
-        without, ceiling = self.scores(["", self._claim]).generation_influence
+        without, ceiling = self.scores(["", self._stated]).generation_influence
         gain = relative_gain(self.scores(texts).generation_influence, without, ceiling)
         stated = passage_support(gain, coverage(self._query, self._claim, texts))
         return np.maximum(stated, refusal_support(self._query, texts)) if self.refused else stated

@@ -50,6 +50,15 @@ def test_claim_of_a_choice_keeps_the_name_chosen():
     assert claim("Who was born first, Ada Crane or Mara Quill?", "Mara Quill was.") == "Mara Quill"
 
 
+def test_yes_is_stated_by_question_and_answer_together():
+    question = "Is the harbour deep?"
+    meter = SupportMeter(LexicalProxy(), question, "Yes.")
+    stated, word, other = meter.support([f"{question} Yes.", "Yes.", "The harbour is deep."])
+    assert stated == pytest.approx(1.0)
+    assert word == 0.0
+    assert other < 0.1
+
+
 @given(st.text(max_size=40), st.text(max_size=80))
 def test_claim_is_made_of_the_response(query, response):
     assert set(claim(query, response).split()) <= set(response.split())
