@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
+from ragguard.proxy.graph import keep_scored_rows, transpose_weights, with_division
 from ragguard.proxy.manifest import Manifest, Precision, sha256_of
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.parity import GATES, PROBES, Gate, Parity, Probe, compare
@@ -264,9 +265,9 @@ def _scoring_graph(model: Any) -> Any:
                 use_cache=False,
             ).last_hidden_state
             before = (positions - 1)[:, :, None].expand(-1, -1, hidden.shape[2])
-            logits = self.head(hidden.gather(1, before)).float()
-            chosen = logits.gather(2, input_ids.gather(1, positions)[:, :, None])[:, :, 0]
-            return chosen - torch.logsumexp(logits, dim=2)
+            # ONNX Runtime has a vectorised LogSoftmax, six times as fast as its ReduceLogSumExp.
+            of_next = self.head(hidden.gather(1, before)).float().log_softmax(dim=2)
+            return of_next.gather(2, input_ids.gather(1, positions)[:, :, None])[:, :, 0]
 
     return ScoringGraph().eval()
 
@@ -282,8 +283,7 @@ def _writers(
         return [("dynamic", _quantize_dynamic), ("blocks", _quantize_blocks)]
 
     def as_it_is(source: Path, out: Path) -> None:
-        external = Path(f"{source}.data").exists()
-        _save(onnx.load(str(source)), out, external)
+        _save(_faster(onnx.load(str(source))), out, Path(f"{source}.data").exists())
 
     return [("none", as_it_is)]
 
@@ -320,30 +320,20 @@ def _with_plain_products(source: Path) -> tuple[Any, bool]:
     import onnx
     from onnxruntime.quantization.onnx_model import ONNXModel
 
-    model = onnx.load(str(source))
-    # The shapes recorded for the transposed weights would contradict what takes their place.
-    del model.graph.value_info[:]
-    _transpose_weights(model.graph)
+    model = _faster(onnx.load(str(source)))
+    transpose_weights(model.graph)
     wrapped = ONNXModel(model)
     wrapped.replace_gemm_with_matmul()
     return wrapped.model, Path(f"{source}.data").exists()
 
 
-def _transpose_weights(graph: Any) -> None:
-    """Replace each Transpose of a weight by the transposed weight.
-
-    The exporter leaves the head's Transpose in place where the head shares the embedding's weight.
-    """
-    from onnx import numpy_helper
-
-    weights = {weight.name: weight for weight in graph.initializer}
-    for node in [node for node in graph.node if node.op_type == "Transpose"]:
-        weight = weights.get(node.input[0])
-        if weight is not None:
-            order = next((list(a.ints) for a in node.attribute if a.name == "perm"), None)
-            values = np.ascontiguousarray(numpy_helper.to_array(weight).transpose(order))
-            graph.initializer.append(numpy_helper.from_array(values, node.output[0]))
-            graph.node.remove(node)
+def _faster(model: Any) -> Any:
+    """Return the model with its graph rewritten for speed, in place."""
+    # The recorded shapes would contradict what takes the place of the tensors.
+    del model.graph.value_info[:]
+    with_division(model.graph)
+    keep_scored_rows(model.graph)
+    return model
 
 
 def _save(model: Any, out: Path, external: bool) -> None:

@@ -21,6 +21,12 @@ __all__ = ["OnnxProxy", "length_buckets"]
 # are 256 MiB.
 _MAX_LOGITS = 2**26
 
+# On a CPU what a layer hands to the next should stay in its cache: for a model of 20 million
+# parameters, batches of 512 tokens take a tenth less time in fp32, and a third less in int8, than
+# all of a scope at once. A GPU is only busy with large batches.
+_CPU_BATCH_TOKENS = 512
+_BATCH_TOKENS = 8192
+
 
 class OnnxProxy:
     """Scores contexts with the graph that `ragguard.proxy.export.export_proxy` wrote.
@@ -35,7 +41,8 @@ class OnnxProxy:
         threads: Threads inside one operator; None lets ONNX Runtime choose.
         max_length: Tokens a prompt has at most, the context is cut to fit; None means the
             model's own maximum.
-        batch_tokens: Tokens of a forward pass, padding included, unless one prompt alone has more.
+        batch_tokens: Tokens of a forward pass, padding included, unless one prompt alone has more;
+            None means 512 on a CPU and 8192 elsewhere.
 
     Raises:
         MissingExtraError: onnxruntime or tokenizers is not installed.
@@ -51,14 +58,14 @@ class OnnxProxy:
         providers: Sequence[str] | None = None,
         threads: int | None = None,
         max_length: int | None = None,
-        batch_tokens: int = 8192,
+        batch_tokens: int | None = None,
     ) -> None:
         try:
             import onnxruntime
             from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingExtraError("OnnxProxy", "onnx") from error
-        if batch_tokens < 1 or (threads is not None and threads < 1):
+        if any(number is not None and number < 1 for number in (batch_tokens, threads)):
             raise InvalidInputError("batch_tokens and threads must be at least 1")
         folder = Path(path)
         self.manifest = Manifest.read(folder)
@@ -75,7 +82,8 @@ class OnnxProxy:
                 f"{folder / 'tokenizer.json'} cannot be read ({error}); export the model again"
             ) from error
         self._encoder = PromptEncoder(tokenizer, self.manifest.prompt, max_length or limit)
-        self._batch_tokens = batch_tokens
+        on_cpu = self.providers[0] == "CPUExecutionProvider"
+        self._batch_tokens = batch_tokens or (_CPU_BATCH_TOKENS if on_cpu else _BATCH_TOKENS)
 
     @property
     def providers(self) -> list[str]:

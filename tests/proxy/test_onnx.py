@@ -165,7 +165,7 @@ class TestOnnxProxy:
             )
 
     def test_one_forward_pass_scores_query_and_response(self, folder):
-        proxy = OnnxProxy(folder, threads=1)
+        proxy = OnnxProxy(folder, threads=1, batch_tokens=8192)
         session, calls = proxy._session, []
 
         class Counting:
