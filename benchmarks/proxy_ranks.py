@@ -10,7 +10,6 @@ other contexts that score lower: 0.5 is chance, 1.0 perfect.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from benchmarks.report import describe_run, write
 from ragguard.proxy import Proxy, default
 from ragguard.proxy.training import read_corpora
 from ragguard.proxy.training.corpus import Reading
@@ -76,7 +76,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     readings = read_corpora([arguments.corpus]).readings[1::2]
     result = run(default(arguments.proxy), readings, limit=arguments.limit, seed=arguments.seed)
     if arguments.json is not None:
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        command = ["python", "-m", "benchmarks.proxy_ranks", "--corpus", arguments.corpus.name]
+        command += [] if arguments.proxy is None else ["--proxy", arguments.proxy.name]
+        command += ["--limit", str(arguments.limit), "--seed", str(arguments.seed)]
+        about = describe_run(command, (), seed=arguments.seed, limit=arguments.limit)
+        write(arguments.json, about, {"proxy_ranks": [result]})
     Console().print_json(data=result)
     return 0
 

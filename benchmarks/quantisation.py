@@ -197,6 +197,7 @@ def run(
             "export": name,
             **_compared(found[name], found[reference]),
             **_apart(proxies[name].influence, proxies[reference].influence),
+            "gc_spread": _spread(found[name]),
             **_gated(folder),
         }
         for name, folder in folders.items()
@@ -206,14 +207,22 @@ def run(
 def _compared(ours: Sequence[Attribution], theirs: Sequence[Attribution]) -> dict[str, Any]:
     same = [_blamed(left) == _blamed(right) for left, right in zip(ours, theirs, strict=True)]
     causes = [left.cause == right.cause for left, right in zip(ours, theirs, strict=True)]
+    overlaps = [_overlap(left, right) for left, right in zip(ours, theirs, strict=True)]
     blaming = [equal for equal, right in zip(same, theirs, strict=True) if right.responsible]
     return {
         "events": len(same),
         "identical_sets": round(float(np.mean(same)), 4),
+        "mean_overlap": round(float(np.mean(overlaps)), 4),
         "identical_causes": round(float(np.mean(causes)), 4),
         "events_with_blame": len(blaming),
         "identical_with_blame": round(float(np.mean(blaming)), 4) if blaming else None,
     }
+
+
+def _overlap(left: Attribution, right: Attribution) -> float:
+    """Return the Jaccard index of what is blamed; 1 if nobody is."""
+    either = _blamed(left) | _blamed(right)
+    return len(_blamed(left) & _blamed(right)) / len(either) if either else 1.0
 
 
 def _blamed(attribution: Attribution) -> frozenset[str]:
@@ -229,6 +238,12 @@ def _apart(
         "gc_mean_difference": float(f"{gaps.mean():.3g}"),
         "gc_largest_difference": float(f"{gaps.max():.3g}"),
     }
+
+
+def _spread(found: Sequence[Attribution]) -> float:
+    """Return the standard deviation of GC over a scope, nats a token, median over the events."""
+    spreads = [np.std([s.generation_influence for s in event.scores]) for event in found]
+    return float(f"{np.median(spreads):.3g}")
 
 
 def _gated(folder: Path) -> dict[str, Any]:

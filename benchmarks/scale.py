@@ -156,7 +156,7 @@ def _index(kind: str, first: NDArray[np.float32], size: int) -> Any:
     dimension = first.shape[1]
     index: Any = faiss.IndexFlatIP(dimension)
     if kind == "ivf":
-        lists = max(1, round(size**0.5))
+        lists = max(1, min(round(size**0.5), size // 40))
         index = faiss.IndexIVFFlat(index, dimension, lists, faiss.METRIC_INNER_PRODUCT)
         sample = draw.standard_normal((min(size, _TRAINING), dimension), dtype=np.float32)
         index.train(sample / np.linalg.norm(sample, axis=1, keepdims=True))

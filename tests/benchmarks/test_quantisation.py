@@ -23,6 +23,7 @@ def test_identical_sets_by_hand():
     assert quantisation._compared(ours, reference) == {
         "events": 4,
         "identical_sets": 0.5,
+        "mean_overlap": (1.0 + 0.5 + 1.0 + 0.0) / 4,
         "identical_causes": 0.75,
         "events_with_blame": 2,
         "identical_with_blame": 0.5,
