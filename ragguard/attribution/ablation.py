@@ -18,6 +18,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.attribution.ablation_influence import (
+    Mask,
+    ablation_masks,
+    leave_one_out,
+    linear_influence,
+)
 from ragguard.attribution.attribution import Attribution, Cause, PassageScore, Retrieve
 from ragguard.attribution.claim import answers_agree, claim
 from ragguard.attribution.dialogue import check_event, spent
@@ -30,72 +36,7 @@ from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.passage import Passage, as_passages
 from ragguard.proxy import Proxy, default
 
-__all__ = ["AblationScore", "LeaveOneOut", "ablation_masks", "leave_one_out", "linear_influence"]
-
-_Mask = NDArray[np.bool_]
-_LONGEST_LISTED = 12
-_LEAST_SPARSITY = 1e-4
-
-
-def leave_one_out(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return each passage's influence, shape (k,): the score with all, minus that without it.
-
-    Args:
-        scores: float64 array of shape (k + 1,): with all passages, then without the first, the
-            second, ...
-
-    >>> leave_one_out(np.array([3.0, 1.0, 3.0])).tolist()
-    [2.0, 0.0]
-    """
-    return np.asarray(scores[0] - scores[1:], dtype=np.float64)
-
-
-def ablation_masks(count: int, ablations: int, seed: int) -> _Mask:
-    """Return different subsets of `count` passages, drawn with equal probability.
-
-    All of them, in a fixed order, if there are no more than `ablations`.
-
-    Returns:
-        bool array of shape (min(ablations, 2 ** count), count), True where a passage is left in.
-    """
-    if count <= _LONGEST_LISTED and 2**count <= ablations:
-        listed = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
-        return np.asarray(listed, dtype=bool)
-    draw = np.random.default_rng(seed)
-    found: dict[bytes, _Mask] = {}
-    while len(found) < ablations:
-        mask = draw.random(count) < 0.5
-        found.setdefault(mask.tobytes(), mask)
-    return np.stack(list(found.values()))
-
-
-def linear_influence(
-    masks: _Mask, scores: NDArray[np.float64], *, sparsity: float = 0.01
-) -> NDArray[np.float64]:
-    """Return each passage's weight in a sparse linear model of the score.
-
-    Lasso on masks of -1 and 1 and on standardised scores, so that `sparsity` has no unit; the
-    weights are scaled back, and say how much the score rises when a passage is left in.
-
-    Args:
-        masks: bool array of shape (n, k).
-        scores: float64 array of shape (n,).
-        sparsity: The penalty; below 0.0001 it is none, and the fit is least squares.
-
-    Returns:
-        float64 array of shape (k,), in units of the scores.
-    """
-    spread = float(scores.std())
-    if spread <= 1e-12 * max(1.0, float(np.abs(scores).max(initial=0.0))):
-        return np.zeros(masks.shape[1])
-    # Here, not above: scikit-learn takes longer to import than the rest of ragguard.
-    from sklearn.linear_model import Lasso, LinearRegression
-
-    signs = np.where(masks, 1.0, -1.0)
-    lasso = sparsity >= _LEAST_SPARSITY  # below, coordinate descent does not converge
-    model = Lasso(alpha=sparsity, max_iter=100_000) if lasso else LinearRegression()
-    model.fit(signs, (scores - scores.mean()) / spread)
-    return np.asarray(2.0 * spread * model.coef_, dtype=np.float64)
+__all__ = ["AblationScore", "LeaveOneOut"]
 
 
 class _Responder:
@@ -211,11 +152,11 @@ class _Baseline(ABC):
         return await asyncio.to_thread(self.attribute, query, response, retrieve)
 
     @abstractmethod
-    def _masks(self, count: int) -> _Mask:
+    def _masks(self, count: int) -> Mask:
         """Return the subsets to score, beside all passages and none."""
 
     @abstractmethod
-    def _influence(self, masks: _Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _influence(self, masks: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return each passage's influence; of the masks, all and none come first."""
 
 
@@ -245,10 +186,10 @@ class LeaveOneOut(_Baseline):
     ) -> None:
         super().__init__(proxy=proxy, generate=generate, embedder=embedder, top_k=top_k)
 
-    def _masks(self, count: int) -> _Mask:
+    def _masks(self, count: int) -> Mask:
         return ~np.eye(count, dtype=bool)
 
-    def _influence(self, masks: _Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _influence(self, masks: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         del masks  # their order is known
         return leave_one_out(np.concatenate([scores[:1], scores[2:]]))
 
@@ -293,10 +234,10 @@ class AblationScore(_Baseline):
         self._sparsity = sparsity
         self._seed = seed
 
-    def _masks(self, count: int) -> _Mask:
+    def _masks(self, count: int) -> Mask:
         return ablation_masks(count, self._ablations, self._seed)
 
-    def _influence(self, masks: _Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _influence(self, masks: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         # All passages and none are scored for the verdict, and are not part of the sample.
         return linear_influence(masks[2:], scores[2:], sparsity=self._sparsity)
 

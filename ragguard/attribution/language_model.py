@@ -7,73 +7,20 @@ import contextvars
 import inspect
 import os
 import random
-import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from ragguard.attribution.model_answers import Usage, read_answer
+from ragguard.attribution.model_calls import model_calls, model_name
+from ragguard.attribution.transient_errors import is_transient
 from ragguard.errors import GenerationError, InvalidInputError
 
 __all__ = ["TextModel", "Usage", "as_text_model", "is_transient"]
 
 _T = TypeVar("_T")
-
-_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
-# Exact class names anywhere in the exception's ancestry, so that no client library is imported:
-# httpx, requests, the OpenAI and Anthropic clients, and Google's API core, in this order.
-_TRANSIENT_NAMES = frozenset(
-    {
-        "TransportError",
-        "Timeout",
-        "ConnectionError",
-        "IncompleteRead",
-        "APIConnectionError",
-        "RateLimitError",
-        "InternalServerError",
-        "ServiceUnavailable",
-        "ResourceExhausted",
-        "DeadlineExceeded",
-    }
-)
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What a model has been asked for so far.
-
-    Attributes:
-        calls: Requests made, retries included.
-        input_tokens: Prompt tokens, as far as the framework reports them.
-        output_tokens: Answer tokens, as far as the framework reports them.
-    """
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-
-def is_transient(error: BaseException) -> bool:
-    """Return True if the same request may succeed later: timeouts, lost connections, 429, 5xx."""
-    status = _http_status(error)
-    if status is not None:
-        return status in _TRANSIENT_STATUS or 500 <= status < 600
-    if isinstance(error, (TimeoutError, ConnectionError)):
-        return True
-    if isinstance(getattr(error, "reason", None), OSError):  # urllib.error.URLError
-        return True
-    return not _TRANSIENT_NAMES.isdisjoint(kind.__name__ for kind in type(error).__mro__)
-
-
-def _http_status(error: BaseException) -> int | None:
-    for holder in (error, getattr(error, "response", None)):
-        for name in ("status_code", "code", "status"):
-            value = getattr(holder, name, None)
-            if isinstance(value, int) and 100 <= value < 600:
-                return int(value)
-    return None
 
 
 class TextModel:
@@ -241,7 +188,7 @@ class TextModel:
         ) from error
 
     def _text(self, answer: Any) -> str:
-        text, usage = _read_answer(answer)
+        text, usage = read_answer(answer)
         self._count(usage)
         if text is None or not text.strip():
             raise GenerationError(
@@ -279,142 +226,14 @@ def as_text_model(model: Any, *, retries: int = 3, backoff_s: float = 0.5) -> Te
     """
     if isinstance(model, TextModel):
         return model
-    calls = None if isinstance(model, type) else _calls(model)
+    calls = None if isinstance(model, type) else model_calls(model)
     if calls is None:
         raise InvalidInputError(
-            f"cannot ask a {_name(model)} for text; pass a callable str -> str, an instance of a "
-            "LangChain chat model or LLM, or a LlamaIndex LLM"
+            f"cannot ask a {model_name(model)} for text; pass a callable str -> str, an instance "
+            "of a LangChain chat model or LLM, or a LlamaIndex LLM"
         )
     call, acall = calls
-    return TextModel(call, acall, name=_name(model), retries=retries, backoff_s=backoff_s)
-
-
-_Calls = tuple[Callable[[str], Any] | None, Callable[[str], Awaitable[Any]] | None]
-
-
-def _calls(model: Any) -> _Calls | None:
-    """Return the model's synchronous and asynchronous calls, or None if it has neither."""
-    invoke, ainvoke = _method(model, "invoke"), _method(model, "ainvoke")
-    if invoke or ainvoke:
-        return invoke, ainvoke
-    complete, acomplete = _method(model, "complete"), _method(model, "acomplete")
-    chat, achat = _method(model, "chat"), _method(model, "achat")
-    if complete or acomplete or chat or achat:
-        return _completion_calls(complete, acomplete, chat, achat)
-    if not callable(model):
-        return None
-    if inspect.iscoroutinefunction(model) or inspect.iscoroutinefunction(
-        getattr(model, "__call__", None)  # noqa: B004 - an instance with an async __call__
-    ):
-        return None, model
-    return model, None
-
-
-def _completion_calls(
-    complete: Callable[..., Any] | None,
-    acomplete: Callable[..., Any] | None,
-    chat: Callable[..., Any] | None,
-    achat: Callable[..., Any] | None,
-) -> _Calls:
-    """Prefer completion; fall back to chat where a model is chat-only."""
-
-    def call(prompt: str) -> Any:
-        if complete is not None:
-            try:
-                return complete(prompt)
-            except NotImplementedError:
-                if chat is None:
-                    raise
-        assert chat is not None
-        return chat([_user_message(prompt)])
-
-    async def acall(prompt: str) -> Any:
-        if acomplete is not None:
-            try:
-                return await acomplete(prompt)
-            except NotImplementedError:
-                if achat is None:
-                    raise
-        assert achat is not None
-        return await achat([_user_message(prompt)])
-
-    return (call if complete or chat else None), (acall if acomplete or achat else None)
-
-
-def _method(model: Any, name: str) -> Callable[..., Any] | None:
-    found = getattr(model, name, None)
-    return found if callable(found) else None
-
-
-def _name(model: Any) -> str:
-    name = getattr(model, "__name__", None)
-    return name if isinstance(name, str) else type(model).__name__
-
-
-@dataclass(frozen=True)
-class _UserMessage:
-    content: str
-    role: str = "user"
-
-
-def _user_message(prompt: str) -> Any:
-    # Whoever holds a LlamaIndex model has loaded its message type; nothing is imported here.
-    types = sys.modules.get("llama_index.core.base.llms.types")
-    message = _UserMessage if types is None else types.ChatMessage
-    return message(role="user", content=prompt)
-
-
-def _read_answer(answer: Any) -> tuple[str | None, Usage]:
-    """Read text and token counts from a str, a message, or a completion or chat response."""
-    if isinstance(answer, str):
-        return answer, Usage()
-    content = getattr(answer, "content", None)  # LangChain's messages
-    if content is None:
-        content = getattr(getattr(answer, "message", None), "content", None)  # ChatResponse
-    if content is None:
-        content = getattr(answer, "text", None)  # CompletionResponse
-    return _text_of(content), _usage_of(answer)
-
-
-def _text_of(content: Any) -> str | None:
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, Iterable) or isinstance(content, (bytes, Mapping)):
-        return None
-    parts = []
-    for block in content:
-        part = block if isinstance(block, str) else _field(block, "text")
-        if isinstance(part, str):
-            parts.append(part)
-    return "".join(parts)
-
-
-def _usage_of(answer: Any) -> Usage:
-    raw = getattr(answer, "raw", None)
-    metadata = getattr(answer, "response_metadata", None)
-    for source in (
-        getattr(answer, "usage_metadata", None),
-        _field(metadata, "token_usage"),
-        _field(raw, "usage"),
-        getattr(answer, "additional_kwargs", None),
-    ):
-        read = _int_field(source, "input_tokens", "prompt_tokens")
-        written = _int_field(source, "output_tokens", "completion_tokens")
-        if read or written:
-            return Usage(0, read, written)
-    return Usage()
-
-
-def _field(holder: Any, name: str) -> Any:
-    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
-
-
-def _int_field(holder: Any, *names: str) -> int:
-    for name in names:
-        value = _field(holder, name)
-        if isinstance(value, int):
-            return value
-    return 0
+    return TextModel(call, acall, name=model_name(model), retries=retries, backoff_s=backoff_s)
 
 
 def _check_limit(limit: int) -> None:

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from ragguard.attribution import Attribution
-from ragguard.attribution.ablation import (
-    AblationScore,
-    LeaveOneOut,
+from ragguard.attribution.ablation import AblationScore, LeaveOneOut
+from ragguard.attribution.ablation_influence import (
     ablation_masks,
     leave_one_out,
     linear_influence,
