@@ -2,8 +2,10 @@
 
 The project's own questions, each with five passages, every fifth of them attacked; all vectors are
 in the cache before the clock starts, so that no embedder is measured. Threads and asyncio share one
-guard, processes have one each. The cost of recording is what is left of a query's time when nothing
-is counted and recorded.
+guard, processes have one each. `cpu_us` is the processor time of a query, all threads together: a
+busy machine stretches it less than it does the rate, and 1e6 / cpu_us is what a core that does
+nothing else can answer. The cost of recording is what is left of a query's time when nothing is
+counted and recorded.
 """
 
 from __future__ import annotations
@@ -59,18 +61,22 @@ def _warm(store: str | None, queries: Sequence[Query]) -> Iterator[Guard]:
         yield guard
 
 
-def _timed(work: Callable[[], object], count: int) -> float:
-    started = time.perf_counter()
+Measured = dict[str, float]
+
+
+def _timed(work: Callable[[], object], count: int) -> Measured:
+    started, processor = time.perf_counter(), time.process_time()
     work()
-    return count / (time.perf_counter() - started)
+    used, took = time.process_time() - processor, time.perf_counter() - started
+    return {"per_s": count / took, "cpu_us": 1e6 * used / count}
 
 
-def _threads(guard: Guard, queries: Sequence[Query], workers: int) -> float:
+def _threads(guard: Guard, queries: Sequence[Query], workers: int) -> Measured:
     with ThreadPoolExecutor(workers) as pool:
         return _timed(lambda: list(pool.map(lambda q: guard.filter(*q), queries)), len(queries))
 
 
-def _asyncio(guard: Guard, queries: Sequence[Query], at_once: int) -> float:
+def _asyncio(guard: Guard, queries: Sequence[Query], at_once: int) -> Measured:
     async def work() -> None:
         gate = asyncio.Semaphore(at_once)
 
@@ -83,12 +89,13 @@ def _asyncio(guard: Guard, queries: Sequence[Query], at_once: int) -> float:
     return _timed(lambda: asyncio.run(work()), len(queries))
 
 
-def _processes(store: str | None, queries: Sequence[Query], rounds: int, workers: int) -> float:
+def _processes(store: str | None, queries: Sequence[Query], rounds: int, workers: int) -> Measured:
     context = multiprocessing.get_context("spawn")
     ready, go = context.Barrier(workers + 1), context.Barrier(workers + 1)
+    used = context.Array("d", workers)
     crowd = [
-        context.Process(target=_one_process, args=(store, queries, rounds, ready, go))
-        for _ in range(workers)
+        context.Process(target=_one_process, args=(store, queries, rounds, ready, go, used, number))
+        for number in range(workers)
     ]
     for process in crowd:
         process.start()
@@ -96,22 +103,31 @@ def _processes(store: str | None, queries: Sequence[Query], rounds: int, workers
     go.wait()
     started = time.perf_counter()
     ready.wait()  # passed once more when all are through
-    rate = workers * rounds * len(queries) / (time.perf_counter() - started)
+    took = time.perf_counter() - started
     for process in crowd:
         process.join()
-    return rate
+    count = workers * rounds * len(queries)
+    return {"per_s": count / took, "cpu_us": 1e6 * sum(used) / count}
 
 
 def _one_process(
-    store: str | None, queries: Sequence[Query], rounds: int, ready: Any, go: Any
+    store: str | None,
+    queries: Sequence[Query],
+    rounds: int,
+    ready: Any,
+    go: Any,
+    used: Any,
+    number: int,
 ) -> None:
     _silence_drift()
     with _warm(store, queries) as guard:
         ready.wait()
         go.wait()
+        processor = time.process_time()
         for _ in range(rounds):
             for query in queries:
                 guard.filter(*query)
+        used[number] = time.process_time() - processor
         ready.wait()
 
 
@@ -147,21 +163,21 @@ def measure(rounds: int, workers: Sequence[int]) -> dict[str, Any]:
     """
     queries = traffic()
     many = queries * rounds
-    rows = []
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for kind, store in (("memory", None), ("sqlite", str(Path(folder) / "audit.db"))):
             with _warm(store, queries) as guard:
-                started = _timed(lambda: [guard.filter(*query) for query in many], len(many))
-                rows.append({"how": "one by one", "workers": 1, "store": kind, "per_s": started})
+                alone = _timed(lambda: [guard.filter(*query) for query in many], len(many))
+                rows.append({"how": "one by one", "workers": 1, "store": kind, **alone})
                 batch = _timed(lambda: guard.filter_batch(many), len(many))
-                rows.append({"how": "filter_batch", "workers": 1, "store": kind, "per_s": batch})
+                rows.append({"how": "filter_batch", "workers": 1, "store": kind, **batch})
                 for number in workers:
                     for how, run in (("threads", _threads), ("asyncio", _asyncio)):
-                        rate = run(guard, many, number)
-                        rows.append({"how": how, "workers": number, "store": kind, "per_s": rate})
+                        found = run(guard, many, number)
+                        rows.append({"how": how, "workers": number, "store": kind, **found})
             for number in workers:
-                rate = _processes(store, queries, rounds, number)
-                rows.append({"how": "processes", "workers": number, "store": kind, "per_s": rate})
+                found = _processes(store, queries, rounds, number)
+                rows.append({"how": "processes", "workers": number, "store": kind, **found})
         recording = _recording(queries, rounds, str(Path(folder) / "recording.db"))
     return {
         "python": platform.python_version(),
@@ -186,9 +202,10 @@ def main() -> None:
     arguments = parser.parse_args()
     _silence_drift()
     result = measure(arguments.rounds, arguments.workers)
-    table = Table("how", "workers", "store", "queries per second")
+    table = Table("how", "workers", "store", "queries per second", "processor time of one, us")
     for row in result["rates"]:
-        table.add_row(row["how"], str(row["workers"]), row["store"], f"{row['per_s']:,.0f}")
+        cells = (row["how"], str(row["workers"]), row["store"], f"{row['per_s']:,.0f}")
+        table.add_row(*cells, f"{row['cpu_us']:.0f}")
     Console().print(table)
     costs = result["recording"]
     Console().print(
