@@ -40,12 +40,19 @@ _FRAME = frozenset(
     summary sure tell tells text texts therefore thing things think thought thus told understand
     understanding various wanted widely wonder""".split()
 )
-_CONCEDED = re.compile(
-    r"\b(?:while|although|though|even though|whereas|despite)\b[^.!?]{3,200}?[^\W\d],\s+"
-    r"|(?:^|(?<=[.!?]\s))(?:some|many|most|others|a few|earlier|older)\s(?:\w+\s){0,2}?"
-    r"(?:say|believe|think|claim|state|suggest|assume|argue|list|name|give)s?\b[^.!?]*[.!?]\s+"
-    r"|^(?!\W*(?:yes|no|not|true|false)\b)[^.!?]{3,200}?,?\s(?:but|yet)\s(?=\S)",
-    re.IGNORECASE,
+_INSIDE = r"(?:[^.!?]|[.!?](?=\S))"  # "13.00" ends no sentence
+_WHILE = rf"\b(?:while|although|though|even though|whereas|despite)\b{_INSIDE}{{3,200}}?\S,\s+"
+_CONCEDED = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # The comma that ends a clause before the one that stands in "Essex, New Jersey".
+        _WHILE + r"(?=(?-i:[a-z]))",
+        _WHILE,
+        r"(?:^|(?<=[.!?]\s))(?:some|many|most|others|a few|earlier|older)\s(?:\w+\s){0,2}?"
+        rf"(?:say|believe|think|claim|state|suggest|assume|argue|list|name|give)s?\b{_INSIDE}*"
+        r"[.!?]\s+",
+        rf"^(?!\W*(?:yes|no|not|true|false)\b){_INSIDE}{{3,200}}?,?\s(?:but|yet)\s(?=\S)",
+    )
 )
 _STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
 _LONGEST_BRIDGE = 2
@@ -102,8 +109,12 @@ def only_decides(claimed: str) -> bool:
 
 def _concluded(response: str) -> str:
     """Return the response without what it concedes, or all of it if nothing else is there."""
-    rest = _CONCEDED.sub("", " ".join(response.split()))
-    return rest if set(tokenize(rest)) - STOP_WORDS - _FRAME else response
+    whole = " ".join(response.split())
+    for conceded in _CONCEDED:
+        rest = conceded.sub("", whole)
+        if rest != whole and set(tokenize(rest)) - STOP_WORDS - _FRAME:
+            return rest
+    return response
 
 
 def _is_specific(piece: str) -> bool:
