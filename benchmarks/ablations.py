@@ -269,7 +269,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             half=arguments.half,
         )
     if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.ablations", "--half", str(arguments.half)]
+        command = ["python", "-m", "benchmarks.ablations", "--data", "DIR"]
+        command += ["--half", str(arguments.half)]
         result = describe_run(command, [], seed=arguments.seed, limit=arguments.limit)
         write(arguments.json, result, sections)
     out.print_json(data=sections)

@@ -109,7 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             half=arguments.half,
         )
     if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.events", "--half", str(arguments.half)]
+        command = ["python", "-m", "benchmarks.events", "--data", "DIR"]
+        command += ["--strata", arguments.strata, "--half", str(arguments.half)]
         result = describe_run(command, [], seed=arguments.seed, limit=arguments.limit)
         write(arguments.json, result, {"events": rows})
     for row in rows:
