@@ -269,7 +269,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of which events are drawn")
     parser.add_argument("--json", type=Path, help="write the result here")
     arguments = parser.parse_args(argv)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    logging.getLogger("ragguard.training").setLevel(logging.INFO)
     folders = exported(trained_folder(arguments.data, arguments.steps))
     asked = events(arguments.data, half=arguments.half, limit=arguments.events, seed=arguments.seed)
     with Progress(console=Console(stderr=True)) as progress:
