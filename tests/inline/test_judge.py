@@ -76,6 +76,15 @@ def test_an_attack_is_found_and_the_poison_goes():
         assert set(evidence.signals) == set(SIGNALS)
 
 
+def test_what_comes_after_the_judging_does_not_change_the_evidence():
+    for texts in ([*POISON, *QUIET[:2]], QUIET):
+        given = passages(*texts)
+        found = judge().judge(QUESTION, given, 5)
+        given.reverse()
+        assert [evidence.passage_id for evidence in found.evidence] == ["0", "1", "2", "3", "4"]
+        assert found.evidence == judge().judge(QUESTION, passages(*texts), 5).evidence
+
+
 def test_the_gate_fires_from_alpha_on():
     judged = passages(*POISON, *QUIET[:2])
     score = judge().score(QUESTION, judged, 5).score
@@ -93,7 +102,7 @@ def test_an_alpha_that_the_calibration_cannot_reach_is_refused():
 
 def test_no_passages_are_no_attack():
     found = judge(NoEmbedder()).judge(QUESTION, [], 5)
-    assert (found.attacked, found.p_value, found.evidence) == (False, 1.0, [])
+    assert (found.attacked, found.p_value, found.flagged, found.evidence) == (False, 1.0, [], [])
 
 
 def test_one_passage_is_judged_without_embedding_it():
@@ -120,8 +129,7 @@ def test_a_judged_text_is_no_reference_for_itself():
 
 def test_passages_below_k_are_judged_once_the_gate_has_fired():
     shown = passages(*QUIET[:2], POISON[0], *QUIET[2:4], POISON[1], QUIET[4], POISON[2])
-    # Poison below k makes the reference look like poison too, so this set is less unusual.
-    found = judge(alpha=0.02).judge(QUESTION, shown, 4)
+    found = judge().judge(QUESTION, shown, 4)
     assert found.attacked
     assert [e.passage_id for e in found.evidence if e.flagged] == ["2", "5", "7"]
     assert all(evidence.signals for evidence in found.evidence)
@@ -152,7 +160,8 @@ def test_evidence_is_one_a_passage_in_order_and_nothing_is_flagged_without_an_at
     for judged in (judge(), RAGDefenderJudge(HashedEmbedder())):
         found = judged.judge(QUESTION, given, k)
         assert [evidence.passage_id for evidence in found.evidence] == [p.id for p in given]
-        assert found.attacked == any(evidence.flagged for evidence in found.evidence)
+        assert found.flagged == [evidence.flagged for evidence in found.evidence]
+        assert found.attacked == any(found.flagged)
         assert 0.0 <= found.p_value <= 1.0
 
 
@@ -178,6 +187,8 @@ def test_quarantined_passages_are_flagged_and_the_others_judged_without_them():
     assert found.attacked == plain.attacked
     assert found.p_value == plain.p_value
     assert [*found.evidence[:2], *found.evidence[3:]] == plain.evidence
+    assert found.flagged == [*plain.flagged[:2], True, *plain.flagged[2:]]
+    assert found.flagged == [evidence.flagged for evidence in found.evidence]
     assert found.evidence[2].passage_id == "held"
     assert found.evidence[2].signal == "quarantine"
     assert found.evidence[2].flagged
@@ -190,13 +201,13 @@ def test_a_set_in_quarantine_as_a_whole_is_no_attack_but_goes():
     opened = open_screen(QUESTION, shown, 2, judge(), {content_key(text) for text in POISON})
     found = opened.finish(HashedEmbedder())
     assert not found.attacked
-    assert [evidence.flagged for evidence in found.evidence] == [True, True]
+    assert found.flagged == [evidence.flagged for evidence in found.evidence] == [True, True]
 
 
 def test_what_could_not_be_judged_is_not_flagged():
     found = unjudged(passages(*QUIET))
     assert not found.attacked
-    assert [evidence.flagged for evidence in found.evidence] == [False] * 5
+    assert found.flagged == [evidence.flagged for evidence in found.evidence] == [False] * 5
     assert found.p_value == 1.0
 
 

@@ -6,26 +6,155 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from ragguard.inline.calibration import default_calibration
+from ragguard.inline.detectors import BY_HAND, DETECTORS, Detector
 from ragguard.inline.signals import SIGNALS
-from ragguard.inline.suspicion import BIAS, contributions, nonconformity, suspicions
+from ragguard.inline.suspicion import SCORER, Scorer, contributions, nonconformity, suspicions
 
 matrices = hnp.arrays(
     np.float64,
     st.tuples(st.integers(1, 6), st.just(len(SIGNALS))),
-    elements=st.floats(0.0, 1.0),
+    # Mostly nothing, as in clean traffic, and ties.
+    elements=st.sampled_from([0.0, 0.0, 0.5, 1.0]) | st.floats(0.0, 1.0),
+)
+LARGEST_BIAS = max(detector.bias for detector in DETECTORS.values())
+
+TWO = {
+    "one": Detector(-1.0, {("key_run",): 2.0}),
+    "other": Detector(0.5, {("address", "soup"): 4.0, ("soup", "soup"): 3.0, ("soup",): 1.0}),
+}
+
+
+def signals_of(**strengths):
+    """One passage with the given signals and no others."""
+    row = np.zeros((1, len(SIGNALS)))
+    for name, strength in strengths.items():
+        row[0, SIGNALS.index(name)] = strength
+    return row
+
+
+def value_of(term, row):
+    """The product of a term's signals, without its weight."""
+    return float(np.prod([row[SIGNALS.index(name)] for name in term]))
+
+
+def slow_scores(row, detectors=DETECTORS):
+    """What every detector says of one passage: the sum from its definition."""
+    return [
+        detector.bias
+        + sum(weight * value_of(term, row) for term, weight in detector.weights.items())
+        for detector in detectors.values()
+    ]
+
+
+def slow_contributions(row):
+    """What each signal adds to the most suspicious detector; each factor has half of a product."""
+    scores = slow_scores(row)
+    deciding = list(DETECTORS.values())[int(np.argmax(scores))]
+    added = dict.fromkeys(SIGNALS, 0.0)
+    for term, weight in deciding.weights.items():
+        for name in term:
+            added[name] += weight * value_of(term, row) / len(term)
+    return list(added.values())
+
+
+def deciding_bias(row):
+    """The bias of the detector that decides."""
+    return list(DETECTORS.values())[int(np.argmax(slow_scores(row)))].bias
+
+
+# Layout
+
+
+def test_the_layout_by_hand():
+    laid = Scorer.of(TWO)
+    one = len(SIGNALS)
+    run, address, soup = (SIGNALS.index(name) for name in ("key_run", "address", "soup"))
+    assert laid.left.tolist() == [run, address, soup, soup]
+    assert laid.right.tolist() == [one, soup, soup, one]
+    assert laid.weights.tolist() == [2.0, 4.0, 3.0, 1.0]
+    assert laid.starts.tolist() == [0, 1]
+    assert laid.biases.tolist() == [-1.0, 0.5]
+    assert laid.owner.tolist() == [0, 1, 1, 1]
+    assert laid.shares.shape == (4, one + 1)
+    assert {
+        (term, column): laid.shares[term, column]
+        for term, column in zip(*laid.shares.nonzero(), strict=True)
+    } == {(0, run): 1.0, (1, address): 0.5, (1, soup): 0.5, (2, soup): 1.0, (3, soup): 1.0}
+
+
+def test_scores_by_hand():
+    laid = Scorer.of(TWO)
+    rows = np.vstack([signals_of(), signals_of(key_run=1.0), signals_of(address=0.5, soup=0.5)])
+    assert laid.terms(rows).tolist() == [
+        [0.0, 0.0, 0.0, 0.0],
+        [2.0, 0.0, 0.0, 0.0],
+        [0.0, 1.0, 0.75, 0.5],
+    ]
+    assert laid.scores(rows).tolist() == [[-1.0, 0.5], [1.0, 0.5], [-1.0, 2.75]]
+    assert laid.suspicions(rows).tolist() == [0.5, 1.0, 2.75]
+
+
+def test_no_passages_have_no_suspicions():
+    assert Scorer.of(TWO).suspicions(np.zeros((0, len(SIGNALS)))).shape == (0,)
+    assert suspicions(np.zeros((0, len(SIGNALS)))).shape == (0,)
+    assert contributions(np.zeros((0, len(SIGNALS)))).shape == (0, len(SIGNALS))
+
+
+detectors = st.dictionaries(
+    st.text(max_size=3),
+    st.builds(
+        Detector,
+        st.floats(-5.0, 5.0),
+        st.dictionaries(
+            st.lists(st.sampled_from(SIGNALS), min_size=1, max_size=2).map(tuple),
+            st.floats(0.0, 9.0),
+            min_size=1,
+            max_size=5,
+        ),
+    ),
+    min_size=1,
+    max_size=4,
 )
 
 
-def test_no_signal_leaves_the_bias():
-    assert suspicions(np.zeros((3, len(SIGNALS)))).tolist() == [BIAS] * 3
+@given(detectors, matrices)
+def test_the_layout_of_any_detectors_says_what_they_say(some, signals):
+    laid = Scorer.of(some)
+    slow = np.array([slow_scores(row, some) for row in signals])
+    assert laid.scores(signals) == pytest.approx(slow)
+    assert laid.suspicions(signals) == pytest.approx(slow.max(axis=1))
+    assert (laid.shares[:, :-1].sum(axis=1) == 1.0).all()
+
+
+# The shipped detectors
+
+
+def test_no_signal_leaves_the_largest_bias():
+    assert suspicions(np.zeros((3, len(SIGNALS)))).tolist() == [LARGEST_BIAS] * 3
+    assert not contributions(np.zeros((3, len(SIGNALS)))).any()
+    beside = np.vstack([signals_of(), signals_of(address=1.0)])
+    assert suspicions(beside)[0] == LARGEST_BIAS
 
 
 @given(matrices)
-def test_contributions_and_the_bias_sum_to_the_suspicion(signals):
+def test_a_passage_is_as_suspicious_as_its_most_suspicious_detector_says(signals):
+    slow = [max(slow_scores(row)) for row in signals]
+    assert suspicions(signals) == pytest.approx(slow)
+
+
+@given(matrices)
+def test_contributions_are_those_of_the_detector_that_decided(signals):
     added = contributions(signals)
     assert added.shape == signals.shape
     assert (added >= 0.0).all()
-    assert added.sum(axis=1) + BIAS == pytest.approx(suspicions(signals))
+    assert not added[signals == 0.0].any()
+    biases = np.array([deciding_bias(row) for row in signals])
+    assert added.sum(axis=1) + biases == pytest.approx(suspicions(signals))
+    for row, own in zip(signals, added, strict=True):
+        top = sorted(slow_scores(row))[-2:]
+        if top[1] - top[0] > 1e-9:  # else either of two detectors may decide
+            assert own == pytest.approx(slow_contributions(row))
 
 
 @given(matrices, st.data())
@@ -34,7 +163,9 @@ def test_no_signal_speaks_for_a_passage(signals, data):
     column = data.draw(st.integers(0, len(SIGNALS) - 1))
     stronger = signals.copy()
     stronger[row, column] = data.draw(st.floats(signals[row, column], 1.0))
-    assert suspicions(stronger)[row] >= suspicions(signals)[row] - 1e-12
+    after, before = suspicions(stronger), suspicions(signals)
+    assert after[row] >= before[row] - 1e-12
+    assert np.delete(after, row) == pytest.approx(np.delete(before, row))
 
 
 @given(matrices)
@@ -43,8 +174,37 @@ def test_a_set_is_as_suspicious_as_its_most_suspicious_passage(signals):
     assert nonconformity(suspicion) == max(suspicion)
 
 
+# Against the shipped calibration
+
+SHIPPED = [
+    default_calibration(size, with_reference=reference)
+    for size in (5, 10, 20)
+    for reference in (False, True)
+]
+
+
+def test_the_shipped_calibration_is_of_these_detectors():
+    assert [calibration.scorer for calibration in SHIPPED] == [SCORER] * 6
+    for calibration in SHIPPED:
+        # At half of clean queries or more some passage has at least a little of a signal.
+        assert calibration.p_value(LARGEST_BIAS, calibration.size) > 0.5
+
+
+@pytest.mark.parametrize("name", sorted(BY_HAND))
+@pytest.mark.parametrize("calibration", SHIPPED, ids=lambda one: f"{one.size}-{one.with_reference}")
+def test_a_signal_that_no_data_shows_fires_alone(name, calibration):
+    at_full = float(suspicions(signals_of(**{name: 1.0}))[0])
+    assert at_full >= calibration.threshold(0.01, calibration.size)
+    assert calibration.p_value(at_full, calibration.size) <= 0.01
+
+
+@pytest.mark.parametrize("calibration", SHIPPED, ids=lambda one: f"{one.size}-{one.with_reference}")
+def test_half_an_address_does_not_fire_alone(calibration):
+    at_half = float(suspicions(signals_of(address=0.5))[0])
+    assert at_half < calibration.threshold(0.01, calibration.size)
+
+
 def test_what_speaks_to_the_model_alone_raises_suspicion():
-    signals = np.zeros((1, len(SIGNALS)))
-    signals[0, SIGNALS.index("address")] = 1.0
-    assert suspicions(signals)[0] > BIAS
-    assert contributions(signals)[0].argmax() == SIGNALS.index("address")
+    spoken = signals_of(address=1.0)
+    assert suspicions(spoken)[0] > LARGEST_BIAS
+    assert contributions(spoken)[0].argmax() == SIGNALS.index("address")

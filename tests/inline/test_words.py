@@ -37,6 +37,29 @@ def test_a_question_by_hand():
     assert query_words("?").content == ()
 
 
+def test_the_neighbours_of_a_question_by_hand():
+    read = query_words("When was the lighthouse of Marrow Bay built, the lighthouse of?")
+    assert read.pairs == (
+        ("when", "was"),
+        ("was", "the"),
+        ("the", "lighthouse"),
+        ("lighthouse", "of"),
+        ("of", "marrow"),
+        ("marrow", "bay"),
+        ("bay", "built"),
+        ("built", "the"),
+    )
+    assert read.parted == {("lighthouse", "marrow")}
+    # What stands side by side anywhere in the question is not parted.
+    assert query_words("pier of lamp, pier lamp").parted == set()
+    assert query_words("lamp the pier, pier lamp").parted == {("lamp", "pier")}
+    # Of function words alone none is left out, so that none parts others.
+    assert query_words("who is it").parted == set()
+    for short in ("", "?", "pier"):
+        assert query_words(short).pairs == ()
+        assert query_words(short).parted == set()
+
+
 @given(ANY_TEXT | st.lists(CUES).map(" ".join))
 def test_a_passage_is_read_as_by_the_plain_definition(text):
     words = re.findall(r"[^\W_]+", fold(text)) + parted_words(text)
@@ -66,3 +89,14 @@ def test_any_text(text):
     assert len(set(asked.content)) == len(asked.content)
     assert bool(asked.content) == bool(asked.sequence)
     assert asked.distinct <= STOP_WORDS or STOP_WORDS.isdisjoint(asked.content)
+
+
+@given(st.lists(st.sampled_from("pier lamp tide the of who".split())).map(" ".join))
+def test_the_neighbours_of_a_question_are_those_of_the_plain_definition(text):
+    said, asked = text.split(), query_words(text)
+    pairs = [(said[at], said[at + 1]) for at in range(len(said) - 1)]
+    assert len(asked.pairs) == len(set(asked.pairs))
+    assert list(asked.pairs) == sorted(set(pairs), key=pairs.index)
+    content = asked.content
+    side_by_side = {(content[at], content[at + 1]) for at in range(len(content) - 1)}
+    assert asked.parted == {pair for pair in side_by_side if pair not in pairs}
