@@ -60,7 +60,7 @@ def test_the_most_suspicious_goes_and_the_others_need_evidence_of_their_own(p_va
 
 
 def test_companions_go_only_with_one_of_their_own_group():
-    p_values = np.array([0.001, _COMPANION_P, _COMPANION_P, *[1.0] * 17])
+    p_values = np.array([0.0001, _COMPANION_P, _COMPANION_P, *[1.0] * 17])
     assert discoveries(p_values).sum() == 1
     together = np.isin(np.arange(20), [0, 1, 3])
     assert np.flatnonzero(select(p_values, together)).tolist() == [0, 1]
