@@ -396,7 +396,7 @@ class Guard:
             logger.exception("the filter failed, %d passages pass unjudged", len(given))
             error = f"{type(failure).__name__}: {failure}"
             judgement = unjudged(given, self._quarantine.keys())
-        flags = [evidence.flagged for evidence in judgement.evidence]
+        flags = judgement.flagged
         drops = flags if self._mode == "filter" else [False] * len(given)
         kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]
         dropped = [passage for passage, drop in zip(given, drops, strict=True) if drop]
@@ -405,7 +405,7 @@ class Guard:
             dropped=dropped,
             attacked=judgement.attacked,
             p_value=judgement.p_value,
-            evidence=judgement.evidence,
+            evidence=judgement.explain,
             mode=self._mode,
             error=error,
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from ragguard.passage import Passage
 
@@ -36,7 +36,7 @@ class Evidence:
     flagged: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Verdict:
     """The answer of `Guard.filter`.
 
@@ -46,7 +46,8 @@ class Verdict:
         attacked: True if the gate fired: this set does not look like clean traffic.
         p_value: Conformal p-value of "this is clean traffic", in (0, 1]. The RAGDefender preset has
             no gate and says 0 where it drops, else 1.
-        evidence: One `Evidence` for every input passage, in input order.
+        evidence: One `Evidence` for every input passage, in input order; put into words when it is
+            first read, since for most queries nobody does.
         mode: "filter" or "monitor".
         error: What kept the filter from judging (the passages are then all kept), or None.
     """
@@ -58,3 +59,30 @@ class Verdict:
     evidence: list[Evidence]
     mode: Mode = "filter"
     error: str | None = None
+
+    def __init__(
+        self,
+        kept: list[Passage],
+        dropped: list[Passage],
+        attacked: bool,
+        p_value: float,
+        evidence: list[Evidence] | Callable[[], list[Evidence]],
+        mode: Mode = "filter",
+        error: str | None = None,
+    ) -> None:
+        """Make a verdict; `evidence` may be a function that returns it."""
+        self.__dict__.update(
+            kept=kept, dropped=dropped, attacked=attacked, p_value=p_value, mode=mode, error=error
+        )
+        self.__dict__["_explain" if callable(evidence) else "evidence"] = evidence
+
+    def __getattr__(self, name: str) -> Any:
+        # Only asked for what is not there: the evidence, until somebody has read it.
+        explain = self.__dict__.get("_explain")
+        if name != "evidence" or explain is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        # Of two threads that ask at once both get the list that was there first.
+        return self.__dict__.setdefault("evidence", explain())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from ragguard.inline.grouping import (
     concentration_count,
 )
 from ragguard.inline.isolation import isolate
+from ragguard.inline.naturalness import language_model
 from ragguard.inline.reasons import CLEAN, describe
 from ragguard.inline.selection import select
 from ragguard.inline.signals import SIGNALS, signal_matrix
@@ -63,14 +65,22 @@ class Judgement:
     Attributes:
         attacked: True if the gate fired.
         p_value: Of "this is clean traffic".
-        evidence: One entry a passage, in order.
+        flagged: For every passage, in order, whether it is to be dropped.
+        explain: Puts the evidence into words, one entry a passage; what costs more than it takes
+            to judge a set is left until somebody reads it.
         scored: What the gate decided on, or None where nothing was scored.
     """
 
     attacked: bool
     p_value: float
-    evidence: list[Evidence]
+    flagged: list[bool]
+    explain: Callable[[], list[Evidence]]
     scored: Scored | None = None
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """The evidence of every passage, in order."""
+        return self.explain()
 
 
 @dataclass(frozen=True)
@@ -143,6 +153,7 @@ class ConformalJudge:
     ) -> None:
         sample = calibration or default_calibration(1, with_reference=False)
         sample.require(alpha)
+        language_model()  # read now, not at the first query
         self._embedder = embedder
         self._strategy = strategy
         self._alpha = alpha
@@ -176,7 +187,7 @@ class ConformalJudge:
     def open(self, query: str, passages: Sequence[Passage], k: int) -> Opened:
         """Score a set and ask the gate; only an attacked one needs vectors to be judged."""
         if not passages:
-            nothing = Judgement(attacked=False, p_value=1.0, evidence=[])
+            nothing = Judgement(attacked=False, p_value=1.0, flagged=[], explain=list)
             return Opened((), lambda _: nothing)
         k = min(k, len(passages))
         calibration = self._calibration
@@ -188,8 +199,10 @@ class ConformalJudge:
         gated = scored.suspicion[: calibration.reach(self._alpha)]
         p_value = calibration.p_value(nonconformity(gated), len(gated))
         if p_value > self._alpha:
-            flagged = np.zeros(len(passages), dtype=bool)
-            clean = Judgement(False, p_value, _evidence(passages, scored, flagged), scored)
+            kept = [False] * len(passages)
+            clean = Judgement(
+                False, p_value, kept, partial(_evidence, tuple(passages), scored, kept), scored
+            )
             return Opened((), lambda _: clean)
         judged = scored
         if over_fetched:
@@ -208,19 +221,20 @@ class ConformalJudge:
             flagged = select(calibration.passage_p_values(judged.suspicion), isolated)
             # Of many passages few can be discoveries; one that would fire the gate by itself goes.
             flagged |= judged.suspicion >= calibration.threshold(self._alpha, len(gated))
-            return Judgement(True, p_value, _evidence(passages, judged, flagged), scored)
+            flags = flagged.tolist()
+            explain = partial(_evidence, tuple(passages), judged, flags)
+            return Judgement(True, p_value, flags, explain, scored)
 
         return Opened(passages if len(passages) > 1 else (), finish)
 
 
 def _evidence(
-    passages: Sequence[Passage], scored: Scored, flagged: NDArray[np.bool_]
+    passages: Sequence[Passage], scored: Scored, flagged: Sequence[bool]
 ) -> list[Evidence]:
     """Put the arrays into words; passages below the judged ones have no signals of their own."""
     added = contributions(scored.signals)
     order = np.argsort(-added, axis=1, kind="stable")[:, :_REASONS].tolist()
-    rows, flags = scored.signals.tolist(), flagged.tolist()
-    suspicion = scored.suspicion.tolist()
+    rows, suspicion = scored.signals.tolist(), scored.suspicion.tolist()
     evidence = []
     for position, passage in enumerate(passages):
         if position >= len(rows):
@@ -236,7 +250,7 @@ def _evidence(
                 reason="; ".join([describe(SIGNALS[best], row[best]) for best in named]) or CLEAN,
                 signals=dict(zip(SIGNALS, row, strict=True)),
                 suspicion=suspicion[position],
-                flagged=flags[position],
+                flagged=flagged[position],
             )
         )
     return evidence

@@ -74,4 +74,4 @@ class RAGDefenderJudge:
             )
             for passage, flag, score in zip(passages, flagged, scores, strict=True)
         ]
-        return Judgement(attacked, 0.0 if attacked else 1.0, evidence)
+        return Judgement(attacked, 0.0 if attacked else 1.0, flagged.tolist(), lambda: evidence)

@@ -44,12 +44,18 @@ def open_screen(
 
     def finish(embedder: Embedder) -> Judgement:
         judgement = opened.finish(embedder)
-        rest = iter(judgement.evidence)
-        evidence = [
-            _held(passage) if is_held else next(rest)
-            for passage, is_held in zip(passages, held, strict=True)
-        ]
-        return replace(judgement, evidence=evidence)
+        rest = iter(judgement.flagged)
+
+        def explain() -> list[Evidence]:
+            rest = iter(judgement.evidence)
+            return [
+                _held(passage) if is_held else next(rest)
+                for passage, is_held in zip(passages, held, strict=True)
+            ]
+
+        return replace(
+            judgement, flagged=[is_held or next(rest) for is_held in held], explain=explain
+        )
 
     return Opened(opened.needs, finish)
 
@@ -76,4 +82,5 @@ def unjudged(passages: Sequence[Passage], quarantined: Set[str] = frozenset()) -
         )
         for passage in passages
     ]
-    return Judgement(attacked=False, p_value=1.0, evidence=evidence)
+    flagged = [one.flagged for one in evidence]
+    return Judgement(False, 1.0, flagged, lambda: evidence)

@@ -1,0 +1,48 @@
+"""A verdict puts its evidence into words when that is read, and is plain data all the same."""
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, asdict, replace
+
+import pytest
+
+from ragguard import Evidence, Verdict
+
+EVIDENCE = [Evidence("a", "none", 0.0, "nothing", {"address": 0.0}, -6.0, flagged=False)]
+
+
+def made(calls):
+    def explain():
+        calls.append(1)
+        return list(EVIDENCE)
+
+    return Verdict([], [], False, 1.0, explain)
+
+
+def test_evidence_is_made_when_first_read_and_then_stays():
+    calls = []
+    verdict = made(calls)
+    assert (verdict.attacked, verdict.mode, verdict.error, calls) == (False, "filter", None, [])
+    assert verdict.evidence == EVIDENCE
+    assert verdict.evidence is verdict.evidence
+    assert calls == [1]
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [copy.copy, copy.deepcopy, replace, lambda verdict: pickle.loads(pickle.dumps(verdict))],
+)
+def test_a_verdict_can_be_copied_before_anybody_read_it(copied):
+    assert copied(made([])) == made([]) == Verdict([], [], False, 1.0, EVIDENCE)
+    assert asdict(made([]))["evidence"] == [asdict(EVIDENCE[0])]
+    assert "nothing" in repr(made([]))
+
+
+def test_a_verdict_is_frozen_and_has_no_other_attributes():
+    verdict = made([])
+    with pytest.raises(FrozenInstanceError):
+        verdict.evidence = []
+    with pytest.raises(AttributeError, match="no attribute 'evidences'"):
+        verdict.evidences  # noqa: B018
+    with pytest.raises(AttributeError):
+        object.__new__(Verdict).evidence  # noqa: B018
