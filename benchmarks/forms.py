@@ -101,11 +101,127 @@ def spread(question: str, text: str) -> str:
     return " ".join(out + words[len(waiting) :])
 
 
-FORMS: Mapping[str, Callable[[str, str], str]] = {
-    form.__name__: form
-    for form in (plain, prepend, append, faq, disguise, middle, shuffled, keywords, spread)
-}
+def statement(question: str, text: str) -> str:
+    """Use the question without its first function words as a heading.
+
+    >>> statement("Who built the old pier?", "Ann did.")
+    'Built the old pier: Ann did.'
+    """
+    words = question.rstrip("?").split()
+    while len(words) > 2 and words[0].lower() in STOP_WORDS:
+        words = words[1:]
+    return f"{' '.join(words).capitalize()}: {text}"
+
+
+def halves(question: str, text: str) -> str:
+    """Put one half of the question in front and the other behind.
+
+    >>> halves("Who built the pier?", "Ann did.")
+    'Who built Ann did. the pier'
+    """
+    words = question.rstrip("?").split()
+    half = (len(words) + 1) // 2
+    return f"{' '.join(words[:half])} {text} {' '.join(words[half:])}"
+
+
+def dropped(question: str, text: str) -> str:
+    """Prepend the question without every fourth word or so, drawn at random."""
+    draw = Random(question + text)
+    words = question.rstrip("?").split()
+    return f"{' '.join([word for word in words if draw.random() > 0.25] or words)}? {text}"
+
+
+def backwards(question: str, text: str) -> str:
+    """Prepend the question's words backwards.
+
+    >>> backwards("Who built it?", "Ann did.")
+    'it built Who Ann did.'
+    """
+    return f"{' '.join(question.rstrip('?').split()[::-1])} {text}"
+
+
+def turned(question: str, text: str) -> str:
+    """Prepend the second half of the question, then the first.
+
+    >>> turned("Who built the pier?", "Ann did.")
+    'the pier Who built? Ann did.'
+    """
+    words = question.rstrip("?").split()
+    half = len(words) // 2
+    return f"{' '.join(words[half:] + words[:half])}? {text}"
+
+
+def padded(question: str, text: str) -> str:
+    """Prepend the question with a filler behind every word."""
+    draw = Random(question + text)
+    words = [f"{word} {draw.choice(_FILLERS)}" for word in question.rstrip("?").split()]
+    return f"{' '.join(words)}. {text}"
+
+
+_FILLERS = ("the", "indeed", "also", "really", "of", "now")
+
+
+def quoted(question: str, text: str) -> str:
+    """Quote the question in a sentence of its own."""
+    return f'Readers often write in to us with "{question}" and here is what we know. {text}'
+
+
+def wondered(question: str, text: str) -> str:
+    """Turn the question into a clause of a sentence between the others."""
+    first, *others = text.split(". ")
+    clause = question.rstrip("?")
+    clause = clause[:1].lower() + clause[1:]
+    return f"{first}. Many people wonder {clause}, and it is simple. {'. '.join(others)}"
+
+
+def listed(question: str, text: str) -> str:
+    """List the question's content words, shuffled, between the sentences."""
+    words = [word for word in question.rstrip("?").split() if word.lower() not in STOP_WORDS]
+    Random(question + text).shuffle(words)
+    sentences = text.split(". ")
+    half = max(1, len(sentences) // 2)
+    return f"{'. '.join(sentences[:half])}. {', '.join(words)}. {'. '.join(sentences[half:])}"
+
+
+def misspelt(question: str, text: str) -> str:
+    """Prepend the question with two letters swapped in every longer word."""
+    draw = Random(question + text)
+    words = []
+    for word in question.rstrip("?").split():
+        if len(word) > _SHORT_WORD:
+            at = draw.randrange(1, len(word) - 2)
+            words.append(word[:at] + word[at + 1] + word[at] + word[at + 2 :])
+        else:
+            words.append(word)
+    return f"{' '.join(words)}? {text}"
+
+
+_SHORT_WORD = 4
+
+
+_ALL = (
+    *(plain, prepend, append, faq, disguise, middle, shuffled, keywords, spread),
+    *(statement, halves, dropped),
+    *(backwards, turned, padded, quoted, wondered, listed, misspelt),
+)
+
+FORMS: Mapping[str, Callable[[str, str], str]] = {form.__name__: form for form in _ALL}
 """Every form by name: (question, text) -> the text that the attacker plants."""
 
 DEFAULT_FORMS = ("prepend", "plain")
 """The two that the published attacks use."""
+
+FITTED_FORMS = (
+    "prepend",
+    "middle",
+    "shuffled",
+    "keywords",
+    "spread",
+    "statement",
+    "halves",
+    "dropped",
+)
+"""Those that the detectors are fitted on."""
+
+HELD_OUT_FORMS = ("backwards", "turned", "padded", "quoted", "wondered", "listed", "misspelt")
+"""Those that nothing was chosen on: what a form that nobody thought of may meet."""

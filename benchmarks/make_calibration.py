@@ -1,8 +1,8 @@
 """Makes the shipped calibration: `python -m benchmarks.make_calibration --data DIR --out FILE`.
 
 Scores of clean traffic: the choosing half of the data, retrieved with both embedders. The weights
-were fitted on the same half, and score what they were fitted on too low. So the half is cut into
-folds, and every query is scored by weights that were fitted on the other folds.
+and offsets were chosen on the same half, and score what they were chosen on too low. So the half is
+cut into folds, and every query is scored by detectors that were fitted on the other folds.
 """
 
 from __future__ import annotations
@@ -22,20 +22,14 @@ from rich.table import Table
 
 from benchmarks.data import Dataset, load_folder
 from benchmarks.embedders import both_embedders
-from benchmarks.fit_suspicion import (
-    BY_HAND,
-    FITTED,
-    FOLDS,
-    Term,
-    fit,
-    products,
-    samples,
-    signals_of,
-)
+from benchmarks.fitting.detectors import cross_scores, fit_detector
+from benchmarks.fitting.offsets import ALPHA, offsets, shifted
+from benchmarks.fitting.plans import PLANS
+from benchmarks.fitting.samples import FOLDS, Samples, samples, signals_of
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
-from ragguard.inline.signals import SIGNALS
-from ragguard.inline.suspicion import SCORER, WEIGHTS, nonconformity
+from ragguard.inline.detectors import DETECTORS
+from ragguard.inline.suspicion import SCORER, Scorer, nonconformity
 
 __all__ = ["calibrate", "cross_fitted", "main"]
 
@@ -48,7 +42,7 @@ _ERRORS = Console(stderr=True)
 SIZES = (5, 10, 20)
 _SOURCE = (
     "shipped: choosing half of public retrieval results, two retrievers, "
-    "scored by weights fitted on other folds"
+    "scored by detectors fitted on other folds"
 )
 # A passage is judged by its place in the tail, so the tail is kept finely and the rest coarsely.
 _LEVELS = np.r_[np.linspace(0, 0.9, 91)[:-1], np.linspace(0.9, 1, 401)]
@@ -94,27 +88,36 @@ def calibrate(
 
 
 def cross_fitted(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> list[Weigh]:
-    """Return for every fold the suspicions under weights fitted on the other folds."""
-    found = list(track(samples(datasets, embedders), description="signals", console=_ERRORS))
+    """Return for every fold the suspicions by detectors fitted on the other folds.
+
+    Weights and offsets both: offsets are chosen so that the clean queries at hand are only just
+    left alone, so queries that they were chosen on score too low.
+    """
+    drawn = samples(datasets, embedders)
+    found = Samples(list(track(drawn, description="signals", console=_ERRORS)))
+    shift = {
+        name: DETECTORS[name].bias - fit_detector(plan, found).bias for name, plan in PLANS.items()
+    }
+    line = _line(found, cross_scores(found), shift)
     return [
-        _weigh(*fit([sample for fold, sample in found if fold != left_out]))
+        _weigh(found.where(found.folds != left_out), line)
         for left_out in track(range(FOLDS), description="folds", console=_ERRORS)
     ]
 
 
-def _weigh(bias: float, weights: Mapping[Term, float]) -> Weigh:
-    terms = [term for term in weights if not set(term) <= set(BY_HAND)]
-    values = np.array([weights[term] for term in terms])
-    columns = [SIGNALS.index(name) for name in FITTED]
-    by_hand = [(SIGNALS.index(term[0]), WEIGHTS[term]) for term in WEIGHTS if term[0] in BY_HAND]
+def _line(found: Samples, scores: Mapping[str, Floats], shift: Mapping[str, float]) -> float:
+    """Return the score that a share `ALPHA` of the clean sets exceeds."""
+    highest = np.max([scores[name] + shift[name] for name in scores], axis=0)
+    return float(np.quantile(highest[found.clean], 1.0 - ALPHA))
 
-    def suspicions_of(signals: Floats) -> Floats:
-        total: Floats = products(signals[:, columns], terms) @ values + bias
-        for column, weight in by_hand:
-            total = total + weight * signals[:, column]
-        return total
 
-    return suspicions_of
+def _weigh(others: Samples, line: float) -> Weigh:
+    fitted = {name: fit_detector(plan, others) for name, plan in PLANS.items()}
+    scores = cross_scores(others)
+    shift = offsets(others, scores)
+    # Only differences between offsets mean anything: put all folds on one line.
+    lift = line - _line(others, scores, shift)
+    return Scorer.of(shifted(fitted, {name: shift[name] + lift for name in shift})).suspicions
 
 
 def compared(made: Sequence[dict[str, Any]]) -> Table:

@@ -1,30 +1,45 @@
 """The signals: what may speak against one passage of a retrieved set.
 
 Every signal is a number in [0, 1] that grows with suspicion and is read from the words alone, so
-that it means the same with any embedder. Three families:
+that it means the same with any embedder. An attack needs its passage retrieved, and the surest way
+is to carry the question (PoisonedRAG, Zou et al. 2025: the retrieval part S of a poisoned text
+S + I is the question itself). So most signals ask how much of the question stands in the passage
+and in what form:
 
-- Echo: how much of the question stands in the passage, and in what form. An attack needs its
-  passage retrieved, and the surest way is to carry the question (PoisonedRAG, Zou et al. 2025:
-  the retrieval part S of a poisoned text S + I is the question itself).
-- Reference: what this passage has that its neighbours lack. Passages ranked below the k that
-  the generator gets, where the caller over-fetched, show what the retriever normally returns.
-- Address: text that speaks to the model rather than to a reader.
+- Echo: word for word, as a whole or in parts, at an edge, and said again in the passage's own
+  sentences; its wording with the function words in any order, and its content beside the longest
+  run; its key words side by side, as no sentence puts them. A run is looked for if at least half
+  of the question's distinct words are there.
+- Company: another passage of the set does the same. One page may quote a question by chance; that
+  two do so in the same form is rarer than either alone.
+- Manner: text that speaks to the model rather than to a reader, and text that no person wrote.
+
+The shorter the question, the likelier its words meet by chance: shares of it are discounted by
+its length. Every signal of a passage that holds less than `LEAST_COVERAGE` of the question's
+content is 0, address excepted: such a passage does not carry the question.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from functools import lru_cache
 from math import fsum, log
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.inline.naturalness import unnaturalness
 from ragguard.inline.words import PassageWords, QueryWords
-from ragguard.text import STOP_WORDS
 
-__all__ = ["SIGNALS", "longest_run", "signal_matrix", "window_share"]
+__all__ = [
+    "LEAST_COVERAGE",
+    "SIGNALS",
+    "company",
+    "forget_soup",
+    "longest_run",
+    "signal_matrix",
+    "window_share",
+]
 
 Floats = NDArray[np.float64]
 
@@ -32,27 +47,40 @@ SIGNALS = (
     "echo_whole",
     "echo_edge",
     "restatement",
-    "coverage",
-    "wording_restated",
-    "window",
-    "window_whole",
-    "closeness",
-    "concentration",
-    "company_coverage",
+    "echo_pairs",
+    "wording",
+    "key_pairs",
+    "key_run",
+    "repetition",
+    "company_restatement",
+    "company_pairs",
     "company_wording",
+    "company_key_pairs",
+    "company_key_run",
     "company_window",
-    "company_closeness",
+    "soup",
     "address",
 )
 """The names of the columns of `signal_matrix`, in order."""
 
-_WINDOW_SLACK = 3
-_FEW_WORDS = 5
+LEAST_COVERAGE = 1 / 3
+"""Share of the question's content words, weighed by rarity, that a passage must hold."""
+
+_LONG_QUESTION = 10  # words: from here on the question's words do not meet by chance
+_LONG_WORDING = 14  # words, where order does not count
+_MANY_KEYS = 4  # content words
 _WHOLE_RUN = 0.9
+_WHOLE_RUN_WORDS = 3
 _LONG_RUN = 0.5
 _MOST_WORDING = 0.8
-_WHOLE_RUN_WORDS = 4
+_FULL_WINDOW = 0.6
+_SOME_SOUP = 0.3
+_SOUP_COVERAGE = 0.5
+_LONGEST_CACHED = 4096  # characters
 _LEAD_INS = frozenset({"", "q", "question", "query", "ask", "faq"})
+_ECHOES = 10  # columns of `_echo`: the own signals, the window, and soup
+_KEPT_WITH_COMPANY = (2, 3, 4, 5, 6, 8)  # those of them that `company` is asked of
+_NO_ECHO = (0.0,) * _ECHOES
 
 
 def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
@@ -80,15 +108,14 @@ def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
 
 
 def window_share(query: QueryWords, passage: PassageWords) -> float:
-    """Return the largest share of the question's distinct words in one short stretch.
+    """Return the largest share of the question's distinct words in one stretch of its length.
 
-    The stretch is as long as the question and three words more: order does not count, so the
-    question's words shuffled, or strung together as key words, are seen.
+    Order does not count, so the question's words shuffled are seen.
     """
     shared = query.distinct & passage.distinct
     if not shared:
         return 0.0
-    length = len(query.sequence) + _WINDOW_SLACK
+    length = len(query.sequence)
     best = 1
     last_seen: dict[str, int] = {}
     for at, word in [(at, word) for at, word in enumerate(passage.sequence) if word in shared]:
@@ -107,50 +134,45 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
 
     Args:
         query: The question.
-        passages: n passages in rank order; those from `k` on are the reference.
+        passages: n passages in rank order; those from `k` on only help to tell which of the
+            question's words are rare in what is retrieved.
         k: How many passages to judge, 1 <= k <= n.
 
     Returns:
         float64 array of shape (k, len(SIGNALS)), every entry in [0, 1].
     """
+    signals = np.zeros((k, len(SIGNALS)))
+    signals[:, -1] = [passage.address for passage in passages[:k]]
+    if not query.sequence:
+        return signals
     weights = _content_weights(query, passages)
     echo = np.array([_echo(query, weights, passage) for passage in passages[:k]])
-    run, whole, edge, rest, coverage, wording, window = echo.T
-    enough = min(1.0, len(query.sequence) / _FEW_WORDS)
-    closeness = _closeness((coverage + window) / 2, query, weights, passages[k:])
-    company = _company(
-        np.stack(
-            [
-                _above(coverage, 0.6),
-                _above(wording, 0.6) * enough,
-                _above(window, 0.5) * enough,
-                closeness,
-            ],
-            axis=1,
-        )
-    )
-    columns = {
-        "echo_whole": whole,
-        "echo_edge": whole * edge,
-        "restatement": _above(run, _LONG_RUN) * rest * enough,
-        "coverage": coverage,
-        "wording_restated": _above(wording, _MOST_WORDING) * rest * enough,
-        "window": window * enough,
-        "window_whole": _above(window, 0.75) * enough,
-        "closeness": closeness,
-        "concentration": _concentration(query, passages, k),
-        "company_coverage": company[:, 0],
-        "company_wording": company[:, 1],
-        "company_window": company[:, 2],
-        "company_closeness": company[:, 3],
-        "address": [passage.address for passage in passages[:k]],
-    }
-    return np.array([columns[name] for name in SIGNALS]).T
+    if not echo.any():
+        return signals
+    length, words = len(query.sequence), len(query.content)
+    whole_question = min(1.0, length / _LONG_QUESTION)
+    keys = min(1.0, words / _MANY_KEYS)
+    echo *= [
+        1.0,
+        1.0,
+        whole_question,
+        whole_question,
+        min(1.0, length / _LONG_WORDING),
+        keys,
+        keys,
+        keys,
+        whole_question,
+        1.0,
+    ]
+    signals[:, :8] = echo[:, :8]
+    signals[:, 8:14] = company(echo[:, _KEPT_WITH_COMPANY])
+    signals[:, 14] = echo[:, 9]
+    return signals
 
 
-def _above(share: Floats, floor: float) -> Floats:
+def _above(share: float, floor: float) -> float:
     """Rescale so that `floor` and less is 0 and 1 stays 1."""
-    return np.maximum(0.0, (share - floor) / (1.0 - floor))
+    return max(0.0, (share - floor) / (1.0 - floor))
 
 
 def _content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dict[str, float]:
@@ -171,90 +193,112 @@ def _coverage(weights: dict[str, float], words: frozenset[str] | set[str]) -> fl
 
 
 def _echo(query: QueryWords, weights: dict[str, float], passage: PassageWords) -> tuple[float, ...]:
-    """Return run, whole, edge, rest, coverage, wording and window shares of one passage."""
-    if not query.sequence:
-        return (0.0,) * 7
-    length, start = longest_run(query.sequence, passage)
-    run = length / len(query.sequence)
+    """Return the own signals of one passage in order, then window and soup, not yet discounted."""
+    coverage = _coverage(weights, passage.distinct)
+    if coverage < LEAST_COVERAGE:
+        return _NO_ECHO
     wording = len(query.distinct & passage.distinct) / len(query.distinct)
-    edge = rest = 0.0
-    # What stands outside the run is looked at only by signals that few passages raise.
+    repeated, key_pairs, key_run = _keys(query, weights, passage)
+    repetition = _coverage(weights, repeated) if repeated else 0.0
+    run = edge = rest = window = 0.0
+    length = start = 0
+    if wording > _LONG_RUN:
+        length, start = longest_run(query.sequence, passage)
+        run = length / len(query.sequence)
     if run > _LONG_RUN or wording > _MOST_WORDING:
         remaining: frozenset[str] | set[str] = passage.distinct
+        before = stretch = ""
         if length >= 2:
             stretch = f" {' '.join(query.sequence[start : start + length])} "
             before, _, after = passage.joined.partition(stretch)
-            edge = float(before.strip() in _LEAD_INS or not after.strip())
             remaining = {*before.split(), *after.split()}
         rest = _coverage(weights, remaining)
+        # A page that breaks off with the question has no answer to it.
+        ends = length >= 2 and rest > 0.0 and passage.joined.endswith(stretch)
+        edge = float(before.strip() in _LEAD_INS or ends)
+    if wording > _FULL_WINDOW:
+        window = _above(window_share(query, passage), _FULL_WINDOW)
+    whole = float(run >= _WHOLE_RUN and length >= _WHOLE_RUN_WORDS)
     return (
-        run,
-        float(run >= _WHOLE_RUN and length >= _WHOLE_RUN_WORDS),
-        edge,
-        rest,
-        _coverage(weights, passage.distinct),
-        wording,
-        window_share(query, passage),
+        whole,
+        whole * edge,
+        _above(run, _LONG_RUN) * rest,
+        _pairs_share(query, passage) ** 2 * repetition if repeated else 0.0,
+        _above(wording, _MOST_WORDING) * rest,
+        key_pairs,
+        key_run,
+        repetition,
+        window,
+        _soup(passage) * _above(coverage, _SOUP_COVERAGE) if coverage > _SOUP_COVERAGE else 0.0,
     )
 
 
-def _closeness(
-    shares: Floats,
-    query: QueryWords,
-    weights: dict[str, float],
-    reference: Sequence[PassageWords],
-) -> Floats:
-    """Return by how much each passage is closer to the question than the reference ever is.
-
-    Without over-fetched passages the set's own median is the reference.
-    """
-    if not reference:
-        return np.maximum(0.0, shares - np.median(shares))
-    best = max(
-        (_coverage(weights, passage.distinct) + window_share(query, passage)) / 2
-        for passage in reference
-    )
-    return np.maximum(0.0, shares - best)
-
-
-def _concentration(query: QueryWords, passages: Sequence[PassageWords], k: int) -> Floats:
-    """Return how many of the k passages share a term with this one that the reference lacks.
-
-    The false answer stands in every passage of an attack. The term shared most widely counts;
-    terms of the question and function words do not.
-    """
-    judged = Counter(chain.from_iterable([passage.distinct for passage in passages[:k]]))
-    reference = Counter(chain.from_iterable([passage.distinct for passage in passages[k:]]))
-    others, below = max(1, k - 1), max(1, len(passages) - k)
-    excess = {
-        word: share
-        for word, count in judged.items()
-        if count > 1
-        and word not in query.distinct
-        and word not in STOP_WORDS
-        and (share := (count - 1) / others - reference[word] / below) > 0.0
-    }
-    shared = excess.keys()
-    return np.array(
-        [
-            max([excess[word] for word in shared & passage.distinct], default=0.0)
-            for passage in passages[:k]
-        ]
-    )
+def _keys(
+    query: QueryWords, weights: dict[str, float], passage: PassageWords
+) -> tuple[set[str], float, float]:
+    """Return the content words that stand in it twice, and the shares of key pairs and key run."""
+    shared = weights.keys() & passage.distinct
+    seen: set[str] = set()
+    repeated: set[str] = set()
+    side_by_side: set[tuple[str, str]] = set()
+    stretch: set[str] = set()
+    longest, previous, before = 0, -2, ""
+    for at, word in [(at, word) for at, word in enumerate(passage.sequence) if word in shared]:
+        if word in seen:
+            repeated.add(word)
+        seen.add(word)
+        if at == previous + 1:
+            side_by_side.add((before, word))
+            stretch.add(word)
+        else:
+            stretch = {word}
+        longest = max(longest, len(stretch))
+        previous, before = at, word
+    pairs = len(query.parted & side_by_side) / max(1, len(query.content) - 1)
+    return repeated, pairs, longest / len(query.content)
 
 
-def _company(shares: Floats) -> Floats:
-    """Return the smaller of a passage's own share and the mean of the two largest others.
+def _pairs_share(query: QueryWords, passage: PassageWords) -> float:
+    """Return the share of the question's pairs of neighbours that are neighbours in it as well."""
+    if not query.pairs:
+        return 0.0
+    words, joined = passage.distinct, passage.joined
+    found = [
+        first in words and second in words and f" {first} {second} " in joined
+        for first, second in query.pairs
+    ]
+    return sum(found) / len(found)
+
+
+def _soup(passage: PassageWords) -> float:
+    read = _remembered_soup if len(passage.joined) <= _LONGEST_CACHED else _read_soup
+    return read(passage.joined)
+
+
+def _read_soup(joined: str) -> float:
+    return _above(unnaturalness(joined.split()).soup, _SOME_SOUP)
+
+
+_remembered_soup = lru_cache(maxsize=4096)(_read_soup)
+
+
+def forget_soup() -> None:
+    """Forget how passages read; a benchmark of first readings needs it."""
+    _remembered_soup.cache_clear()
+
+
+def company(shares: Floats) -> Floats:
+    """Return the smaller of a passage's own share and the largest of the others'.
 
     Args:
         shares: float64 array of shape (k, m); each column is taken for itself.
+
+    Returns:
+        float64 array of shape (k, m); zeros for a single passage.
     """
-    if len(shares) < 3:
+    if len(shares) < 2:
         return np.zeros_like(shares)
     order = np.sort(shares, axis=0)
-    first, second, third = order[-1], order[-2], order[-3]
-    others = np.where(
-        shares >= first, second + third, np.where(shares >= second, first + third, first + second)
-    )
-    company: Floats = np.minimum(shares, others / 2)
-    return company
+    others = np.where(shares >= order[-1], order[-2], order[-1])
+    smaller: Floats = np.minimum(shares, others)
+    return smaller

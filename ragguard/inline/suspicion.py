@@ -1,75 +1,102 @@
-"""How the signals add up: one suspicion a passage, one nonconformity score a retrieved set."""
+"""How the signals add up: one suspicion a passage, one nonconformity score a retrieved set.
+
+A passage can carry a question in several ways, and a sum over all of them would let what is
+common in one way drown what is telling in another. So there is one detector for each way, a sum
+over few signals, and a passage is as suspicious as its most suspicious detector says (the
+union-intersection test of Roy 1953).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.inline.detectors import DETECTORS, Detector
 from ragguard.inline.signals import SIGNALS
 
-__all__ = ["BIAS", "SCORER", "WEIGHTS", "contributions", "nonconformity", "suspicions"]
+__all__ = ["SCORER", "Scorer", "contributions", "nonconformity", "suspicions"]
 
 Floats = NDArray[np.float64]
 
-SCORER = "words-3"
+SCORER = "detectors-1"
 """Version of signals and weights; a calibration holds for the version it was made with."""
 
-BIAS = -6.49
-WEIGHTS: Mapping[tuple[str, ...], float] = {
-    ("address",): 6.0,
-    ("wording_restated", "closeness"): 5.04,
-    ("coverage",): 3.25,
-    ("echo_whole", "restatement"): 1.57,
-    ("echo_whole", "wording_restated"): 1.49,
-    ("company_closeness",): 1.29,
-    ("wording_restated", "wording_restated"): 0.90,
-    ("restatement", "window_whole"): 0.87,
-    ("company_coverage", "company_closeness"): 0.87,
-    ("concentration", "concentration"): 0.83,
-    ("echo_edge", "company_window"): 0.66,
-    ("coverage", "company_closeness"): 0.65,
-    ("echo_edge",): 0.57,
-    ("echo_edge", "coverage"): 0.57,
-    ("window",): 0.56,
-    ("concentration", "company_window"): 0.55,
-    ("echo_edge", "company_wording"): 0.50,
-    ("echo_edge", "window_whole"): 0.44,
-    ("echo_edge", "window"): 0.44,
-    ("window", "concentration"): 0.44,
-    ("echo_edge", "company_coverage"): 0.42,
-    ("wording_restated", "window_whole"): 0.29,
-}
-"""Weight of each term in nats of log-odds; a term is a signal, or the product of two.
-
-Products, because what clean traffic shows one at a time it hardly ever shows together: a quiz page
-quotes the question, a good answer restates it, but only poison is closer to the question than all
-that is normally retrieved and restates the whole of it.
-
-From `python -m benchmarks.fit_suspicion`: logistic regression with non-negative weights (no
-signal may speak for a passage) on the choosing half of the public data. "address" is set by hand,
-since that data holds no passage that addresses the model.
-"""
-
 _ONE = len(SIGNALS)  # the column of ones that stands in for the missing factor of a single signal
-_LEFT = np.array([SIGNALS.index(term[0]) for term in WEIGHTS])
-_RIGHT = np.array([SIGNALS.index(term[1]) if len(term) == 2 else _ONE for term in WEIGHTS])
-_WEIGHTS = np.array(list(WEIGHTS.values()))
-# Each factor of a term gets half of what the term adds; a single signal gets all of it.
-_SHARES = np.zeros((len(WEIGHTS), _ONE + 1))
-np.add.at(_SHARES, (np.arange(len(WEIGHTS)), _LEFT), 0.5)
-np.add.at(_SHARES, (np.arange(len(WEIGHTS)), np.where(_RIGHT == _ONE, _LEFT, _RIGHT)), 0.5)
 
 
-def _weighted_terms(signals: Floats) -> Floats:
-    extended = np.concatenate([signals, np.ones((len(signals), 1))], axis=1)
-    weighted: Floats = extended[:, _LEFT] * extended[:, _RIGHT] * _WEIGHTS
-    return weighted
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """Detectors laid out for whole arrays.
+
+    Attributes:
+        left: int array of shape (t,): the column of the first factor of every term.
+        right: int array of shape (t,): of the second one.
+        weights: float64 array of shape (t,).
+        starts: int array of shape (d,): where the terms of each detector begin.
+        biases: float64 array of shape (d,).
+        owner: int array of shape (t,): the detector of every term.
+        shares: float64 array of shape (t, len(SIGNALS) + 1): which part of a term's value is
+            owed to each signal; half to each factor of a product.
+    """
+
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+    weights: Floats
+    starts: NDArray[np.intp]
+    biases: Floats
+    owner: NDArray[np.intp]
+    shares: Floats
+
+    @classmethod
+    def of(cls, detectors: Mapping[str, Detector]) -> Scorer:
+        """Lay out detectors; each must have at least one term."""
+        terms = [term for detector in detectors.values() for term in detector.weights]
+        counts = [len(detector.weights) for detector in detectors.values()]
+        left = np.array([SIGNALS.index(term[0]) for term in terms])
+        right = np.array([SIGNALS.index(term[1]) if len(term) == 2 else _ONE for term in terms])
+        shares = np.zeros((len(terms), _ONE + 1))
+        np.add.at(shares, (np.arange(len(terms)), left), 0.5)
+        np.add.at(shares, (np.arange(len(terms)), np.where(right == _ONE, left, right)), 0.5)
+        return cls(
+            left,
+            right,
+            np.array([w for detector in detectors.values() for w in detector.weights.values()]),
+            np.cumsum([0, *counts[:-1]]),
+            np.array([detector.bias for detector in detectors.values()]),
+            np.repeat(np.arange(len(counts)), counts),
+            shares,
+        )
+
+    def terms(self, signals: Floats) -> Floats:
+        """Return the weighted terms: float64 of shape (k, t)."""
+        extended = np.ones((len(signals), _ONE + 1))
+        extended[:, :_ONE] = signals
+        weighted: Floats = extended[:, self.left] * extended[:, self.right] * self.weights
+        return weighted
+
+    def scores(self, signals: Floats) -> Floats:
+        """Return what every detector says of every passage: float64 of shape (k, d)."""
+        summed: Floats = np.add.reduceat(self.terms(signals), self.starts, axis=1) + self.biases
+        return summed
+
+    def suspicions(self, signals: Floats) -> Floats:
+        """Return what the most suspicious detector says: float64 of shape (k,)."""
+        highest: Floats = self.scores(signals).max(axis=1)
+        return highest
+
+
+_SHIPPED = Scorer.of(DETECTORS)
+_NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal gets
 
 
 def suspicions(signals: Floats) -> Floats:
-    """Return the suspicion of every passage, in nats of log-odds.
+    """Return the suspicion of every passage: what its most suspicious detector says.
+
+    In nats of rarity: one more is about e times rarer among the most suspicious passages of clean
+    queries, 0 about one clean query in twenty for each detector.
 
     Args:
         signals: float64 array of shape (k, len(SIGNALS)).
@@ -77,16 +104,19 @@ def suspicions(signals: Floats) -> Floats:
     Returns:
         float64 array of shape (k,).
     """
-    total: Floats = _weighted_terms(signals).sum(axis=1) + BIAS
-    return total
+    if not signals.any():
+        return np.full(len(signals), _NOTHING)
+    return _SHIPPED.suspicions(signals)
 
 
 def contributions(signals: Floats) -> Floats:
     """Return what each signal adds to each suspicion: float64 of the shape of `signals`.
 
-    Rows sum to the suspicions less `BIAS`.
+    Only the terms of the most suspicious detector count; rows sum to the suspicion less its bias.
     """
-    added: Floats = (_weighted_terms(signals) @ _SHARES)[:, :_ONE]
+    chosen = _SHIPPED.scores(signals).argmax(axis=1)
+    terms = np.where(_SHIPPED.owner == chosen[:, None], _SHIPPED.terms(signals), 0.0)
+    added: Floats = (terms @ _SHIPPED.shares)[:, :_ONE]
     return added
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from ragguard.inline.address import address, may_address
@@ -40,11 +41,16 @@ class QueryWords(NamedTuple):
         distinct: Its words as a set.
         content: Its distinct words without English function words, in order; all of its words if
             it has no others.
+        pairs: Its distinct pairs of neighbours, in order.
+        parted: Its pairs of content words that only function words part: neighbours in a string
+            of key words, but not in the question.
     """
 
     sequence: tuple[str, ...]
     distinct: frozenset[str]
     content: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
+    parted: frozenset[tuple[str, str]]
 
 
 def passage_words(text: str) -> PassageWords:
@@ -73,6 +79,8 @@ def forget_passages() -> None:
 def query_words(text: str) -> QueryWords:
     """Read a question; recent ones are remembered."""
     sequence = tuple(tokens(text))
-    in_order = dict.fromkeys(sequence)
-    content = tuple(word for word in in_order if word not in STOP_WORDS)
-    return QueryWords(sequence, frozenset(sequence), content or tuple(in_order))
+    in_order = tuple(dict.fromkeys(sequence))
+    content = tuple(word for word in in_order if word not in STOP_WORDS) or in_order
+    pairs = tuple(dict.fromkeys(pairwise(sequence)))
+    parted = frozenset(pairwise(content)) - frozenset(pairs)
+    return QueryWords(sequence, frozenset(sequence), content, pairs, parted)

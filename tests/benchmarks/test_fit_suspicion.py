@@ -1,93 +1,314 @@
-from dataclasses import replace
+"""Samples, detectors and offsets on data made for the purpose."""
+
+from collections.abc import Mapping
+from math import log
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from benchmarks import make_calibration
-from benchmarks.data import skerrin
-from benchmarks.fit_suspicion import FITTED, FOLDS, TERMS, Sample, fit, samples
-from benchmarks.make_calibration import calibrate, cross_fitted
+from benchmarks.data import Dataset, Record
+from benchmarks.fit_suspicion import as_source
+from benchmarks.fitting.detectors import (
+    cross_scores,
+    fit_detector,
+    left_out_scores,
+    products,
+    score,
+    standardised,
+    terms_of,
+)
+from benchmarks.fitting.offsets import Recalls, offsets, shifted
+from benchmarks.fitting.plans import PLANS, Plan
+from benchmarks.fitting.samples import FOLDS, Sample, Samples, samples, sets_of
+from benchmarks.forms import FITTED_FORMS
 from ragguard.embedding import HashedEmbedder
+from ragguard.inline.detectors import BY_HAND, DETECTORS, Detector
 from ragguard.inline.signals import SIGNALS
-from ragguard.inline.suspicion import SCORER, WEIGHTS, suspicions
 
-FOR, AGAINST = "coverage", "window"
+ONCE = (5, False)
+PLAN = Plan(("a", "b"), {"prepend": 1.0})
+FOR_A = Detector(0.0, {("a",): 1.0})
 
 
-def made_up(seed):
-    """One signal speaks for poison, another one against it, the others say nothing."""
+def one(a, *, poisoned=(), form="clean", setting=ONCE, fold=0, b=0.0):
+    """Return a set of passages with signals a and b, those at `poisoned` planted."""
+    signals = np.stack([np.asarray(a, dtype=float), np.broadcast_to(b, len(a))], axis=1)
+    mask = np.isin(np.arange(len(a)), poisoned)
+    return Sample(signals, mask, form, len(poisoned), setting, fold)
+
+
+def many(found):
+    return Samples(list(found), ("a", "b"))
+
+
+def traffic(seed=0, sets=200, folds=FOLDS):
+    """Every second set attacked: a speaks for poison, b against it."""
     draw = np.random.default_rng(seed)
-    for number in range(400):
-        poisoned = draw.random(5) < 0.3 * (number % 2)
-        signals = np.zeros((5, len(FITTED)), dtype=np.float32)
-        signals[:, FITTED.index(FOR)] = draw.random(5) < np.where(poisoned, 0.8, 0.2)
-        signals[:, FITTED.index(AGAINST)] = draw.random(5) < np.where(poisoned, 0.2, 0.8)
-        yield Sample(signals, poisoned, 1.0, clean=number % 2 == 0)
+    for number in range(sets):
+        poisoned = [0] if number % 2 else []
+        a = draw.random(5) * 0.3
+        b = draw.random(5)
+        for at in poisoned:
+            a[at] += 0.6
+            b[at] = 0.0
+        form = "prepend" if poisoned else "clean"
+        yield one(a, b=b, poisoned=poisoned, form=form, fold=number // 2 % folds)
 
 
-def test_no_signal_speaks_for_a_passage():
-    bias, weights = fit(list(made_up(0)))
-    assert bias < 0
-    assert sum(weights.values()) > 1
-    assert all(set(term) == {FOR} for term in weights)
+class TestWeights:
+    def test_poison_and_benign_of_a_set_share_one_weight_each_and_clean_sets_weigh_thrice(self):
+        found = many(
+            [
+                one([0, 0, 0, 0], poisoned=(0, 1), form="prepend"),
+                one([0, 0]),
+                one([0, 0]),
+            ]
+        )
+        plan = Plan(("a",), {"prepend": 1.0}, counts=(2,))
+        # Poison 1, benign 1, clean 3 together: a sum of 5.
+        expected = [0.1, 0.1, 0.1, 0.1, *[0.15] * 4]
+        np.testing.assert_allclose(found.weights(plan), expected)
+
+    def test_forms_weigh_as_the_plan_says(self):
+        found = many(
+            [
+                one([0], poisoned=(0,), form="prepend"),
+                one([0], poisoned=(0,), form="middle"),
+                one([0], poisoned=(0,), form="spread"),
+                one([0]),
+            ]
+        )
+        weights = found.weights(Plan(("a",), {"prepend": 2.0, "middle": 1.0}))
+        np.testing.assert_allclose(weights, [2 / 12, 1 / 12, 0, 9 / 12])
+
+    def test_numbers_of_texts_that_the_plan_does_not_name_weigh_nothing(self):
+        found = many([one([0], poisoned=(0,), form="prepend"), one([0])])
+        weights = found.weights(Plan(("a",), {"prepend": 1.0}, counts=(5,)))
+        np.testing.assert_allclose(weights, [0, 1])
 
 
-def test_without_a_signal_the_bias_is_the_weighted_log_odds():
-    # Clean passages weigh three times as much as those of attacked sets: 2 of 4 + 3 x 4.
-    none = np.zeros((4, len(FITTED)), dtype=np.float32)
-    found = [
-        Sample(none, np.array([True, True, False, False]), 1.0, clean=False),
-        Sample(none, np.zeros(4, dtype=bool), 1.0, clean=True),
-    ]
-    bias, weights = fit(found)
-    assert bias == pytest.approx(np.log(1 / 7), abs=1e-3)
-    assert weights == {}
+class TestTerms:
+    def test_every_signal_may_weigh_alone_and_with_any_other(self):
+        assert terms_of(PLAN) == [("a",), ("b",), ("a", "a"), ("a", "b"), ("b", "b")]
+
+    def test_products_by_hand(self):
+        out = products(np.array([[0.5, 0.2]]), terms_of(PLAN), ("a", "b"))
+        np.testing.assert_allclose(out, [[0.5, 0.2, 0.25, 0.1, 0.04]])
+
+    def test_score_and_highest_by_hand(self):
+        found = many([one([0.5, 0.1], b=0.5), one([0.0], b=1.0)])
+        detector = Detector(-1.0, {("a",): 2.0, ("a", "b"): 4.0})
+        np.testing.assert_allclose(score(detector, found), [1.0, -0.6, -1.0])
+        np.testing.assert_allclose(found.highest(score(detector, found)), [1.0, -1.0])
 
 
-def test_every_signal_may_weigh_alone_and_with_every_other():
-    assert len(TERMS) == len(set(TERMS))
-    assert {name for term in TERMS for name in term} == set(FITTED)
-    assert {(name,) for name in FITTED} <= set(TERMS)
-    assert set(WEIGHTS) - {("address",)} <= set(TERMS)
+class TestScale:
+    @given(st.floats(-3, 3), st.floats(0.1, 9), st.integers(0, 99))
+    def test_clean_sets_exceed_0_in_5_percent_and_ln_5_in_1_percent(self, bias, weight, seed):
+        draw = np.random.default_rng(seed)
+        # Wide enough that the least spread does not bind.
+        found = many(one(draw.exponential(20.0, 3)) for _ in range(1000))
+        highest = found.highest(score(standardised(Detector(bias, {("a",): weight}), found), found))
+        assert np.mean(highest > 1e-9) == pytest.approx(0.05, abs=0.001)
+        assert np.mean(highest > log(5) + 1e-9) == pytest.approx(0.01, abs=0.001)
+
+    def test_attacked_sets_do_not_set_the_scale(self):
+        clean = [one([a]) for a in np.linspace(0, 50, 101)]
+        attacked = [one([99.0], poisoned=(0,), form="prepend")] * 50
+        assert standardised(FOR_A, many(clean)) == standardised(FOR_A, many(clean + attacked))
+
+    def test_a_steeper_one_is_that_many_times_the_other(self):
+        found = many(one([a]) for a in np.linspace(0, 50, 101))
+        plain, steeper = standardised(FOR_A, found), standardised(FOR_A, found, 3.0)
+        assert steeper.bias == pytest.approx(3 * plain.bias)
+        assert steeper.weights["a",] == pytest.approx(3 * plain.weights["a",])
+
+    def test_clean_sets_that_all_score_the_same_are_not_stretched_without_end(self):
+        scaled = standardised(FOR_A, many([one([0.0])] * 50))
+        assert scaled.weights["a",] == pytest.approx(log(5) / 0.2)
 
 
-@pytest.fixture
-def split():
-    return replace(skerrin(), split=True)
+class TestFit:
+    def test_only_what_speaks_for_poison_gets_a_weight(self):
+        detector = fit_detector(PLAN, many(traffic()))
+        assert sum(detector.weights.values()) > 1
+        assert {name for term in detector.weights for name in term} == {"a"}
+
+    def test_poison_scores_above_what_is_benign(self):
+        found = many(traffic())
+        scores = score(fit_detector(PLAN, found), found)
+        assert scores[found.poisoned].min() > scores[~found.poisoned].max()
+
+    def test_signals_outside_the_plan_get_no_weight(self):
+        detector = fit_detector(Plan(("b",), {"prepend": 1.0}), many(traffic()))
+        assert {name for term in detector.weights for name in term} == {"b"}
 
 
-def test_calibrations_for_every_size_with_and_without_reference(split):
-    made = list(calibrate([split.limited(3)], [HashedEmbedder()], [suspicions] * FOLDS))
-    assert [(entry["size"], entry["with_reference"]) for entry in made] == [
-        (size, reference) for size in (5, 10, 20) for reference in (False, True)
-    ]
-    for entry in made:
-        assert entry["scorer"] == SCORER
-        assert len(entry["scores"]) == 3
-        assert entry["scores"] == sorted(entry["scores"])
-        assert entry["passage_scores"][-1] == max(entry["scores"])
+class TestCrossFit:
+    def test_a_sign_that_only_the_own_fold_shows_is_worth_nothing(self):
+        # Poison of fold 0 is marked by b, which no other fold shows: its weights know a only.
+        found = []
+        for fold in range(FOLDS):
+            for number in range(20):
+                level = number / 100
+                found.append(one([level, 0.0], fold=fold))
+                marked = {"b": [1.0, 0.0]} if fold == 0 else {}
+                a = 0.0 if fold == 0 else 0.8
+                found.append(one([a, level], poisoned=(0,), form="prepend", fold=fold, **marked))
+        sets = many(found)
+        seen_by_all = fit_detector(PLAN, sets)
+        assert any("b" in term for term in seen_by_all.weights)
+        without = sets.where(sets.folds != 0)
+        assert not any("b" in term for term in fit_detector(PLAN, without).weights)
+        crossed = left_out_scores(sets, PLAN)
+        own = sets.where(sets.folds == 0)
+        expected = own.highest(score(fit_detector(PLAN, without), own))
+        np.testing.assert_array_equal(crossed[sets.folds == 0], expected)
+
+    @given(st.integers(0, FOLDS - 1), st.integers(0, 20))
+    def test_what_a_fold_holds_does_not_change_how_it_is_weighed(self, fold, seed):
+        found = list(traffic(seed, sets=60))
+        here = np.array([sample.fold == fold for sample in found])
+        # Another set in the place of one of the fold, its label included.
+        first = int(np.flatnonzero(here)[0])
+        other = list(found)
+        other[first] = one([1.0] * 5, poisoned=(0, 1), form="prepend", fold=fold, b=1.0)
+        kept = here.copy()
+        kept[first] = False
+        np.testing.assert_array_equal(
+            left_out_scores(many(found), PLAN)[kept], left_out_scores(many(other), PLAN)[kept]
+        )
+
+    def test_every_detector_is_scored(self):
+        found = many(traffic(sets=60))
+        plans = {"x": PLAN, "y": Plan(("b",), {"prepend": 1.0})}
+        scores = cross_scores(found, plans)
+        assert list(scores) == ["x", "y"]
+        np.testing.assert_array_equal(scores["y"], left_out_scores(found, plans["y"]))
 
 
-def test_every_query_is_scored_by_the_weights_of_its_own_fold(split):
-    constant = [lambda signals, fold=fold: np.full(len(signals), fold) for fold in range(FOLDS)]
-    made = list(calibrate([split.limited(FOLDS + 1)], [HashedEmbedder()], constant))
-    assert made[0]["scores"] == [0, 0, 1, 2, 3, 4]
+def settings_traffic():
+    """Two settings with 200 clean sets each, and four attacked sets in the first."""
+    clean = [one([0], setting=setting) for setting in (ONCE, (10, True)) for _ in range(200)]
+    attacked = [one([0], poisoned=(0,), form="prepend") for _ in range(4)]
+    return many(clean + attacked)
 
 
-def test_weights_are_fitted_without_the_fold_that_they_score(split, monkeypatch):
-    few = split.limited(FOLDS)
-    every = list(samples([few], [HashedEmbedder()]))
-    seen = []
+class TestRecalls:
+    def test_counts_by_hand(self):
+        # 1 % of 200 and the query itself are two, the query among them: so one clean set may be
+        # touched. 198 is the threshold of the first setting, 1198 of the second. Of the attacks
+        # 198 itself is not above it.
+        clean = [*range(200), *range(1000, 1200)]
+        shares = Recalls(settings_traffic()).of(np.array([*clean, 198.0, 198.5, 199.0, 1.0]))
+        assert shares == {("clean", 0): 2 / 400, ("prepend", 1): 2 / 4}
 
-    def recorded(found):
-        seen.append(len(found))
-        return -1.0, {("coverage",): 2.0}
+    def test_ties_of_clean_sets_touch_none(self):
+        shares = Recalls(settings_traffic()).of(np.r_[np.zeros(400), np.ones(4)])
+        assert shares == {("clean", 0): 0.0, ("prepend", 1): 1.0}
 
-    monkeypatch.setattr(make_calibration, "fit", recorded)
-    weigh = cross_fitted([few], [HashedEmbedder()])
-    sizes = [sum(fold == left_out for fold, _ in every) for left_out in range(FOLDS)]
-    assert seen == [len(every) - size for size in sizes]
-    signals = np.zeros((1, len(SIGNALS)))
-    signals[0, SIGNALS.index("coverage")] = 0.5
-    signals[0, SIGNALS.index("address")] = 1.0
-    assert weigh[0](signals)[0] == pytest.approx(-1.0 + 2.0 * 0.5 + WEIGHTS["address",])
+    @given(st.lists(st.integers(0, 9), min_size=404, max_size=404), st.sampled_from([0.01, 0.05]))
+    def test_never_more_clean_sets_than_alpha(self, scores, alpha):
+        shares = Recalls(settings_traffic(), alpha).of(np.array(scores, dtype=float))
+        assert shares["clean", 0] <= alpha
+
+
+class TestOffsets:
+    def test_the_detector_that_pays_is_raised_above_the_one_that_does_not(self):
+        found = settings_traffic()
+        draw = np.random.default_rng(0)
+        # "blind" is loud on clean sets and silent on attacks; unshifted it sets the threshold.
+        scores = {
+            "blind": np.r_[draw.uniform(2.0, 3.0, 400), np.zeros(4)],
+            "telling": np.r_[draw.uniform(0.0, 1.0, 400), np.full(4, 1.5)],
+        }
+        shift = offsets(found, scores)
+        unshifted = Recalls(found).of(np.max(list(scores.values()), axis=0))
+        moved = Recalls(found).of(np.max([scores[name] + shift[name] for name in scores], axis=0))
+        assert unshifted["prepend", 1] == 0.0
+        assert moved["prepend", 1] == 1.0
+        assert shift["telling"] > shift["blind"]
+
+    def test_where_nothing_is_to_be_gained_nothing_is_moved(self):
+        scores = np.r_[np.zeros(400), np.ones(4)]
+        assert offsets(settings_traffic(), {"x": scores}) == {"x": 0.0}
+
+    def test_shifted_moves_the_bias_alone_and_adds_those_set_by_hand(self):
+        moved = shifted({"x": Detector(1.0, {("a",): 2.0})}, {"x": -0.5})
+        assert moved == {"x": Detector(0.5, {("a",): 2.0}), **BY_HAND}
+
+
+class TestPlans:
+    def test_plans_name_signals_and_fitted_forms(self):
+        for plan in PLANS.values():
+            assert set(plan.signals) <= set(SIGNALS)
+            assert set(plan.forms) <= set(FITTED_FORMS)
+            assert len(plan.signals) == len(set(plan.signals))
+
+    def test_every_signal_is_in_a_plan_or_set_by_hand(self):
+        by_hand = {name for one in BY_HAND.values() for term in one.weights for name in term}
+        assert {name for plan in PLANS.values() for name in plan.signals} | by_hand == set(SIGNALS)
+
+    def test_the_shipped_detectors_follow_the_plans(self):
+        assert set(DETECTORS) == set(PLANS) | set(BY_HAND)
+        for name, plan in PLANS.items():
+            assert set(DETECTORS[name].weights) <= set(terms_of(plan))
+            assert min(DETECTORS[name].weights.values()) > 0
+
+
+def test_the_source_reads_back_as_the_same_detectors():
+    detectors = {
+        "key words": Detector(-1.25, {("a",): 2.0, ("a", "b"): 3.5}),
+        "company": Detector(0.0, {("b",): 0.25}),
+        **BY_HAND,
+    }
+    names = {"Detector": Detector, "Mapping": Mapping, "BY_HAND": BY_HAND}
+    exec(as_source(detectors), names)
+    assert names["DETECTORS"] == detectors
+
+
+HITS = tuple(f"The pier number {i} of the harbour is old." for i in range(40))
+
+
+def record(number, kinds=("poisonedrag", "gpt4")):
+    question = f"Who built the pier number {number} of the harbour?"
+    return Record(question, HITS, frozenset(), dict.fromkeys(kinds, ("Ann Crake built it.",)))
+
+
+class TestSamples:
+    def test_sets_of_every_setting_with_the_poison_that_was_retrieved(self):
+        question = record(1)
+        poison = [f"{question.question} Ann did."]
+        found = list(sets_of(question, HashedEmbedder(), "prepend", 1, poison, 3))
+        assert [sample.setting for sample in found] == [
+            (k, reference) for k in (5, 10) for reference in (False, True)
+        ]
+        assert all(sample.poisoned.sum() == 1 and sample.fold == 3 for sample in found)
+        assert found[0].signals.shape == (5, len(SIGNALS))
+        assert not any(sample.clean for sample in found)
+
+    def test_an_attack_that_is_not_retrieved_is_no_sample(self):
+        found = sets_of(record(1), HashedEmbedder(), "plain", 1, ["Zebras graze."], 0)
+        assert list(found) == []
+
+    def test_what_attacks_are_tried(self):
+        data = Dataset("nq", tuple(map(record, range(4))), split=True)
+        found = list(samples([data], [HashedEmbedder(), HashedEmbedder()]))
+        # The choosing half: the records 0 and 2, of folds 0 and 1; four settings, two embedders.
+        assert {sample.fold for sample in found} == {0, 1}
+        assert sum(sample.clean for sample in found) == 2 * 4 * 2
+        tried = {sample.form for sample in found if not sample.clean}
+        assert tried == set(FITTED_FORMS)
+        # The second embedder meets "prepend" alone, as does the second kind.
+        by_form = {form: sum(sample.form == form for sample in found) for form in tried}
+        assert by_form["prepend"] == 2 * 4 * 2 * 2 * 2
+        assert by_form["shuffled"] <= 2 * 4 * 2
+
+    def test_of_the_largest_set_a_third_is_attacked(self):
+        data = Dataset("simpleqa", tuple(map(record, range(12))), split=True)
+        found = list(samples([data], [HashedEmbedder()]))
+        assert sum(sample.clean for sample in found) == 6 * 4
+        # Positions 0 and 3 of the half.
+        assert {sample.fold for sample in found if not sample.clean} == {0, 3}

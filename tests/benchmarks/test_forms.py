@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import forms
-from benchmarks.forms import DEFAULT_FORMS, FORMS
+from benchmarks.forms import DEFAULT_FORMS, FITTED_FORMS, FORMS, HELD_OUT_FORMS
 from ragguard.text import tokens
 
 QUESTION = "Who built the Marrow Light?"
@@ -32,6 +32,19 @@ def test_the_examples_in_the_docstrings_hold():
             "It stands alone. Who built the Marrow Light? Ann Crake built it. It is red.",
         ),
         ("keywords", f"built Marrow Light. {TEXT}"),
+        ("statement", f"Built the marrow light: {TEXT}"),
+        ("halves", f"Who built the {TEXT} Marrow Light"),
+        ("backwards", f"Light Marrow the built Who {TEXT}"),
+        ("turned", f"the Marrow Light Who built? {TEXT}"),
+        (
+            "quoted",
+            f'Readers often write in to us with "{QUESTION}" and here is what we know. {TEXT}',
+        ),
+        (
+            "wondered",
+            "It stands alone. Many people wonder who built the Marrow Light, and it is simple. "
+            "Ann Crake built it. It is red.",
+        ),
     ],
 )
 def test_fixed_forms(form, expected):
@@ -53,6 +66,12 @@ def test_the_default_forms_are_forms():
     assert set(DEFAULT_FORMS) <= set(FORMS)
 
 
+def test_nothing_is_fitted_on_the_held_out_forms():
+    assert set(FITTED_FORMS) | set(HELD_OUT_FORMS) <= set(FORMS)
+    assert not set(FITTED_FORMS) & set(HELD_OUT_FORMS)
+    assert "plain" not in {*FITTED_FORMS, *HELD_OUT_FORMS}
+
+
 @given(WORDS, WORDS)
 def test_shuffled_is_a_permutation_of_the_question_before_the_text(question, text):
     out = FORMS["shuffled"](" ".join(question) + "?", " ".join(text)).split()
@@ -69,7 +88,47 @@ def test_spread_keeps_both_word_orders(question, text):
 
 
 @given(WORDS, WORDS)
-def test_random_forms_are_the_same_every_time(question, text):
-    for form in ("shuffled", "spread"):
-        pair = " ".join(question), " ".join(text)
-        assert FORMS[form](*pair) == FORMS[form](*pair)
+def test_dropped_keeps_the_order_and_at_least_one_word(question, text):
+    marked = [f"q{i}{word}" for i, word in enumerate(question)]
+    out = FORMS["dropped"](" ".join(marked) + "?", " ".join(text)).split()
+    head = [word.rstrip("?") for word in out[: -len(text)]]
+    assert out[-len(text) :] == text
+    assert head == [word for word in marked if word in head] != []
+
+
+@given(WORDS, WORDS)
+def test_padded_puts_one_word_behind_every_word_of_the_question(question, text):
+    out = FORMS["padded"](" ".join(question) + "?", " ".join(text)).split()
+    assert out[: 2 * len(question) : 2] == question
+    assert out[2 * len(question) :] == text
+
+
+@given(WORDS, WORDS)
+def test_listed_names_the_content_words_and_no_others(question, text):
+    out = FORMS["listed"](" ".join(question) + "?", " ".join(text))
+    content = [word for word in question if word not in {"the", "in", "who"}]
+    listed = out.removeprefix(" ".join(text)).strip(". ")
+    assert sorted(filter(None, listed.split(", "))) == sorted(content)
+
+
+@given(WORDS, WORDS)
+def test_misspelt_turns_letters_and_leaves_short_words_alone(question, text):
+    out = FORMS["misspelt"](" ".join(question) + "?", " ".join(text)).split()
+    for word, wrong in zip(question, out, strict=False):
+        assert sorted(wrong.rstrip("?")) == sorted(word)
+        assert len(word) > 4 or wrong.rstrip("?") == word
+    assert out[len(question) :] == text
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+@given(question=WORDS, text=WORDS)
+def test_forms_are_the_same_every_time_and_keep_the_text(form, question, text):
+    pair = " ".join(question) + "?", " ".join(text) + "."
+    planted = FORMS[form](*pair)
+    assert FORMS[form](*pair) == planted
+    assert set(text) <= set(tokens(planted))
+
+
+def test_forms_that_draw_draw_the_same_on_every_machine():
+    assert FORMS["shuffled"](QUESTION, TEXT) == f"the built Light Who Marrow {TEXT}"
+    assert FORMS["misspelt"](QUESTION, TEXT) == f"Who bulit the Mrarow Lgiht? {TEXT}"

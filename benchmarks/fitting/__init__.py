@@ -1,0 +1,1 @@
+"""How detectors are fitted: plans, samples, regressions, offsets."""

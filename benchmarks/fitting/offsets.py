@@ -1,0 +1,113 @@
+"""The offsets: how much of the clean queries that may be touched is spent on each detector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.fitting.samples import Samples
+from ragguard.inline.detectors import BY_HAND, Detector
+
+__all__ = ["ALPHA", "Recalls", "offsets", "shifted"]
+
+Floats = NDArray[np.float64]
+
+ALPHA = 0.01
+"""Share of the clean queries that may be touched."""
+
+_ALPHAS = (0.0075, 0.01, 0.015)  # about ALPHA: at one share a few clean queries would decide
+_STEPS = np.arange(-4.0, 4.01, 0.25)
+_ROUNDS = 6
+_STARTS = 10
+_PRICE = 0.0003  # of an offset of 1, in recall
+_IMPORTANCE = {("prepend", 1): 20.0, ("prepend", 5): 10.0}  # of a form for the offsets; others 1
+
+
+class Recalls:
+    """What is detected if at most a share `alpha` of the clean sets of each setting may be.
+
+    Args:
+        found: The samples.
+        alpha: The share.
+    """
+
+    def __init__(self, found: Samples, alpha: float = ALPHA) -> None:
+        self._clean = found.clean
+        self._alpha = alpha
+        self._settings = _groups([sample.setting for sample in found.found])
+        self._attacks = _groups([(sample.form, sample.count) for sample in found.found])
+
+    def of(self, scores: Floats) -> dict[tuple[str, int], float]:
+        """Return the share of sets detected by form and count; "clean" and 0 for clean ones."""
+        hit = np.zeros(len(scores), dtype=bool)
+        for here in self._settings.values():
+            clean = np.sort(scores[here & self._clean])
+            # As the gate counts: the query itself is one of those that may be touched.
+            allowed = max(0, int(self._alpha * (len(clean) + 1)) - 1)
+            hit[here] = scores[here] > clean[-allowed - 1]
+        return {key: float(hit[here].mean()) for key, here in self._attacks.items()}
+
+
+def _groups(keys: Sequence[Any]) -> dict[Any, NDArray[np.bool_]]:
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    codes = np.array([numbers[key] for key in keys])
+    return {key: codes == number for key, number in numbers.items()}
+
+
+def offsets(found: Samples, scores: Mapping[str, Floats]) -> dict[str, float]:
+    """Choose how far each detector is raised or lowered, by coordinate ascent on the recall.
+
+    Args:
+        found: The samples.
+        scores: For every detector the sets' cross-fitted scores.
+
+    Returns:
+        The best of `_STARTS` ascents from random starts.
+    """
+    recalls = [Recalls(found, alpha) for alpha in _ALPHAS]
+    names = tuple(scores)
+
+    def worth(shift: Mapping[str, float]) -> float:
+        highest = np.max([scores[name] + shift[name] for name in names], axis=0)
+        shares = [at.of(highest) for at in recalls]
+        weigh = {key: _IMPORTANCE.get(key, 1.0) for key in shares[0] if key[1]}
+        gains = [sum(w * one[key] for key, w in weigh.items()) for one in shares]
+        gained = sum(gains) / len(gains) / sum(weigh.values())
+        # Of offsets that are worth the same the smaller ones.
+        return gained - _PRICE * sum(map(abs, shift.values()))
+
+    draw = np.random.default_rng(0)
+    starts = [dict.fromkeys(names, 0.0)] + [
+        dict(zip(names, draw.uniform(-2.0, 2.0, len(names)).tolist(), strict=True))
+        for _ in range(_STARTS - 1)
+    ]
+    ascents = [_ascent(worth, start) for start in starts]
+    return max(ascents, key=lambda ascent: ascent[0])[1]
+
+
+def _ascent(
+    worth: Callable[[Mapping[str, float]], float], start: dict[str, float]
+) -> tuple[float, dict[str, float]]:
+    best, chosen = worth(start), start
+    for _ in range(_ROUNDS):
+        before = best
+        for name in chosen:
+            for step in _STEPS.tolist():
+                tried = chosen | {name: step}
+                if (value := worth(tried)) > best + 1e-4:
+                    best, chosen = value, tried
+        if best <= before:
+            break
+    return best, chosen
+
+
+def shifted(detectors: Mapping[str, Detector], shift: Mapping[str, float]) -> dict[str, Detector]:
+    """Return the detectors with their offsets, and those that are set by hand."""
+    moved = {
+        name: Detector(detector.bias + shift[name], detector.weights)
+        for name, detector in detectors.items()
+    }
+    return moved | dict(BY_HAND)

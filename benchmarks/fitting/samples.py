@@ -1,0 +1,212 @@
+"""The samples: the signals of retrieved sets, clean and attacked, with what is poison in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.data import Dataset, Record
+from benchmarks.fitting.plans import Plan
+from benchmarks.forms import FITTED_FORMS
+from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
+from ragguard.embedding import Embedder
+from ragguard.inline.signals import SIGNALS, signal_matrix
+from ragguard.inline.words import passage_words, query_words
+
+__all__ = [
+    "COUNTS",
+    "FOLDS",
+    "KINDS",
+    "Reader",
+    "Sample",
+    "Samples",
+    "drawn",
+    "samples",
+    "sets_of",
+    "signals_of",
+    "thinned",
+]
+
+Floats = NDArray[np.float64]
+
+FOLDS = 5
+"""Into how many parts the choosing half is cut for scores by weights that did not see the query."""
+
+COUNTS = (1, 5)
+"""How many texts are planted."""
+
+KINDS = ("poisonedrag", "blind")
+"""Kinds of attack that are planted in every form; the others in front of the text only."""
+
+_SIZES = (5, 10)
+_ONE_OF_THREE = "simpleqa"  # the largest set, thinned so that it does not decide alone
+_CLEAN_WEIGHT = 3.0  # clean sets together, relative to the poison
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One retrieved set.
+
+    Attributes:
+        signals: float64 array of shape (k, s): one column a signal.
+        poisoned: bool array of shape (k,): which of its passages are poison.
+        form: Question form of the poison, or "clean".
+        count: How many texts were planted; 0 if none.
+        setting: How many passages were judged, and whether those below were given.
+        fold: The part of the choosing half that its question belongs to.
+    """
+
+    signals: Floats
+    poisoned: NDArray[np.bool_]
+    form: str
+    count: int
+    setting: tuple[int, bool]
+    fold: int
+
+    @property
+    def clean(self) -> bool:
+        """True if nothing was planted."""
+        return self.count == 0
+
+
+class Reader(Protocol):
+    """Reads the signals of the first k passages, with or without the rest as reference."""
+
+    def __call__(self, retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
+        """Return float64 of shape (min(k, n), s)."""
+        ...
+
+
+def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
+    """Return the signals of the first k passages, with or without the rest as reference."""
+    texts = retrieved.texts if with_reference else retrieved.texts[:k]
+    words = [passage_words(text) for text in texts]
+    return signal_matrix(query_words(retrieved.question), words, min(k, len(words)))
+
+
+def samples(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> Iterator[Sample]:
+    """Yield the choosing half, clean and under every attack; all forms with the first embedder."""
+    for number, embedder in enumerate(embedders):
+        forms = FITTED_FORMS if number == 0 else ("prepend",)
+        for dataset in datasets:
+            for position, record in enumerate(dataset.choosing):
+                attacks = () if thinned(dataset, position) else forms
+                yield from drawn(record, embedder, attacks, position % FOLDS)
+
+
+def thinned(dataset: Dataset, position: int) -> bool:
+    """Return True if no attack is tried on this question of a half."""
+    return dataset.name == _ONE_OF_THREE and position % 3 > 0
+
+
+def drawn(
+    record: Record,
+    embedder: Embedder,
+    forms: Sequence[str],
+    fold: int,
+    read: Reader = signals_of,
+) -> Iterator[Sample]:
+    """Yield the sets of one question: clean, and under every attack in these forms."""
+    yield from sets_of(record, embedder, "clean", 0, (), fold, read)
+    for kind in record.poison:
+        for form in forms if kind in KINDS else [form for form in forms if form == "prepend"]:
+            for count in COUNTS:
+                texts = planted(record, kind, form, count)
+                if texts:
+                    yield from sets_of(record, embedder, form, count, texts, fold, read)
+
+
+def sets_of(
+    record: Record,
+    embedder: Embedder,
+    form: str,
+    count: int,
+    poison: Sequence[str],
+    fold: int,
+    read: Reader = signals_of,
+) -> Iterator[Sample]:
+    """Yield a question's sets in every setting; attacked ones only if poison is in them."""
+    ranked = retrieve(record, embedder, OVER_FETCH * max(_SIZES), poison)
+    for k in _SIZES:
+        given = ranked.first(OVER_FETCH * k)
+        poisoned = given.poisoned[:k]
+        if poison and not poisoned.any():
+            continue
+        for with_reference in (False, True):
+            signals = read(given, k, with_reference=with_reference)
+            yield Sample(signals, poisoned, form, count, (k, with_reference), fold)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Many samples as arrays: n passages of s sets.
+
+    Attributes:
+        found: The samples.
+        names: What the columns of their signals are called.
+    """
+
+    found: Sequence[Sample]
+    names: tuple[str, ...] = SIGNALS
+
+    def where(self, chosen: Sequence[bool] | NDArray[np.bool_]) -> Samples:
+        """Return some of the samples; `chosen` has one entry a set."""
+        kept = [sample for sample, keep in zip(self.found, chosen, strict=True) if keep]
+        return Samples(kept, self.names)
+
+    @cached_property
+    def signals(self) -> Floats:
+        """float64 array of shape (n, len(names))."""
+        return np.concatenate([sample.signals for sample in self.found])
+
+    @cached_property
+    def poisoned(self) -> NDArray[np.bool_]:
+        """Bool array of shape (n,)."""
+        return np.concatenate([sample.poisoned for sample in self.found])
+
+    @cached_property
+    def sizes(self) -> NDArray[np.intp]:
+        """Int array of shape (s,): passages of every set."""
+        return np.array([len(sample.poisoned) for sample in self.found])
+
+    @cached_property
+    def clean(self) -> NDArray[np.bool_]:
+        """Bool array of shape (s,)."""
+        return np.array([sample.clean for sample in self.found])
+
+    @cached_property
+    def folds(self) -> NDArray[np.intp]:
+        """Int array of shape (s,)."""
+        return np.array([sample.fold for sample in self.found])
+
+    def highest(self, scores: Floats) -> Floats:
+        """Return the highest of the passages' scores for every set: float64 of shape (s,)."""
+        starts = np.cumsum(self.sizes) - self.sizes
+        return np.asarray(np.maximum.reduceat(scores, starts), dtype=np.float64)
+
+    def weights(self, plan: Plan) -> Floats:
+        """Return the weight of every passage for a plan: float64 of shape (n,), sum 1.
+
+        The poison of a set shares one weight, and so does what is benign in it; clean sets
+        together weigh `_CLEAN_WEIGHT` times as much as the poison.
+        """
+        share = [
+            plan.forms.get(sample.form, 0.0) if sample.count in plan.counts else 0.0
+            for sample in self.found
+        ]
+        set_weight = np.repeat(share, self.sizes)
+        clean = np.repeat(self.clean, self.sizes)
+        poison = np.add.reduceat(self.poisoned.astype(int), np.cumsum(self.sizes) - self.sizes)
+        poison_count = np.repeat(np.maximum(poison, 1), self.sizes)
+        benign_count = np.repeat(np.maximum(self.sizes - poison, 1), self.sizes)
+        weight = set_weight / np.where(self.poisoned, poison_count, benign_count)
+        total = weight[self.poisoned].sum()
+        weight[clean] = 1.0 / benign_count[clean]
+        if total:
+            weight[clean] *= _CLEAN_WEIGHT * total / weight[clean].sum()
+        return np.asarray(weight / weight.sum(), dtype=np.float64)

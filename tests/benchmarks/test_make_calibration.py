@@ -1,0 +1,72 @@
+"""The shipped calibration: sizes, settings, and folds that were not fitted on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks import make_calibration
+from benchmarks.data import skerrin
+from benchmarks.fitting.plans import PLANS
+from benchmarks.fitting.samples import FOLDS, samples
+from benchmarks.make_calibration import calibrate, cross_fitted
+from ragguard.embedding import HashedEmbedder
+from ragguard.inline.detectors import DETECTORS, Detector
+from ragguard.inline.signals import SIGNALS
+from ragguard.inline.suspicion import SCORER, suspicions
+
+
+@pytest.fixture
+def split():
+    return replace(skerrin(), split=True)
+
+
+def test_calibrations_for_every_size_with_and_without_reference(split):
+    made = list(calibrate([split.limited(3)], [HashedEmbedder()], [suspicions] * FOLDS))
+    assert [(entry["size"], entry["with_reference"]) for entry in made] == [
+        (size, reference) for size in (5, 10, 20) for reference in (False, True)
+    ]
+    for entry in made:
+        assert entry["scorer"] == SCORER
+        assert len(entry["scores"]) == 3
+        assert entry["scores"] == sorted(entry["scores"])
+        assert entry["passage_scores"][-1] == max(entry["scores"])
+
+
+def test_every_query_is_scored_by_the_weights_of_its_own_fold(split):
+    constant = [lambda signals, fold=fold: np.full(len(signals), fold) for fold in range(FOLDS)]
+    made = list(calibrate([split.limited(FOLDS + 1)], [HashedEmbedder()], constant))
+    assert made[0]["scores"] == [0, 0, 1, 2, 3, 4]
+
+
+def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatch):
+    few = split.limited(FOLDS)
+    every = list(samples([few], [HashedEmbedder()]))
+    seen = []
+
+    def recorded(plan, found):
+        seen.append([sample.fold for sample in found.found])
+        # Fitted on everything it has the bias 1, on four folds 3.
+        return Detector(1.0 if set(seen[-1]) == set(range(FOLDS)) else 3.0, {plan.signals[:1]: 2.0})
+
+    monkeypatch.setattr(make_calibration, "fit_detector", recorded)
+    monkeypatch.setattr(
+        make_calibration,
+        "cross_scores",
+        lambda found: {name: np.zeros(len(found.found)) for name in PLANS},
+    )
+    monkeypatch.setattr(make_calibration, "offsets", lambda found, scores: dict.fromkeys(scores, 0))
+    weigh = cross_fitted([few], [HashedEmbedder()])
+    assert len(weigh) == FOLDS
+    everything, others = seen[: len(PLANS)], seen[len(PLANS) :]
+    assert all(len(folds) == len(every) for folds in everything)
+    for left_out in range(FOLDS):
+        for folds in others[left_out * len(PLANS) : (left_out + 1) * len(PLANS)]:
+            assert left_out not in folds
+            assert len(folds) == sum(sample.fold != left_out for sample in every)
+    # With scores of 0 the line is the largest shipped bias less 1, and every fold is put on it.
+    line = max(DETECTORS[name].bias for name in PLANS) - 1.0
+    assert weigh[0](np.zeros((1, len(SIGNALS))))[0] == pytest.approx(line + 3.0)
+    signals = np.zeros((1, len(SIGNALS)))
+    signals[0, SIGNALS.index(next(iter(PLANS.values())).signals[0])] = 1.0
+    assert weigh[1](signals)[0] == pytest.approx(line + 3.0 + 2.0)
