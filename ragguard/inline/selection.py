@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 __all__ = ["discoveries", "select"]
 
-_FALSE_DISCOVERY_RATE = 0.05
+_FALSE_DISCOVERY_RATE = 0.01
 _COMPANION_P = 0.05
 
 
