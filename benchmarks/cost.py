@@ -16,6 +16,7 @@ from benchmarks.data import Dataset, Record
 from benchmarks.defences import Defence, Outcome
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
+from ragguard.inline.signals import forget_soup
 from ragguard.inline.terms import forget_terms
 from ragguard.inline.vectors import similarity_matrix
 from ragguard.inline.words import forget_passages, query_words
@@ -124,6 +125,7 @@ def _time_set(
             if contender.cold:
                 forget_passages()
                 forget_terms()
+                forget_soup()
                 query_words.cache_clear()
             else:
                 call()

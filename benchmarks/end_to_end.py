@@ -35,6 +35,7 @@ from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard import Guard, Passage
 from ragguard.embedding import Embedder, OnnxEmbedder
 from ragguard.errors import InvalidInputError
+from ragguard.inline.signals import forget_soup
 from ragguard.inline.terms import forget_terms
 from ragguard.inline.words import forget_passages, query_words
 
@@ -162,6 +163,7 @@ def contenders(embedder: Embedder, model: Any) -> list[Contender]:
             if cold:
                 forget_passages()
                 forget_terms()
+                forget_soup()
                 query_words.cache_clear()
             else:
                 one.filter(found.question, passages)
