@@ -1,0 +1,160 @@
+"""Tables of results, every share by hand."""
+
+import json
+
+import pytest
+
+from benchmarks.report import write
+from benchmarks.tables import Table, filled, tables
+from ragguard.errors import InvalidInputError
+
+
+def titles(sections):
+    return [table.title for table in tables(sections)]
+
+
+def attack_row(form, defence="ragguard"):
+    counts = {"sets": 4, "fired": 3, "poison": 8, "poison_removed": 4}
+    counts |= {"benign": 10, "benign_removed": 1, "poison_left": 2}
+    place = {"embedder": "e", "dataset": "nq", "kind": "a", "planted": 1, "k": 5}
+    return {**place, "form": form, "defence": defence, **counts}
+
+
+def test_held_out_forms_stand_apart():
+    found = {
+        t.title.partition(",")[0]: t
+        for t in tables(
+            {
+                "attack": [
+                    attack_row("prepend"),
+                    attack_row("quoted"),
+                    attack_row("plain"),
+                ]
+            }
+        )
+    }
+    cell = "75.0 % / 50.0 % / 10.0 %"
+    assert found["Attacks by form"].rows == (
+        ("prepend", "ragguard", cell),
+        ("plain", "ragguard", cell),
+    )
+    assert found["Attacks by held-out form"].rows == (("quoted", "ragguard", cell),)
+
+
+def test_without_held_out_forms_there_is_no_table_of_them():
+    assert not any("held-out" in title for title in titles({"attack": [attack_row("prepend")]}))
+
+
+def score_row(score, planted, caught, own, sets=10, **place):
+    return {
+        **{"kind": "a", "form": "plain", "dataset": "nq", "planted": planted, **place},
+        **{"score": score, "sets": sets, "sets_at_1%": caught, "own_at_1%": own, "auc": 0.75},
+    }
+
+
+def test_vectors_are_means_over_strata_and_best_by_kind():
+    attack = [
+        score_row("suspicion", 1, 1, 2),
+        score_row("suspicion", 1, 3, 4, sets=20, dataset="hotpotqa"),
+        score_row("s_mean", 1, 0, 1),
+        score_row("query gap", 1, 5, 5),
+        score_row("query gap", 1, 9, 9, sets=9, dataset="few"),
+        score_row("fitted: vectors", 1, 6, 3),
+    ]
+    clean = [score_row(name, 0, 1, 2, sets=40) for name in ("suspicion", "s_mean")]
+    means, by_kind = tables({"attack": attack, "clean": clean})
+    assert means.columns[:3] == ("score", "clean, all", "clean, own")
+    # (1/10 + 3/20) / 2 and (2/10 + 4/20) / 2
+    assert means.rows[0] == ("suspicion", "2.5 %", "5.0 %", "0.750", "12.5 %", "20.0 %")
+    # The stratum of nine sets is too small, so 5 of 10.
+    assert means.rows[2] == ("query gap", "-", "-", "0.750", "50.0 %", "50.0 %")
+    assert by_kind.columns == ("kind", "M", "suspicion", "best of vectors", "fitted: vectors")
+    assert by_kind.rows == (("a", "1", "20.0 %", "50.0 % (query gap)", "30.0 %"),)
+
+
+def cell(ratio, kind, ours, lost, package=None, **place):
+    found = {"dataset": "nq", "form": "prepend", "embedder": "e", "ratio": ratio, "kind": kind}
+    for name, share in (("ragguard", ours), ("ragguard 3x", ours), ("package", package)):
+        found |= {f"{name}: detected": share, f"{name}: benign lost": share and lost}
+    found |= {"paper: detected": 0.5, "paper: benign lost": 0.25}
+    margin = min(ours - 0.5, 0.25 - lost)
+    return {**found, "ragguard: margin": margin, "ragguard: no_worse": margin >= 0, **place}
+
+
+def test_the_protocol_in_means_and_its_worst_cell():
+    cells = [cell(1, "a", 1.0, 0.0), cell(1, "b", 0.4, 0.5, package=0.75), cell(2, "a", 0.5, 0.0)]
+    by_ratio, by_kind, worst = tables({"defences": [], "cells": cells})
+    paper = "50.0 % / 25.0 %"
+    assert by_ratio.rows == (
+        ("1", *["70.0 % / 25.0 %"] * 2, paper, "75.0 % / 50.0 %", "1 of 2"),
+        ("2", *["50.0 % / 0.0 %"] * 2, paper, "-", "1 of 1"),
+    )
+    assert [row[0] for row in by_kind.rows] == ["a", "b"]
+    assert by_kind.rows[0][1] == "75.0 % / 0.0 %"
+    assert worst.rows[0][:2] == ("nq, b, 1, e", "40.0 % / 50.0 %")
+
+
+def timed(k, defence, cpu, fired=0):
+    times = {"median_ms": cpu, "p99_ms": cpu, "median_cpu_ms": cpu, "p99_cpu_ms": cpu}
+    ratios = {"cpu_over_ragguard_cold": 1.0, "cpu_over_ragguard_warm": 2.0}
+    place = {"traffic": "clean", "k": k, "defence": defence, "caches": "warm"}
+    return {**place, "samples": 4, "fired": fired, **times, **ratios}
+
+
+def test_cost_and_its_growth():
+    rows = [timed(k, "ragguard", 0.01 * k) for k in (10, 20, 40)]
+    assert len(tables({"cost": rows})) == 2
+    rows += [timed(k, "gram matrix", 0.001 * k * k) for k in (10, 20, 40)]
+    clean, _, growth = tables({"cost": rows})
+    assert clean.rows[0][:6] == ("10", "ragguard", "warm", "0.0 %", "0.1", "0.1")
+    assert growth.columns[-2:] == ("10 to 20", "20 to 40")
+    # Time in proportion to k; the gate did not fire, so no similarity is taken away.
+    assert growth.rows[0] == ("clean", "ragguard", "warm", "1.00", "1.00", "2.00", "2.00")
+    assert growth.rows[1][2:4] == ("none", "2.00")
+
+
+def test_a_query_with_its_embedding():
+    row = {
+        **{"threads": 1, "traffic": "clean", "defence": "ragguard", "caches": "cold"},
+        **{"samples": 4, "fired": 1, "median_ms": 1.5, "median_cpu_ms": 1.25},
+        **{"times_faster": 20.0, "times_less_cpu": 18.5},
+    }
+    (table,) = tables({"end_to_end": [row], "smallest_cosine": 1.0})
+    assert table.rows == (
+        ("1", "clean", "ragguard", "cold", "25.0 %", "1.5", "1.25", "20.00", "18.50"),
+    )
+
+
+def test_queries_a_second(tmp_path):
+    row = {"how": "processes", "workers": 2, "store": "memory", "per_s": 3210.4, "cpu_us": 400.0}
+    # This benchmark writes its sections without a description of data.
+    (tmp_path / "throughput.json").write_text(json.dumps({"python": "3", "rates": [row]}))
+    text = filled("<!-- throughput.json: Queries a second -->\n<!-- end -->", tmp_path)
+    assert "| processes | 2 | memory | 3,210 | 400 | 2,500 |" in text
+
+
+def test_a_table_replaces_what_stands_between_its_marks(tmp_path):
+    write(tmp_path / "r.json", {}, {"attack": [attack_row("prepend")]})
+    (title,) = [name for name in titles({"attack": [attack_row("prepend")]}) if "by kind" in name]
+    page = f"before\n<!-- r.json: {title} -->\nold\n<!-- end -->\nafter"
+    new = filled(page, tmp_path)
+    assert "old" not in new
+    assert "| a | prepend | 1 | 75.0 % / 50.0 % (4) |" in new
+    assert filled(new, tmp_path) == new
+
+
+def test_a_result_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"results/none\.json: not there"):
+        filled("<!-- results/none.json: A title -->\n<!-- end -->", tmp_path)
+
+
+def test_a_title_that_no_table_has_is_named(tmp_path):
+    write(tmp_path / "r.json", {}, {"attack": [attack_row("prepend")]})
+    with pytest.raises(InvalidInputError, match=r"r\.json: no table 'A title'; it has Attacks"):
+        filled("<!-- r.json: A title -->\n<!-- end -->", tmp_path)
+
+
+def test_tables_are_made_of_strings():
+    for table in tables({"attack": [attack_row("prepend")]}):
+        assert isinstance(table, Table)
+        assert all(isinstance(cell, str) for row in table.rows for cell in row)
