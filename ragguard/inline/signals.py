@@ -213,8 +213,9 @@ def _echo(query: QueryWords, weights: dict[str, float], passage: PassageWords) -
             before, _, after = passage.joined.partition(stretch)
             remaining = {*before.split(), *after.split()}
         rest = _coverage(weights, remaining)
-        # A page that breaks off with the question has no answer to it.
-        ends = length >= 2 and rest > 0.0 and passage.joined.endswith(stretch)
+        # A heading and the question, where a page breaks off, hold no answer to it.
+        answers = rest > 0.0 or len(passage.sequence) >= 2 * len(query.sequence)
+        ends = length >= 2 and answers and passage.joined.endswith(stretch)
         edge = float(before.strip() in _LEAD_INS or ends)
     if wording > _FULL_WINDOW:
         window = _above(window_share(query, passage), _FULL_WINDOW)

@@ -255,7 +255,8 @@ def slow_shares(query, texts, k):
             len(before) == 1 and before[0] in ("q", "question", "query", "ask", "faq")
         )
         whole = float(length / len(asked) >= 0.9 and length >= 3)
-        edge = whole * (leads or (said[-length:] == run and elsewhere > 0.0))
+        answers = elsewhere > 0.0 or len(said) >= 2 * len(asked)
+        edge = whole * (leads or (said[-length:] == run and answers))
         repetition = held(word for word, times in Counter(said).items() if times > 1)
         neighbours = set(pairwise(said))
         rows, row = [0], set()
@@ -347,8 +348,9 @@ def test_the_question_of_these_tests():
         (f"People ask: {QUESTION} It was 1874.", 0.0),
         (f"The question: {QUESTION} It was 1874.", 0.0),
         (f"The question of the lighthouse: {QUESTION} It was 1874.", 0.0),
-        # A page that breaks off with the question does not speak of it elsewhere.
+        # A heading and the question, where a page breaks off, hold no answer to it.
         (f"It is known. {QUESTION}", 0.0),
+        (f"It is known to all who sail here that it was in 1874. {QUESTION}", 1.0),
     ],
 )
 def test_the_whole_question_in_the_text_and_at_an_edge(text, edge):
