@@ -12,7 +12,7 @@ from random import Random
 
 from ragguard.text import STOP_WORDS
 
-__all__ = ["DEFAULT_FORMS", "FORMS"]
+__all__ = ["DEFAULT_FORMS", "FITTED_FORMS", "FORMS", "HELD_OUT_FORMS"]
 
 
 def plain(question: str, text: str) -> str:
