@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import fsum, log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,9 +79,39 @@ _SOME_SOUP = 0.3
 _SOUP_COVERAGE = 0.5
 _LONGEST_CACHED = 4096  # characters
 _LEAD_INS = frozenset({"", "q", "question", "query", "ask", "faq"})
-_ECHOES = 10  # columns of `_echo`: the own signals, the window, and soup
-_KEPT_WITH_COMPANY = (2, 3, 4, 5, 6, 8)  # those of them that `company` is asked of
-_NO_ECHO = (0.0,) * _ECHOES
+
+
+class _Echo(NamedTuple):
+    """What is read of one passage by itself, discounted by the length of the question or not."""
+
+    echo_whole: float = 0.0
+    echo_edge: float = 0.0
+    restatement: float = 0.0
+    echo_pairs: float = 0.0
+    wording: float = 0.0
+    key_pairs: float = 0.0
+    key_run: float = 0.0
+    repetition: float = 0.0
+    window: float = 0.0  # a signal in company only
+    soup: float = 0.0
+
+
+_NO_ECHO = _Echo()
+_OWN = [name for name in _Echo._fields if name in SIGNALS]
+_IN_COMPANY = {
+    "company_restatement": "restatement",
+    "company_pairs": "echo_pairs",
+    "company_wording": "wording",
+    "company_key_pairs": "key_pairs",
+    "company_key_run": "key_run",
+    "company_window": "window",
+}
+# Columns: of the own signals in `SIGNALS` and in `_Echo`, then of those in company.
+_OWN_TO = np.array([SIGNALS.index(name) for name in _OWN])
+_OWN_FROM = np.array([_Echo._fields.index(name) for name in _OWN])
+_COMPANY_TO = np.array([SIGNALS.index(name) for name in _IN_COMPANY])
+_COMPANY_FROM = np.array([_Echo._fields.index(name) for name in _IN_COMPANY.values()])
+_ADDRESS = SIGNALS.index("address")
 
 
 def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
@@ -142,32 +173,36 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
         float64 array of shape (k, len(SIGNALS)), every entry in [0, 1].
     """
     signals = np.zeros((k, len(SIGNALS)))
-    signals[:, -1] = [passage.address for passage in passages[:k]]
+    signals[:, _ADDRESS] = [passage.address for passage in passages[:k]]
     if not query.sequence:
         return signals
     weights = _content_weights(query, passages)
     echo = np.array([_echo(query, weights, passage) for passage in passages[:k]])
     if not echo.any():
         return signals
-    length, words = len(query.sequence), len(query.content)
-    whole_question = min(1.0, length / _LONG_QUESTION)
-    keys = min(1.0, words / _MANY_KEYS)
-    echo *= [
-        1.0,
-        1.0,
-        whole_question,
-        whole_question,
-        min(1.0, length / _LONG_WORDING),
-        keys,
-        keys,
-        keys,
-        whole_question,
-        1.0,
-    ]
-    signals[:, :8] = echo[:, :8]
-    signals[:, 8:14] = company(echo[:, _KEPT_WITH_COMPANY])
-    signals[:, 14] = echo[:, 9]
+    echo *= _discounts(query)
+    signals[:, _OWN_TO] = echo[:, _OWN_FROM]
+    signals[:, _COMPANY_TO] = company(echo[:, _COMPANY_FROM])
     return signals
+
+
+def _discounts(query: QueryWords) -> _Echo:
+    """Return by what each signal of a question of this length is multiplied."""
+    length = len(query.sequence)
+    long = min(1.0, length / _LONG_QUESTION)
+    keys = min(1.0, len(query.content) / _MANY_KEYS)
+    return _Echo(
+        echo_whole=1.0,
+        echo_edge=1.0,
+        restatement=long,
+        echo_pairs=long,
+        wording=min(1.0, length / _LONG_WORDING),
+        key_pairs=keys,
+        key_run=keys,
+        repetition=keys,
+        window=long,
+        soup=1.0,
+    )
 
 
 def _above(share: float, floor: float) -> float:
@@ -192,8 +227,8 @@ def _coverage(weights: dict[str, float], words: frozenset[str] | set[str]) -> fl
     return min(1.0, fsum([weights[word] for word in weights.keys() & words]))
 
 
-def _echo(query: QueryWords, weights: dict[str, float], passage: PassageWords) -> tuple[float, ...]:
-    """Return the own signals of one passage in order, then window and soup, not yet discounted."""
+def _echo(query: QueryWords, weights: dict[str, float], passage: PassageWords) -> _Echo:
+    """Return what is read of one passage by itself, not yet discounted."""
     coverage = _coverage(weights, passage.distinct)
     if coverage < LEAST_COVERAGE:
         return _NO_ECHO
@@ -220,17 +255,19 @@ def _echo(query: QueryWords, weights: dict[str, float], passage: PassageWords) -
     if wording > _FULL_WINDOW:
         window = _above(window_share(query, passage), _FULL_WINDOW)
     whole = float(run >= _WHOLE_RUN and length >= _WHOLE_RUN_WORDS)
-    return (
-        whole,
-        whole * edge,
-        _above(run, _LONG_RUN) * rest,
-        _pairs_share(query, passage) ** 2 * repetition if repeated else 0.0,
-        _above(wording, _MOST_WORDING) * rest,
-        key_pairs,
-        key_run,
-        repetition,
-        window,
-        _soup(passage) * _above(coverage, _SOUP_COVERAGE) if coverage > _SOUP_COVERAGE else 0.0,
+    return _Echo(
+        echo_whole=whole,
+        echo_edge=whole * edge,
+        restatement=_above(run, _LONG_RUN) * rest,
+        echo_pairs=_pairs_share(query, passage) ** 2 * repetition if repeated else 0.0,
+        wording=_above(wording, _MOST_WORDING) * rest,
+        key_pairs=key_pairs,
+        key_run=key_run,
+        repetition=repetition,
+        window=window,
+        soup=_soup(passage) * _above(coverage, _SOUP_COVERAGE)
+        if coverage > _SOUP_COVERAGE
+        else 0.0,
     )
 
 
