@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import attack, clean, cost
+from benchmarks.command import choices, positive, without_warnings
 from benchmarks.data import Dataset, load_folder, skerrin
 from benchmarks.defences import PACKAGE, all_defences, package_version
 from benchmarks.embedders import EMBEDDERS, MINILM, MiniLM, built_in, minilm_folder
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     errors = Console(stderr=True)
     try:
-        with _no_warnings():
+        with without_warnings():
             sections, run = _run(arguments, errors)
     except RagguardError as error:
         errors.print(f"error: {error}", style="red", markup=False)
@@ -45,18 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.json is not None:
         write(arguments.json, run, sections)
     return 0
-
-
-@contextmanager
-def _no_warnings() -> Iterator[None]:
-    """Silence what a guard warns of: many attacks in a row, which is what it is given here."""
-    logger = logging.getLogger("ragguard")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
 
 
 def _run(arguments: argparse.Namespace, errors: Console) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -161,24 +149,24 @@ def _command(arguments: argparse.Namespace) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", type=Path, help="folder of datasets; without it, the own set")
-    parser.add_argument("--limit", type=_positive, help="records a dataset at most, for quick runs")
+    parser.add_argument("--limit", type=positive, help="records a dataset at most, for quick runs")
     parser.add_argument("--json", type=Path, help="write the result here")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--sections",
-        type=_choices(SECTIONS),
+        type=choices(SECTIONS),
         default=SECTIONS,
         help=f"comma-separated: {', '.join(SECTIONS)} (default: all)",
     )
     parser.add_argument(
         "--forms",
-        type=_choices(tuple(FORMS)),
+        type=choices(tuple(FORMS)),
         default=DEFAULT_FORMS,
         help=f"'all' or comma-separated: {', '.join(FORMS)} (default: {', '.join(DEFAULT_FORMS)})",
     )
     parser.add_argument(
         "--embedders",
-        type=_choices(EMBEDDERS),
+        type=choices(EMBEDDERS),
         default=EMBEDDERS,
         help=f"comma-separated: {', '.join(EMBEDDERS)} (default: all that are installed)",
     )
@@ -188,26 +176,6 @@ def _parser() -> argparse.ArgumentParser:
         help=f"leave the published {PACKAGE} package out (it needs torch)",
     )
     return parser
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
-
-
-def _choices(known: tuple[str, ...]) -> Any:
-    def parse(text: str) -> tuple[str, ...]:
-        chosen = known if text == "all" else tuple(dict.fromkeys(text.split(",")))
-        unknown = [name for name in chosen if name not in known]
-        if unknown:
-            raise argparse.ArgumentTypeError(
-                f"no {', '.join(unknown)}; pass some of {', '.join(known)}"
-            )
-        return chosen
-
-    return parse
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Runnable alone: `python -m benchmarks.attribution --data DIR --limit N --json OU
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -20,6 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmarks.command import half_parser
 from benchmarks.forms import DEFAULT_FORMS
 from benchmarks.misgeneration import (
     MAIN_KINDS,
@@ -225,18 +225,7 @@ def _source(row: Mapping[str, Any]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run this section alone and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.attribution", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of datasets; without it, the own set")
-    parser.add_argument("--limit", type=int, help="records a dataset at most")
-    parser.add_argument("--json", type=Path, help="write the result here")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--half",
-        type=int,
-        choices=(0, 1),
-        default=1,
-        help="1: the odd records, which are reported; 0: the even, which constants come from",
-    )
+    parser = half_parser("attribution", __doc__)
     arguments = parser.parse_args(argv)
     errors, out = Console(stderr=True), Console()
     with Progress(console=errors) as progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,15 @@ from benchmarks.forms import FORMS
 from benchmarks.report import describe_run, write
 from ragguard.embedding import Embedder
 
-__all__ = ["embedders_for", "new_parser", "save", "without_warnings"]
+__all__ = [
+    "choices",
+    "embedders_for",
+    "half_parser",
+    "new_parser",
+    "positive",
+    "save",
+    "without_warnings",
+]
 
 
 def new_parser(
@@ -33,16 +41,38 @@ def new_parser(
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
     parser.add_argument(
-        "--limit", type=_positive, help="records a half of a dataset at most, for quick runs"
+        "--limit", type=positive, help="records a half of a dataset at most, for quick runs"
     )
     parser.add_argument("--json", type=Path, help="write the result here")
     if forms:
         parser.add_argument(
             "--forms",
-            type=_forms,
+            type=choices(tuple(FORMS)),
             default=tuple(forms),
             help=f"comma-separated: {', '.join(FORMS)} (default: {', '.join(forms)})",
         )
+    return parser
+
+
+def half_parser(name: str, description: str | None) -> argparse.ArgumentParser:
+    """Return the parser of a command about attribution, which may report either half.
+
+    Args:
+        name: Of the module, such as "events".
+        description: What it measures.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
+    parser.add_argument("--data", type=Path, help="folder of datasets; without it, the own set")
+    parser.add_argument("--limit", type=int, help="records a dataset at most")
+    parser.add_argument("--json", type=Path, help="write the result here")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--half",
+        type=int,
+        choices=(0, 1),
+        default=1,
+        help="1: the odd records, which are reported; 0: the even, which constants come from",
+    )
     return parser
 
 
@@ -98,17 +128,23 @@ def save(
     write(arguments.json, run, sections)
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Read a whole number above 0."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("must be at least 1")
     return number
 
 
-def _forms(text: str) -> tuple[str, ...]:
-    chosen = tuple(FORMS) if text == "all" else tuple(dict.fromkeys(text.split(",")))
-    if unknown := [name for name in chosen if name not in FORMS]:
-        raise argparse.ArgumentTypeError(
-            f"no {', '.join(unknown)}; pass 'all' or some of {', '.join(FORMS)}"
-        )
-    return chosen
+def choices(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
+    """Return what reads some of the known names, comma-separated, or "all"."""
+
+    def parse(text: str) -> tuple[str, ...]:
+        chosen = known if text == "all" else tuple(dict.fromkeys(text.split(",")))
+        if unknown := [name for name in chosen if name not in known]:
+            raise argparse.ArgumentTypeError(
+                f"no {', '.join(unknown)}; pass 'all' or some of {', '.join(known)}"
+            )
+        return chosen
+
+    return parse

@@ -9,7 +9,6 @@ within a case and form; where nothing was planted, any blame is false.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmarks.command import half_parser
 from benchmarks.embedders import MiniLM, minilm_folder
 from benchmarks.misgeneration import OWN, TOP_K, KnowledgeBase, Tally, datasets
 from benchmarks.report import describe_run, write
@@ -81,19 +81,8 @@ def run(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.events", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of datasets; without it, the own set")
+    parser = half_parser("events", __doc__)
     parser.add_argument("--strata", default=",".join(STRATA), help="some of them, by comma")
-    parser.add_argument("--limit", type=int, help="records a dataset at most")
-    parser.add_argument("--json", type=Path, help="write the result here")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--half",
-        type=int,
-        choices=(0, 1),
-        default=1,
-        help="1: the odd records, which are reported; 0: the even, which constants come from",
-    )
     arguments = parser.parse_args(argv)
     strata = arguments.strata.split(",")
     if unknown := set(strata) - STRATA.keys():

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 events = pytest.importorskip("benchmarks.events")
-ablations = pytest.importorskip("benchmarks.ablations")
+ablations = pytest.importorskip("benchmarks.attribution_ablations")
 misgeneration = pytest.importorskip("benchmarks.misgeneration")
 strata = pytest.importorskip("benchmarks.strata")
 

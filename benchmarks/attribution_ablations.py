@@ -1,6 +1,6 @@
 """What each part of attribution is worth: RAGOrigin with parts replaced or left out.
 
-Runnable: `python -m benchmarks.ablations --data DIR --json OUT`.
+Runnable: `python -m benchmarks.attribution_ablations --data DIR --json OUT`.
 
 Events and measures are those of `benchmarks.misgeneration`, kinds the main ones, five planted
 texts, the short response. "the paper" is Section 5 as it is printed: plain mean of the z-scores,
@@ -10,7 +10,6 @@ and in the scope's probe, which asks no language model here.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmarks.command import half_parser
 from benchmarks.forms import DEFAULT_FORMS
 from benchmarks.misgeneration import (
     MAIN_KINDS,
@@ -246,18 +246,7 @@ def _baseline(key: tuple[str, str], counts: Sequence[tuple[int, int, int, int]])
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ablations", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of datasets; without it, the own set")
-    parser.add_argument("--limit", type=int, help="records a dataset at most")
-    parser.add_argument("--json", type=Path, help="write the result here")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--half",
-        type=int,
-        choices=(0, 1),
-        default=1,
-        help="1: the odd records, which are reported; 0: the even, which constants come from",
-    )
+    parser = half_parser("attribution_ablations", __doc__)
     arguments = parser.parse_args(argv)
     errors, out = Console(stderr=True), Console()
     with Progress(console=errors) as progress:
@@ -269,7 +258,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             half=arguments.half,
         )
     if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.ablations", "--data", "DIR"]
+        command = ["python", "-m", "benchmarks.attribution_ablations", "--data", "DIR"]
         command += ["--half", str(arguments.half)]
         result = describe_run(command, [], seed=arguments.seed, limit=arguments.limit)
         write(arguments.json, result, sections)
