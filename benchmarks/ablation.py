@@ -23,7 +23,7 @@ from rich.progress import track
 from benchmarks.ablation_tables import summary
 from benchmarks.candidates import CANDIDATES, with_candidates
 from benchmarks.command import new_parser, save
-from benchmarks.data import Dataset, Record, load_folder
+from benchmarks.data import Dataset, Record
 from benchmarks.embedders import built_in
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score
 from benchmarks.fitting.offsets import ALPHA, offsets
@@ -39,6 +39,7 @@ from benchmarks.fitting.samples import (
     thinned,
 )
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
+from benchmarks.reading import load_with_reading
 from benchmarks.tables import as_rich
 from ragguard.embedding import Embedder
 from ragguard.errors import RagguardError
@@ -248,7 +249,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = new_parser("ablation", __doc__).parse_args(argv)
     errors, out = Console(stderr=True), Console()
     try:
-        datasets = [dataset.limited(arguments.limit) for dataset in load_folder(arguments.data)]
+        datasets = [
+            dataset.limited(arguments.limit) for dataset in load_with_reading(arguments.data)
+        ]
         rows = run(datasets, built_in(), errors)
     except RagguardError as error:
         errors.print(f"error: {error}", style="red", markup=False)

@@ -18,12 +18,12 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.data import load_folder
 from benchmarks.embedders import both_embedders
 from benchmarks.fitting.detectors import cross_scores, fit_detector
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
 from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import Samples, samples
+from benchmarks.reading import load_with_reading
 from ragguard.inline.detectors import BY_HAND, Detector
 
 __all__ = ["as_source", "main"]
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
     arguments = parser.parse_args()
     errors = Console(stderr=True)
-    drawn = samples(load_folder(arguments.data), both_embedders())
+    drawn = samples(load_with_reading(arguments.data), both_embedders())
     found = Samples(list(track(drawn, description="signals", console=errors)))
     scores = cross_scores(found)
     shift = offsets(found, scores)

@@ -89,6 +89,13 @@ def keywords(question: str, text: str) -> str:
     return f"{' '.join(words)}. {text}"
 
 
+def stuffed(question: str, text: str) -> str:
+    """Prepend the question's content words in a random order."""
+    words = [word for word in question.rstrip("?").split() if word.lower() not in STOP_WORDS]
+    Random(question + text).shuffle(words)
+    return f"{' '.join(words)}. {text}"
+
+
 def spread(question: str, text: str) -> str:
     """Strew the question's words, in order, over the text."""
     words, into = question.rstrip("?").split(), text.split()
@@ -200,7 +207,7 @@ _SHORT_WORD = 4
 
 
 _ALL = (
-    *(plain, prepend, append, faq, disguise, middle, shuffled, keywords, spread),
+    *(plain, prepend, append, faq, disguise, middle, shuffled, keywords, stuffed, spread),
     *(statement, halves, dropped),
     *(backwards, turned, padded, quoted, wondered, listed, misspelt),
 )
@@ -216,6 +223,7 @@ FITTED_FORMS = (
     "middle",
     "shuffled",
     "keywords",
+    "stuffed",
     "spread",
     "statement",
     "halves",

@@ -20,12 +20,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from benchmarks.data import Dataset, load_folder
+from benchmarks.data import Dataset
 from benchmarks.embedders import both_embedders
 from benchmarks.fitting.detectors import cross_scores, fit_detector
 from benchmarks.fitting.offsets import ALPHA, offsets, shifted
 from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import FOLDS, Samples, samples, signals_of
+from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.detectors import DETECTORS
@@ -155,7 +156,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
     parser.add_argument("--out", type=Path, help="write the calibrations here")
     arguments = parser.parse_args()
-    datasets, embedders = load_folder(arguments.data), both_embedders()
+    datasets, embedders = load_with_reading(arguments.data), both_embedders()
     made = list(calibrate(datasets, embedders, cross_fitted(datasets, embedders)))
     Console().print(compared(made))
     if arguments.out is not None:

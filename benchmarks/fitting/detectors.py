@@ -1,10 +1,9 @@
-"""The fit of one detector: a logistic regression, put on the scale of clean traffic."""
+"""The fit of one detector: a logistic regression, whose log-odds are its score."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations_with_replacement
-from math import log
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +20,20 @@ __all__ = [
     "left_out_scores",
     "products",
     "score",
-    "standardised",
     "terms_of",
 ]
 
 Floats = NDArray[np.float64]
 
 _PENALTY = 1e-4
-_RIDGE = 1e-5
+_RIDGE = 3e-5
 _LEAST_WEIGHT = 0.25  # nats
-_SCALE = (0.95, 0.99)  # quantiles of clean sets that fix a detector's scale
-_LEAST_SPREAD = 0.2
 
 
 def terms_of(plan: Plan) -> list[Term]:
     """Return what may get a weight: each signal of a plan, and the product of any two."""
     singles: list[Term] = [(name,) for name in plan.signals]
-    return singles + list(combinations_with_replacement(plan.signals, 2))
+    return singles + list(combinations(plan.signals, 2))
 
 
 def products(signals: Floats, terms: Sequence[Term], names: Sequence[str] = SIGNALS) -> Floats:
@@ -66,7 +62,10 @@ def score(detector: Detector, found: Samples) -> Floats:
 
 
 def fit_detector(plan: Plan, found: Samples) -> Detector:
-    """Fit a detector and put it on the scale of the clean sets among the samples."""
+    """Fit a detector: the log-odds, in nats, that a passage is poison of the plan's forms.
+
+    Terms that add less than a quarter of a nat are left out.
+    """
     weight, terms = found.weights(plan), terms_of(plan)
     used = weight > 0
     bias, weights = _regress(
@@ -74,27 +73,9 @@ def fit_detector(plan: Plan, found: Samples) -> Detector:
         found.poisoned[used].astype(np.float64),
         weight[used],
     )
-    everything = dict(zip(terms, weights.tolist(), strict=True))
-    scaled = standardised(Detector(bias, everything), found, plan.stretch)
-    kept = {term: weight for term, weight in scaled.weights.items() if weight > _LEAST_WEIGHT}
-    return standardised(
-        Detector(scaled.bias, kept or {terms[0]: _LEAST_WEIGHT}), found, plan.stretch
-    )
-
-
-def standardised(detector: Detector, found: Samples, steeper: float = 1.0) -> Detector:
-    """Shift and stretch a detector so that clean sets exceed 0 in 5 % and ln 5 in 1 % of cases.
-
-    With an exponential tail one more is then e times rarer. `steeper` multiplies the result.
-    """
-    highest = found.highest(score(detector, found))[found.clean]
-    middle, far = np.quantile(highest, _SCALE)
-    nats = log((1 - _SCALE[0]) / (1 - _SCALE[1]))
-    stretch = steeper * nats / max(far - middle, _LEAST_SPREAD)
-    return Detector(
-        float((detector.bias - middle) * stretch),
-        {term: float(weight * stretch) for term, weight in detector.weights.items()},
-    )
+    fitted = dict(zip(terms, weights.tolist(), strict=True))
+    kept = {term: weight for term, weight in fitted.items() if weight > _LEAST_WEIGHT}
+    return Detector(bias, kept or {terms[0]: _LEAST_WEIGHT})
 
 
 def _regress(values: Floats, poisoned: Floats, weight: Floats) -> tuple[float, Floats]:

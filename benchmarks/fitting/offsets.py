@@ -18,12 +18,12 @@ Floats = NDArray[np.float64]
 ALPHA = 0.01
 """Share of the clean queries that may be touched."""
 
-_ALPHAS = (0.0075, 0.01, 0.015)  # about ALPHA: at one share a few clean queries would decide
+_ALPHAS = (0.005, 0.01, 0.02, 0.03)  # about ALPHA: at one a few clean queries would decide
 _STEPS = np.arange(-4.0, 4.01, 0.25)
 _ROUNDS = 6
-_STARTS = 10
-_PRICE = 0.0003  # of an offset of 1, in recall
-_IMPORTANCE = {("prepend", 1): 20.0, ("prepend", 5): 10.0}  # of a form for the offsets; others 1
+_STARTS = 4
+_PRICE = 0.003  # of an offset of 1, in recall
+_IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0}  # of a form for the offsets; others 1
 
 
 class Recalls:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from benchmarks.forms import FITTED_FORMS
+
 __all__ = ["PLANS", "Plan"]
 
 
@@ -14,45 +16,36 @@ class Plan:
 
     Attributes:
         signals: Its signals.
-        forms: Weight of every question form.
+        forms: The question forms.
         counts: How many planted texts a question it is fitted on.
-        stretch: How many times steeper than the others it is made: an offset that lifts what is
-            telling would else lift what shows nothing, if the signals are nearly all or nothing.
     """
 
     signals: tuple[str, ...]
-    forms: Mapping[str, float]
+    forms: tuple[str, ...]
     counts: tuple[int, ...] = (1, 5)
-    stretch: float = 1.0
 
-
-_COMPANY = (
-    "company_restatement",
-    "company_pairs",
-    "company_wording",
-    "company_key_pairs",
-    "company_key_run",
-    "company_window",
-)
-_PARTS = ("middle", "statement", "halves", "dropped")
 
 PLANS: Mapping[str, Plan] = {
-    "question": Plan(("echo_whole", "echo_edge", "restatement"), {"prepend": 1.0}, stretch=3.0),
-    "restated": Plan(
-        ("restatement", "echo_pairs", "company_restatement", "company_pairs", "company_window"),
-        {"prepend": 2.0, **dict.fromkeys(_PARTS, 1.0)},
-    ),
-    "wording": Plan(
-        ("wording", "company_wording", "company_window"),
-        {"shuffled": 1.0, "spread": 1.0},
-        stretch=2.0,
-    ),
-    "key words": Plan(
-        ("key_pairs", "key_run", "repetition", "company_key_pairs", "company_key_run"),
-        {"keywords": 1.0},
-    ),
+    "question": Plan(("echo_whole", "echo_edge", "restatement"), ("prepend",)),
+    "restated": Plan(("restatement", "company_restatement"), ("middle",)),
+    "heading": Plan(("heading", "company_heading"), ("statement", "halves")),
+    "opening": Plan(("opening", "company_opening"), ("dropped",)),
+    "dense": Plan(("dense", "company_dense"), ("shuffled", "middle")),
+    "disorder": Plan(("disorder", "company_disorder"), ("shuffled",)),
+    "strewn": Plan(("strewn", "company_strewn"), ("spread",)),
+    "key words": Plan(("key_pairs", "key_edge"), ("keywords",)),
+    "key row": Plan(("key_row", "company_key_row"), ("stuffed",)),
     "company": Plan(
-        _COMPANY, dict.fromkeys((*_PARTS, "shuffled", "spread", "keywords"), 1.0), counts=(5,)
+        (
+            "company_restatement",
+            "company_heading",
+            "company_dense",
+            "company_disorder",
+            "company_strewn",
+            "company_key_row",
+        ),
+        tuple(form for form in FITTED_FORMS if form != "prepend"),
+        counts=(5,),
     ),
 }
 """The detectors that are fitted, each for one way of carrying the question."""

@@ -196,7 +196,7 @@ class Samples:
         together weigh `_CLEAN_WEIGHT` times as much as the poison.
         """
         share = [
-            plan.forms.get(sample.form, 0.0) if sample.count in plan.counts else 0.0
+            float(sample.form in plan.forms and sample.count in plan.counts)
             for sample in self.found
         ]
         set_weight = np.repeat(share, self.sizes)

@@ -36,61 +36,7 @@ BY_HAND: Mapping[str, Detector] = {
 """Set by hand, since the data holds no passage that addresses the model and no optimised soup."""
 
 DETECTORS: Mapping[str, Detector] = {
-    "question": Detector(
-        -0.41,
-        {
-            ("echo_edge",): 4.40,
-            ("echo_whole", "echo_edge"): 4.40,
-            ("echo_edge", "echo_edge"): 4.40,
-            ("echo_whole",): 2.35,
-            ("echo_whole", "echo_whole"): 2.35,
-            ("echo_edge", "restatement"): 2.22,
-            ("echo_whole", "restatement"): 2.09,
-            ("restatement",): 2.07,
-        },
-    ),
-    "restated": Detector(
-        -1.52,
-        {
-            ("echo_pairs",): 8.74,
-            ("restatement",): 3.22,
-            ("company_window",): 0.81,
-            ("company_window", "company_window"): 0.52,
-        },
-    ),
-    "wording": Detector(
-        -1.90,
-        {
-            ("wording",): 13.81,
-            ("company_window", "company_window"): 0.94,
-            ("company_wording", "company_window"): 0.54,
-            ("company_window",): 0.38,
-        },
-    ),
-    "key words": Detector(
-        -1.61,
-        {
-            ("key_pairs",): 4.76,
-            ("key_run", "key_run"): 3.13,
-            ("key_pairs", "key_run"): 2.34,
-            ("key_pairs", "repetition"): 1.55,
-            ("key_run",): 1.09,
-            ("repetition",): 0.98,
-        },
-    ),
-    "company": Detector(
-        -2.41,
-        {
-            ("company_pairs",): 7.20,
-            ("company_wording",): 4.76,
-            ("company_key_pairs", "company_key_run"): 3.26,
-            ("company_key_run",): 2.25,
-            ("company_key_pairs",): 1.92,
-            ("company_window",): 1.52,
-            ("company_wording", "company_wording"): 0.51,
-            ("company_restatement",): 0.46,
-        },
-    ),
+    "question": Detector(-1.0, {("echo_edge",): 5.0}),
     **BY_HAND,
 }
 """Every detector by name, on the scale of `ragguard.inline.suspicion.suspicions`."""

@@ -4,12 +4,12 @@ Every signal is a number in [0, 1] that grows with suspicion and is read from th
 that it means the same with any embedder. An attack needs its passage retrieved, and the surest way
 is to carry the question (PoisonedRAG, Zou et al. 2025: the retrieval part S of a poisoned text
 S + I is the question itself). So most signals ask how much of the question stands in the passage
-and in what form:
+and in what form; clean passages hold its words too, but hardly ever in these forms:
 
-- Echo: word for word, as a whole or in parts, at an edge, and said again in the passage's own
-  sentences; its wording with the function words in any order, and its content beside the longest
-  run; its key words side by side, as no sentence puts them. A run is looked for if at least half
-  of the question's distinct words are there.
+- Word for word (`ragguard.inline.runs`): as a whole, at an edge, and said again elsewhere.
+- In any order (`ragguard.inline.stretches`): all in one short stretch, and out of order.
+- Strewn in (`ragguard.inline.insertions`): where the passage would read better without.
+- Key words in a row (`ragguard.inline.key_words`), as no sentence puts them.
 - Company: another passage of the set does the same. One page may quote a question by chance; that
   two do so in the same form is rarer than either alone.
 - Manner: text that speaks to the model rather than to a reader, and text that no person wrote.
@@ -21,7 +21,8 @@ content is 0, address excepted: such a passage does not carry the question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import fsum, log
 from typing import NamedTuple
@@ -29,18 +30,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.inline.insertions import inserted_share
+from ragguard.inline.key_words import key_word_rows
 from ragguard.inline.naturalness import unnaturalness
-from ragguard.inline.words import PassageWords, QueryWords
+from ragguard.inline.ramps import ramp
+from ragguard.inline.runs import runs
+from ragguard.inline.stretches import dense, opening, stretches
+from ragguard.inline.words import PassageWords, QueryWords, as_meant
 
-__all__ = [
-    "LEAST_COVERAGE",
-    "SIGNALS",
-    "company",
-    "forget_soup",
-    "longest_run",
-    "signal_matrix",
-    "window_share",
-]
+__all__ = ["LEAST_COVERAGE", "SIGNALS", "company", "forget_soup", "signal_matrix"]
 
 Floats = NDArray[np.float64]
 
@@ -48,17 +46,21 @@ SIGNALS = (
     "echo_whole",
     "echo_edge",
     "restatement",
-    "echo_pairs",
-    "wording",
+    "heading",
+    "opening",
+    "dense",
+    "disorder",
+    "strewn",
     "key_pairs",
-    "key_run",
-    "repetition",
+    "key_row",
+    "key_edge",
     "company_restatement",
-    "company_pairs",
-    "company_wording",
-    "company_key_pairs",
-    "company_key_run",
-    "company_window",
+    "company_heading",
+    "company_opening",
+    "company_dense",
+    "company_disorder",
+    "company_strewn",
+    "company_key_row",
     "soup",
     "address",
 )
@@ -67,97 +69,42 @@ SIGNALS = (
 LEAST_COVERAGE = 1 / 3
 """Share of the question's content words, weighed by rarity, that a passage must hold."""
 
-_LONG_QUESTION = 10  # words: from here on the question's words do not meet by chance
-_LONG_WORDING = 14  # words, where order does not count
-_MANY_KEYS = 4  # content words
-_WHOLE_RUN = 0.9
-_WHOLE_RUN_WORDS = 3
-_LONG_RUN = 0.5
-_MOST_WORDING = 0.8
-_FULL_WINDOW = 0.6
-_SOME_SOUP = 0.3
-_SOUP_COVERAGE = 0.5
+_LONG_QUESTION = 8  # words: from here on most of the question does not stand together by chance
+_LONG_STREWN = 10  # words, where they are looked for anywhere
+_FEW_WORDS = 0.6  # of the question's distinct words: no more show no run and no stretch
+# From a share that says nothing to one that says all there is to say.
+_WORDING = (0.6, 1.0)
+_SOUP = (0.3, 1.0)
+_SOUP_COVERAGE = (0.5, 1.0)
 _LONGEST_CACHED = 4096  # characters
-_LEAD_INS = frozenset({"", "q", "question", "query", "ask", "faq"})
 
 
 class _Echo(NamedTuple):
-    """What is read of one passage by itself, discounted by the length of the question or not."""
+    """What is read of one passage by itself."""
 
     echo_whole: float = 0.0
     echo_edge: float = 0.0
     restatement: float = 0.0
-    echo_pairs: float = 0.0
-    wording: float = 0.0
+    heading: float = 0.0
+    opening: float = 0.0
+    dense: float = 0.0
+    disorder: float = 0.0
+    strewn: float = 0.0
     key_pairs: float = 0.0
-    key_run: float = 0.0
-    repetition: float = 0.0
-    window: float = 0.0  # a signal in company only
+    key_row: float = 0.0
+    key_edge: float = 0.0
     soup: float = 0.0
 
 
 _NO_ECHO = _Echo()
 _OWN = [name for name in _Echo._fields if name in SIGNALS]
-_IN_COMPANY = {
-    "company_restatement": "restatement",
-    "company_pairs": "echo_pairs",
-    "company_wording": "wording",
-    "company_key_pairs": "key_pairs",
-    "company_key_run": "key_run",
-    "company_window": "window",
-}
+_IN_COMPANY = [name for name in _Echo._fields if f"company_{name}" in SIGNALS]
 # Columns: of the own signals in `SIGNALS` and in `_Echo`, then of those in company.
 _OWN_TO = np.array([SIGNALS.index(name) for name in _OWN])
 _OWN_FROM = np.array([_Echo._fields.index(name) for name in _OWN])
-_COMPANY_TO = np.array([SIGNALS.index(name) for name in _IN_COMPANY])
-_COMPANY_FROM = np.array([_Echo._fields.index(name) for name in _IN_COMPANY.values()])
+_COMPANY_TO = np.array([SIGNALS.index(f"company_{name}") for name in _IN_COMPANY])
+_COMPANY_FROM = np.array([_Echo._fields.index(name) for name in _IN_COMPANY])
 _ADDRESS = SIGNALS.index("address")
-
-
-def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
-    """Return length and start (in the question) of its longest word-for-word run in a passage.
-
-    Args:
-        query: The question's words.
-        passage: The passage.
-    """
-    best = start = first = 0
-    while first < len(query):
-        # A run ends where a word is not in the passage at all, so only the stretches between
-        # such words can hold one.
-        stop = first
-        while stop < len(query) and query[stop] in passage.distinct:
-            stop += 1
-        while stop - first > best:
-            end = first + best + 1
-            if best == 0 or f" {' '.join(query[first:end])} " in passage.joined:
-                best, start = best + 1, first
-            else:
-                first += 1
-        first = stop + 1
-    return best, start
-
-
-def window_share(query: QueryWords, passage: PassageWords) -> float:
-    """Return the largest share of the question's distinct words in one stretch of its length.
-
-    Order does not count, so the question's words shuffled are seen.
-    """
-    shared = query.distinct & passage.distinct
-    if not shared:
-        return 0.0
-    length = len(query.sequence)
-    best = 1
-    last_seen: dict[str, int] = {}
-    for at, word in [(at, word) for at, word in enumerate(passage.sequence) if word in shared]:
-        last_seen[word] = at
-        if len(last_seen) > best:
-            inside = sum([seen > at - length for seen in last_seen.values()])
-            if inside > best:
-                best = inside
-                if best == len(shared):
-                    break
-    return best / len(query.distinct)
 
 
 def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -> Floats:
@@ -176,38 +123,14 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
     signals[:, _ADDRESS] = [passage.address for passage in passages[:k]]
     if not query.sequence:
         return signals
+    passages = [*[as_meant(query, passage) for passage in passages[:k]], *passages[k:]]
     weights = _content_weights(query, passages)
     echo = np.array([_echo(query, weights, passage) for passage in passages[:k]])
     if not echo.any():
         return signals
-    echo *= _discounts(query)
     signals[:, _OWN_TO] = echo[:, _OWN_FROM]
     signals[:, _COMPANY_TO] = company(echo[:, _COMPANY_FROM])
     return signals
-
-
-def _discounts(query: QueryWords) -> _Echo:
-    """Return by what each signal of a question of this length is multiplied."""
-    length = len(query.sequence)
-    long = min(1.0, length / _LONG_QUESTION)
-    keys = min(1.0, len(query.content) / _MANY_KEYS)
-    return _Echo(
-        echo_whole=1.0,
-        echo_edge=1.0,
-        restatement=long,
-        echo_pairs=long,
-        wording=min(1.0, length / _LONG_WORDING),
-        key_pairs=keys,
-        key_run=keys,
-        repetition=keys,
-        window=long,
-        soup=1.0,
-    )
-
-
-def _above(share: float, floor: float) -> float:
-    """Rescale so that `floor` and less is 0 and 1 stays 1."""
-    return max(0.0, (share - floor) / (1.0 - floor))
 
 
 def _content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dict[str, float]:
@@ -222,90 +145,51 @@ def _content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dic
     return {word: weight / total for word, weight in weights.items()}
 
 
-def _coverage(weights: dict[str, float], words: frozenset[str] | set[str]) -> float:
+def _coverage(weights: Mapping[str, float], words: frozenset[str]) -> float:
     # The exact sum: a set's order differs between processes, and so would a running sum's digits.
     return min(1.0, fsum([weights[word] for word in weights.keys() & words]))
 
 
-def _echo(query: QueryWords, weights: dict[str, float], passage: PassageWords) -> _Echo:
-    """Return what is read of one passage by itself, not yet discounted."""
+def _echo(query: QueryWords, weights: Mapping[str, float], passage: PassageWords) -> _Echo:
+    """Return what is read of one passage by itself."""
     coverage = _coverage(weights, passage.distinct)
     if coverage < LEAST_COVERAGE:
         return _NO_ECHO
-    wording = len(query.distinct & passage.distinct) / len(query.distinct)
-    repeated, key_pairs, key_run = _keys(query, weights, passage)
-    repetition = _coverage(weights, repeated) if repeated else 0.0
-    run = edge = rest = window = 0.0
-    length = start = 0
-    if wording > _LONG_RUN:
-        length, start = longest_run(query.sequence, passage)
-        run = length / len(query.sequence)
-    if run > _LONG_RUN or wording > _MOST_WORDING:
-        remaining: frozenset[str] | set[str] = passage.distinct
-        before = stretch = ""
-        if length >= 2:
-            stretch = f" {' '.join(query.sequence[start : start + length])} "
-            before, _, after = passage.joined.partition(stretch)
-            remaining = {*before.split(), *after.split()}
-        rest = _coverage(weights, remaining)
-        # A heading and the question, where a page breaks off, hold no answer to it.
-        answers = rest > 0.0 or len(passage.sequence) >= 2 * len(query.sequence)
-        ends = length >= 2 and answers and passage.joined.endswith(stretch)
-        edge = float(before.strip() in _LEAD_INS or ends)
-    if wording > _FULL_WINDOW:
-        window = _above(window_share(query, passage), _FULL_WINDOW)
-    whole = float(run >= _WHOLE_RUN and length >= _WHOLE_RUN_WORDS)
+    sequence = passage.sequence
+    shared = query.distinct & passage.distinct
+    wording = len(shared) / len(query.distinct)
+    soup = 0.0
+    if coverage > _SOUP_COVERAGE[0]:
+        soup = ramp(_soup(passage), _SOUP) * ramp(coverage, _SOUP_COVERAGE)
+    if wording <= _FEW_WORDS:
+        keys = [(at, word) for at, word in enumerate(sequence) if word in weights]
+        rows = key_word_rows(query, keys, len(sequence))
+        return _NO_ECHO._replace(
+            key_pairs=rows.parted, key_row=rows.mixed, key_edge=rows.edge, soup=soup
+        )
+    places = [(at, word) for at, word in enumerate(sequence) if word in shared]
+    rows = key_word_rows(query, [one for one in places if one[1] in weights], len(sequence))
+    counts = Counter([word for _, word in places])
+    found = runs(query, passage, counts, weights)
+    stretch = stretches(query, places)
+    length = len(query.sequence)
+    long = min(1.0, length / _LONG_QUESTION)
     return _Echo(
-        echo_whole=whole,
-        echo_edge=whole * edge,
-        restatement=_above(run, _LONG_RUN) * rest,
-        echo_pairs=_pairs_share(query, passage) ** 2 * repetition if repeated else 0.0,
-        wording=_above(wording, _MOST_WORDING) * rest,
-        key_pairs=key_pairs,
-        key_run=key_run,
-        repetition=repetition,
-        window=window,
-        soup=_soup(passage) * _above(coverage, _SOUP_COVERAGE)
-        if coverage > _SOUP_COVERAGE
-        else 0.0,
+        echo_whole=float(found.whole),
+        echo_edge=float(found.whole and found.at_edge),
+        restatement=long * found.restatement,
+        heading=found.heading,
+        opening=long * opening(query, sequence, counts, weights),
+        dense=long * dense(stretch, counts, weights),
+        disorder=long * stretch.disorder,
+        strewn=min(1.0, length / _LONG_STREWN)
+        * ramp(wording, _WORDING)
+        * inserted_share(query, sequence, places),
+        key_pairs=rows.parted,
+        key_row=rows.mixed,
+        key_edge=rows.edge,
+        soup=soup,
     )
-
-
-def _keys(
-    query: QueryWords, weights: dict[str, float], passage: PassageWords
-) -> tuple[set[str], float, float]:
-    """Return the content words that stand in it twice, and the shares of key pairs and key run."""
-    shared = weights.keys() & passage.distinct
-    seen: set[str] = set()
-    repeated: set[str] = set()
-    side_by_side: set[tuple[str, str]] = set()
-    stretch: set[str] = set()
-    longest, previous, before = 0, -2, ""
-    for at, word in [(at, word) for at, word in enumerate(passage.sequence) if word in shared]:
-        if word in seen:
-            repeated.add(word)
-        seen.add(word)
-        if at == previous + 1:
-            side_by_side.add((before, word))
-            stretch.add(word)
-        else:
-            stretch = {word}
-        longest = max(longest, len(stretch))
-        previous, before = at, word
-    pairs = len(query.parted & side_by_side) / max(1, len(query.content) - 1)
-    return repeated, pairs, longest / len(query.content)
-
-
-def _pairs_share(query: QueryWords, passage: PassageWords) -> float:
-    """Return the share of the question's pairs of neighbours that are neighbours in it as well."""
-    if not query.pairs:
-        return 0.0
-    words, joined = passage.distinct, passage.joined
-    found = [
-        first in words and second in words and f" {first} {second} " in joined
-        for first, second in query.pairs
-    ]
-    return sum(found) / len(found)
 
 
 def _soup(passage: PassageWords) -> float:
@@ -314,7 +198,7 @@ def _soup(passage: PassageWords) -> float:
 
 
 def _read_soup(joined: str) -> float:
-    return _above(unnaturalness(joined.split()).soup, _SOME_SOUP)
+    return unnaturalness(joined.split()).soup
 
 
 _remembered_soup = lru_cache(maxsize=4096)(_read_soup)

@@ -7,13 +7,23 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragguard.inline.address import address, may_address
+from ragguard.inline.naturalness import language_model
+from ragguard.inline.spelling import SHORTEST, deletions, respelled
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
-__all__ = ["PassageWords", "QueryWords", "forget_passages", "passage_words", "query_words"]
+__all__ = [
+    "PassageWords",
+    "QueryWords",
+    "as_meant",
+    "forget_passages",
+    "passage_words",
+    "query_words",
+]
 
 _CACHED_PASSAGES = 4096
 _LONGEST_CACHED = 4096  # characters
 _CACHED_QUERIES = 1024
+_SEVERAL = 2  # misspelt words
 
 
 class PassageWords(NamedTuple):
@@ -25,12 +35,14 @@ class PassageWords(NamedTuple):
         joined: Its words between single spaces, with a space at both ends: a run of words is in
             the passage if and only if it is in this string.
         address: How clearly it speaks to a language model (`ragguard.inline.address`).
+        odd: Its longer words that the model of `ragguard.inline.naturalness` does not list.
     """
 
     sequence: tuple[str, ...]
     distinct: frozenset[str]
     joined: str
     address: float
+    odd: frozenset[str] = frozenset()
 
 
 class QueryWords(NamedTuple):
@@ -44,6 +56,7 @@ class QueryWords(NamedTuple):
         pairs: Its distinct pairs of neighbours, in order.
         parted: Its pairs of content words that only function words part: neighbours in a string
             of key words, but not in the question.
+        spellings: From every deletion of its longer words (`ragguard.inline.spelling`) to the word.
     """
 
     sequence: tuple[str, ...]
@@ -51,6 +64,7 @@ class QueryWords(NamedTuple):
     content: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
     parted: frozenset[tuple[str, str]]
+    spellings: dict[str, str]
 
 
 def passage_words(text: str) -> PassageWords:
@@ -64,7 +78,9 @@ def _read(text: str) -> PassageWords:
     distinct = frozenset(sequence)
     # The words of one passage in thirty leave it open, and only then the text is searched.
     addresses = address(fold(text), distinct) if may_address(distinct) else 0.0
-    return PassageWords(tuple(sequence), distinct, f" {' '.join(sequence)} ", addresses)
+    listed = language_model().classes
+    odd = frozenset([word for word in distinct if word not in listed and len(word) >= SHORTEST])
+    return PassageWords(tuple(sequence), distinct, f" {' '.join(sequence)} ", addresses, odd)
 
 
 _remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
@@ -82,5 +98,25 @@ def query_words(text: str) -> QueryWords:
     in_order = tuple(dict.fromkeys(sequence))
     content = tuple(word for word in in_order if word not in STOP_WORDS) or in_order
     pairs = tuple(dict.fromkeys(pairwise(sequence)))
-    parted = frozenset(pairwise(content)) - frozenset(pairs)
-    return QueryWords(sequence, frozenset(sequence), content, pairs, parted)
+    # "The keeper's lamp" and "keeper lamp" are one name.
+    possessed = pairwise([word for word in sequence if word != "s"])
+    parted = frozenset(pairwise(content)) - frozenset(pairs) - frozenset(possessed)
+    spellings = {
+        form: word for word in in_order if len(word) >= SHORTEST for form in deletions(word)
+    }
+    return QueryWords(sequence, frozenset(sequence), content, pairs, parted, spellings)
+
+
+def as_meant(query: QueryWords, passage: PassageWords) -> PassageWords:
+    """Return a passage with the question's words in place of misspelt ones, if it has several.
+
+    One word may be like one of the question by chance, a plural or another spelling.
+    """
+    if len(passage.odd) < _SEVERAL or not query.spellings:
+        return passage
+    meant = respelled(query.spellings, query.distinct, passage.odd)
+    if len(set(meant.values())) < _SEVERAL:
+        return passage
+    sequence = tuple([meant.get(word, word) for word in passage.sequence])
+    joined = f" {' '.join(sequence)} "
+    return PassageWords(sequence, frozenset(sequence), joined, passage.address, passage.odd)

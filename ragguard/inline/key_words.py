@@ -1,0 +1,81 @@
+"""Key words in a row: the question's content words without what parts them in a sentence.
+
+Reference: keyword stuffing (Ntoulas et al. 2006, "Detecting Spam Web Pages through Content
+Analysis"). A person who writes "built pier" for "who built the old pier" writes to be found. Names
+and terms stand side by side in the question too, and say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from ragguard.inline.words import QueryWords
+
+__all__ = ["NO_ROW", "Rows", "key_word_rows"]
+
+_ONE, _SEVERAL = 1, 3  # pairs in one row: what names show as well, and what only lists show
+_MOST = 0.6  # of the content words: from here on a row is long
+_EDGE = (0.5, 0.9)  # of the content words in a row at an edge: none of it counts, all of it
+_FEW_KEYS = 4
+
+
+class Rows(NamedTuple):
+    """What the rows of nothing but the question's content words show, each at most 1.
+
+    Attributes:
+        parted: How many of the pairs that the question parts by function words stand side by side
+            in one row, in the question's order: 0 for one, 1 for three.
+        mixed: The same for pairs in any order that the question has not, times the share of the
+            content words in the row.
+        edge: The share of the content words in a row at the beginning or the end that has at least
+            one such pair; less for questions of few content words.
+    """
+
+    parted: float
+    mixed: float
+    edge: float
+
+
+NO_ROW = Rows(0.0, 0.0, 0.0)
+
+
+def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: int) -> Rows:
+    """Read the rows of a passage.
+
+    Args:
+        query: The question.
+        places: Where in the passage which content word of the question stands, in order.
+        length: How many words the passage has.
+
+    >>> from ragguard.inline.words import query_words
+    >>> query = query_words("who built the old pier of the town")
+    >>> key_word_rows(query, [(0, "built"), (1, "old"), (2, "pier"), (3, "town")], 9).edge
+    1.0
+    """
+    # Where a row ends and the next begins.
+    breaks = [at for at in range(1, len(places)) if places[at][0] != places[at - 1][0] + 1]
+    parted = mixed = edge = 0.0
+    for first, stop in pairwise((0, *breaks, len(places))):
+        if stop - first < 2:
+            continue
+        row = [word for _, word in places[first:stop]]
+        beside = set(pairwise(row))
+        in_order = len(beside & query.parted)
+        others = {pair for pair in beside if pair[0] != pair[1]} - query.parted
+        pairs = in_order + len(others.difference(query.pairs))
+        if not pairs:
+            continue
+        share = len(set(row)) / len(query.content)
+        parted = max(parted, _several(in_order))
+        mixed = max(mixed, _several(pairs) * min(1.0, share / _MOST))
+        if places[first][0] == 0 or places[stop - 1][0] == length - 1:
+            low, high = _EDGE
+            whole = min(1.0, max(0.0, (share - low) / (high - low)))
+            edge = max(edge, whole * min(1.0, len(query.content) / _FEW_KEYS))
+    return Rows(parted, mixed, edge)
+
+
+def _several(pairs: int) -> float:
+    return min(1.0, max(0.0, (pairs - _ONE) / (_SEVERAL - _ONE)))

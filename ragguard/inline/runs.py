@@ -1,0 +1,159 @@
+"""Word for word: the question's longest run in a passage, and its runs at the passage's edges.
+
+Reference: PoisonedRAG (Zou et al. 2025) joins the question S and a text I that states the answer,
+in the black-box attack as S + I. I is written to answer S, so that it says the question's words
+again. A page that quotes a question, a quiz for example, says it once and goes on to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ragguard.inline.ramps import outside, ramp, weight_of
+from ragguard.inline.words import PassageWords, QueryWords
+
+__all__ = ["Runs", "edge_runs", "longest_run", "runs"]
+
+_WHOLE = 0.9
+_WHOLE_WORDS = 3
+_LEAST_EDGE = 2  # words: one alone says nothing
+_LONG_EDGE = 5  # words
+# From a share that says nothing to one that says all there is to say.
+_RUN = (0.5, 0.9)
+_HELD = (0.5, 1.0)
+_REST = (0.0, 0.4)
+_EDGES = (0.3, 0.7)
+_EDGE_HELD = (0.7, 1.0)
+_EDGE_REST = (0.0, 0.3)
+_LEAD_INS = frozenset({"", "q", "question", "query", "ask", "faq"})
+
+
+class Runs(NamedTuple):
+    """What of a question stands in a passage word for word.
+
+    Attributes:
+        whole: True if the whole question, or nearly, stands there in one run.
+        at_edge: True if the longest run begins the passage, a lead-in such as "Q:" aside, or ends
+            it.
+        restatement: In [0, 1]: how much of the question the longest run holds, in words and in
+            content words weighed by rarity, times how many of those stand outside it as well.
+        heading: The same of the runs with which the passage begins and ends, together.
+    """
+
+    whole: bool
+    at_edge: bool
+    restatement: float
+    heading: float
+
+
+_NOTHING = Runs(False, False, 0.0, 0.0)
+
+
+def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
+    """Return length and start (in the question) of its longest word-for-word run in a passage.
+
+    Args:
+        query: The question's words.
+        passage: The passage.
+    """
+    best = start = first = 0
+    while first < len(query):
+        # A run ends where a word is not in the passage at all, so only the stretches between
+        # such words can hold one.
+        stop = first
+        while stop < len(query) and query[stop] in passage.distinct:
+            stop += 1
+        while stop - first > best:
+            end = first + best + 1
+            if best == 0 or f" {' '.join(query[first:end])} " in passage.joined:
+                best, start = best + 1, first
+            else:
+                first += 1
+        first = stop + 1
+    return best, start
+
+
+def edge_runs(query: QueryWords, sequence: Sequence[str]) -> tuple[int, int]:
+    """Return with how many words of a run of the question a passage begins and ends.
+
+    A lead-in does not count, and a run shorter than two words is none. Of a passage that is one
+    run all of it counts as its beginning.
+
+    >>> from ragguard.inline.words import query_words
+    >>> query = query_words("who built the old pier")
+    >>> edge_runs(query, "q who built it ann did on the old pier".split())
+    (2, 3)
+    """
+    lead = 1 if len(sequence) > 1 and sequence[0] in _LEAD_INS else 0
+    begins = _prefix(query.sequence, sequence[lead : lead + len(query.sequence)])
+    left = len(sequence) - lead - begins
+    backwards = sequence[-1 : -min(left, len(query.sequence)) - 1 : -1] if left else ()
+    return begins, _prefix(query.sequence[::-1], backwards)
+
+
+def _prefix(query: Sequence[str], words: Sequence[str]) -> int:
+    """Return how long the longest prefix of `words` is that is a run of the question."""
+    longest = 0
+    for start in range(len(query)) if words and words[0] in query else ():
+        length = 0
+        for asked, said in zip(query[start:], words, strict=False):
+            if asked != said:
+                break
+            length += 1
+        longest = max(longest, length)
+    return longest if longest >= _LEAST_EDGE else 0
+
+
+def runs(
+    query: QueryWords,
+    passage: PassageWords,
+    counts: Mapping[str, int],
+    weights: Mapping[str, float],
+) -> Runs:
+    """Read what of the question stands in the passage word for word.
+
+    Args:
+        query: The question, of at least one word.
+        passage: The passage.
+        counts: How often each word of the question stands in it.
+        weights: The weight of every content word of the question; sum 1.
+    """
+    asked, said = query.sequence, passage.sequence
+    length, start = longest_run(asked, passage)
+    if length < _LEAST_EDGE:
+        return _NOTHING
+    whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
+    restatement, at_edge = 0.0, False
+    if length > _RUN[0] * len(asked):
+        inside = asked[start : start + length]
+        rest = outside(inside, counts, weights)
+        held = ramp(weight_of(inside, weights), _HELD)
+        restatement = ramp(length / len(asked), _RUN) * held * ramp(rest, _REST)
+        if whole:
+            stretch = f" {' '.join(inside)} "
+            before = passage.joined[: passage.joined.index(stretch)]
+            # A heading and the question, where a page breaks off, hold no answer to it.
+            answers = rest > 0.0 or len(said) >= 2 * len(asked)
+            ends = answers and passage.joined.endswith(stretch)
+            at_edge = before.strip() in _LEAD_INS or ends
+    return Runs(whole, at_edge, restatement, _heading(query, said, counts, weights))
+
+
+def _heading(
+    query: QueryWords,
+    said: Sequence[str],
+    counts: Mapping[str, int],
+    weights: Mapping[str, float],
+) -> float:
+    begins, ends = edge_runs(query, said)
+    edges = begins + ends
+    if edges <= _EDGES[0] * len(query.sequence):
+        return 0.0
+    words = (*said[: begins + (said[0] in _LEAD_INS)], *said[len(said) - ends :])
+    return (
+        min(1.0, edges / _LONG_EDGE)
+        * ramp(edges / len(query.sequence), _EDGES)
+        * ramp(weight_of(words, weights), _EDGE_HELD)
+        * ramp(outside(words, counts, weights), _EDGE_REST)
+    )

@@ -1,0 +1,51 @@
+"""Spelling: words of the question that a passage writes with a typing error.
+
+A question with two letters swapped in each of its words is read by people, and by retrievers that
+see parts of words, as the question; a comparison word for word sees none of it (GARAG, Cho et al.
+2024, attacks with typing errors). A word that the language model does not list and that has
+all but one letter in common with a word of the question counts as that word. That two words have
+a form in common after at most one deletion each is the test of SymSpell (Garbe 2012); it finds one
+letter left out, put in, doubled, replaced, or swapped with the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+__all__ = ["SHORTEST", "deletions", "respelled"]
+
+SHORTEST = 4
+"""Letters of a word at least; shorter ones are all alike."""
+
+_LETTERS = str.maketrans("013457", "oieast")
+
+
+@lru_cache(maxsize=16384)
+def deletions(word: str) -> frozenset[str]:
+    """Return a word, digits in it read as the letters they look like, and it without one letter.
+
+    >>> sorted(deletions("p1er"))
+    ['ier', 'per', 'pie', 'pier', 'pir']
+    """
+    letters = word.translate(_LETTERS)
+    return frozenset([letters, *[letters[:at] + letters[at + 1 :] for at in range(len(letters))]])
+
+
+def respelled(known: dict[str, str], asked: frozenset[str], odd: Iterable[str]) -> dict[str, str]:
+    """Return which word of the question each misspelt word is.
+
+    Args:
+        known: From every deletion of the question's words to the word.
+        asked: The question's words.
+        odd: Words of a passage that the language model does not list.
+    """
+    found = {}
+    for word in odd:
+        if word in asked or (forms := deletions(word)).isdisjoint(known):
+            continue
+        meant = {known[form] for form in forms & known.keys()}
+        nearest = min(meant, key=lambda other: (abs(len(other) - len(word)), other))
+        if abs(len(nearest) - len(word)) <= 1:
+            found[word] = nearest
+    return found

@@ -1,0 +1,125 @@
+"""In any order: how densely a passage holds the question's words, and how little in its order.
+
+Reference: the unordered windows of Metzler and Croft (2005), "A Markov Random Field Model for Term
+Dependencies". Language puts words where grammar wants them: a passage that holds nearly all of the
+question's words within the question's length quotes it, and then in its order. Without that order
+they were put there to be found (keyword stuffing, Ntoulas et al. 2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ragguard.inline.ramps import outside, ramp, weight_of
+from ragguard.inline.words import QueryWords
+
+__all__ = ["Stretch", "dense", "opening", "stretches"]
+
+_SOME = 0.5
+# From a share that says nothing to one that says all there is to say.
+_DENSE = (0.7, 1.0)
+_OPENING = (0.4, 0.9)
+_HELD = (0.5, 1.0)
+_REST = (0.0, 0.4)
+
+
+class Stretch(NamedTuple):
+    """What a passage's densest stretches, each as long as the question, hold of it.
+
+    Only stretches with more than half of the question's distinct words count.
+
+    Attributes:
+        share: The largest share of the question's distinct words in one stretch.
+        words: The words of the question in the first such stretch, as often as they stand there.
+        disorder: The largest product of how far a stretch exceeds half of the words, and of the
+            share of the question's pairs of neighbours that are none in it.
+    """
+
+    share: float
+    words: tuple[str, ...]
+    disorder: float
+
+
+def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
+    """Read the stretches of a passage.
+
+    Args:
+        query: The question.
+        places: Where in the passage which word of the question stands, in order.
+
+    >>> from ragguard.inline.words import query_words
+    >>> places = [(0, "pier"), (1, "old"), (2, "built"), (3, "who"), (4, "the")]
+    >>> stretches(query_words("who built the old pier"), places)[::2]
+    (1.0, 1.0)
+    """
+    length, distinct = len(query.sequence), len(query.distinct)
+    pairs = frozenset(query.pairs)
+    most, densest, disorder = 0, (0, 0), 0.0
+    stop = 0
+    for first, (at, _) in enumerate(places):
+        while stop < len(places) and places[stop][0] < at + length:
+            stop += 1
+        if stop - first <= _SOME * distinct:
+            continue
+        inside = places[first:stop]
+        held = len({word for _, word in inside})
+        if held <= _SOME * distinct:
+            continue
+        if held > most:
+            most, densest = held, (first, stop)
+        if pairs:
+            broken = 1.0 - len(pairs & _neighbours(inside)) / len(pairs)
+            disorder = max(disorder, (held / distinct - _SOME) / (1.0 - _SOME) * broken)
+    words = tuple([word for _, word in places[slice(*densest)]])
+    return Stretch(most / distinct, words, disorder)
+
+
+def _neighbours(places: Iterable[tuple[int, str]]) -> set[tuple[str, str]]:
+    found, before, last = set(), "", -2
+    for at, word in places:
+        if at == last + 1:
+            found.add((before, word))
+        before, last = word, at
+    return found
+
+
+def dense(stretch: Stretch, counts: Mapping[str, int], weights: Mapping[str, float]) -> float:
+    """Return how much of the question one short stretch holds, if it is said outside it as well.
+
+    Args:
+        stretch: Of `stretches`.
+        counts: How often each word of the question stands in the passage.
+        weights: The weight of every content word of the question; sum 1.
+
+    Returns:
+        A number in [0, 1].
+    """
+    if stretch.share <= _DENSE[0]:
+        return 0.0
+    held = ramp(weight_of(stretch.words, weights), _HELD)
+    return ramp(stretch.share, _DENSE) * held * ramp(outside(stretch.words, counts, weights), _REST)
+
+
+def opening(
+    query: QueryWords,
+    sequence: Sequence[str],
+    counts: Mapping[str, int],
+    weights: Mapping[str, float],
+) -> float:
+    """Return how much of the question's wording the first words hold, if it is said later as well.
+
+    Args:
+        query: The question.
+        sequence: The words of the passage; the first are as many as the question has.
+        counts: How often each word of the question stands in the passage.
+        weights: The weight of every content word of the question; sum 1.
+
+    Returns:
+        A number in [0, 1].
+    """
+    first = sequence[: len(query.sequence)]
+    share = len(query.distinct.intersection(first)) / len(query.distinct)
+    if share <= _OPENING[0]:
+        return 0.0
+    return ramp(share, _OPENING) * ramp(outside(first, counts, weights), _REST)
