@@ -13,10 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-__all__ = ["SHORTEST", "deletions", "respelled"]
+__all__ = ["LONGEST", "SHORTEST", "deletions", "respelled"]
 
 SHORTEST = 4
 """Letters of a word at least; shorter ones are all alike."""
+
+LONGEST = 32
+"""Letters of a word at most: what a word is without one letter grows with the square of them."""
 
 _LETTERS = str.maketrans("013457", "oieast")
 
@@ -36,7 +39,7 @@ def respelled(known: dict[str, str], asked: frozenset[str], odd: Iterable[str]) 
     """Return which word of the question each misspelt word is.
 
     Args:
-        known: From every deletion of the question's words to the word.
+        known: From every deletion of the question's words to the word, the last of several.
         asked: The question's words.
         odd: Words of a passage that the language model does not list.
     """
@@ -44,8 +47,7 @@ def respelled(known: dict[str, str], asked: frozenset[str], odd: Iterable[str]) 
     for word in odd:
         if word in asked or (forms := deletions(word)).isdisjoint(known):
             continue
+        # Words with a form in common differ by one letter in length at most.
         meant = {known[form] for form in forms & known.keys()}
-        nearest = min(meant, key=lambda other: (abs(len(other) - len(word)), other))
-        if abs(len(nearest) - len(word)) <= 1:
-            found[word] = nearest
+        found[word] = min(meant, key=lambda other: (abs(len(other) - len(word)), other))
     return found

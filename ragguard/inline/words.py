@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ragguard.inline.address import address, may_address
 from ragguard.inline.naturalness import language_model
-from ragguard.inline.spelling import SHORTEST, deletions, respelled
+from ragguard.inline.spelling import LONGEST, SHORTEST, deletions, respelled
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 __all__ = [
@@ -35,7 +35,8 @@ class PassageWords(NamedTuple):
         joined: Its words between single spaces, with a space at both ends: a run of words is in
             the passage if and only if it is in this string.
         address: How clearly it speaks to a language model (`ragguard.inline.address`).
-        odd: Its longer words that the model of `ragguard.inline.naturalness` does not list.
+        odd: Its words of 4 to 32 letters that the model of `ragguard.inline.naturalness` does not
+            list.
     """
 
     sequence: tuple[str, ...]
@@ -56,7 +57,8 @@ class QueryWords(NamedTuple):
         pairs: Its distinct pairs of neighbours, in order.
         parted: Its pairs of content words that only function words part: neighbours in a string
             of key words, but not in the question.
-        spellings: From every deletion of its longer words (`ragguard.inline.spelling`) to the word.
+        spellings: From every deletion of its words of 4 to 32 letters (`ragguard.inline.spelling`)
+            to the word, the last of several.
     """
 
     sequence: tuple[str, ...]
@@ -79,8 +81,12 @@ def _read(text: str) -> PassageWords:
     # The words of one passage in thirty leave it open, and only then the text is searched.
     addresses = address(fold(text), distinct) if may_address(distinct) else 0.0
     listed = language_model().classes
-    odd = frozenset([word for word in distinct if word not in listed and len(word) >= SHORTEST])
+    odd = frozenset([word for word in distinct if word not in listed and _of_length(word)])
     return PassageWords(tuple(sequence), distinct, f" {' '.join(sequence)} ", addresses, odd)
+
+
+def _of_length(word: str) -> bool:
+    return SHORTEST <= len(word) <= LONGEST
 
 
 _remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
@@ -101,9 +107,7 @@ def query_words(text: str) -> QueryWords:
     # "The keeper's lamp" and "keeper lamp" are one name.
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - frozenset(pairs) - frozenset(possessed)
-    spellings = {
-        form: word for word in in_order if len(word) >= SHORTEST for form in deletions(word)
-    }
+    spellings = {form: word for word in in_order if _of_length(word) for form in deletions(word)}
     return QueryWords(sequence, frozenset(sequence), content, pairs, parted, spellings)
 
 
