@@ -14,10 +14,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks import attack, clean, cost
 from benchmarks.command import choices, positive, without_warnings
-from benchmarks.data import Dataset, load_folder, skerrin
+from benchmarks.data import Dataset, skerrin
 from benchmarks.defences import PACKAGE, all_defences, package_version
 from benchmarks.embedders import EMBEDDERS, MINILM, MiniLM, built_in, minilm_folder
 from benchmarks.forms import DEFAULT_FORMS, FORMS
+from benchmarks.reading import load_with_reading
 from benchmarks.report import describe_run, write
 from benchmarks.retrieval import planted
 from benchmarks.tables import as_rich, tables
@@ -50,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: argparse.Namespace, errors: Console) -> tuple[dict[str, Any], dict[str, Any]]:
     folder: Path | None = arguments.data
     limit: int | None = arguments.limit
-    found = [] if folder is None else load_folder(folder)
+    found = [] if folder is None else load_with_reading(folder)
     datasets = [dataset.limited(limit) for dataset in (*found, skerrin())]
     sections: dict[str, Any] = {}
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())

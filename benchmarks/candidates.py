@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from benchmarks.fitting.samples import signals_of
 from benchmarks.retrieval import RetrievedSet
 from ragguard.inline.naturalness import unnaturalness
-from ragguard.inline.signals import window_share
 from ragguard.inline.words import PassageWords, QueryWords, passage_words, query_words
 from ragguard.text import STOP_WORDS
 
@@ -28,6 +27,7 @@ __all__ = [
     "concentration",
     "noise",
     "stem",
+    "window_share",
     "with_candidates",
 ]
 
@@ -84,6 +84,20 @@ def candidate_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int
             [noise(query, passage) for passage in judged],
         ]
     )
+
+
+def window_share(query: QueryWords, passage: PassageWords) -> float:
+    """Return the largest share of the question's distinct words in one stretch of its length.
+
+    Order does not count, so the question's words shuffled are seen.
+    """
+    length, distinct = len(query.sequence), query.distinct
+    places = [(at, word) for at, word in enumerate(passage.sequence) if word in distinct]
+    stretches = [
+        {word for where, word in places[first:] if where < at + length}
+        for first, (at, _) in enumerate(places)
+    ]
+    return max(map(len, stretches), default=0) / max(1, len(distinct))
 
 
 def closeness(query: QueryWords, passages: Sequence[PassageWords], k: int) -> Floats:
@@ -159,13 +173,13 @@ def stem(word: str) -> str:
 
 def _stemmed(passage: PassageWords) -> PassageWords:
     words = tuple(map(stem, passage.sequence))
-    return PassageWords(words, frozenset(words), f" {' '.join(words)} ", passage.address)
+    return passage._replace(
+        sequence=words, distinct=frozenset(words), joined=f" {' '.join(words)} "
+    )
 
 
 def _stemmed_query(query: QueryWords) -> QueryWords:
     words = tuple(map(stem, query.sequence))
     content = tuple(dict.fromkeys(map(stem, query.content)))
     pairs = tuple(dict.fromkeys(pairwise(words)))
-    return QueryWords(
-        words, frozenset(words), content, pairs, frozenset(pairwise(content)) - frozenset(pairs)
-    )
+    return query._replace(sequence=words, distinct=frozenset(words), content=content, pairs=pairs)

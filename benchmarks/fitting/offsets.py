@@ -22,7 +22,7 @@ _ALPHAS = (0.005, 0.01, 0.02, 0.03)  # about ALPHA: at one a few clean queries w
 _STEPS = np.arange(-4.0, 4.01, 0.25)
 _ROUNDS = 6
 _STARTS = 4
-_PRICE = 0.003  # of an offset of 1, in recall
+_PRICE = 0.0015  # of an offset of 1, in recall
 _IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0}  # of a form for the offsets; others 1
 
 

@@ -36,7 +36,82 @@ BY_HAND: Mapping[str, Detector] = {
 """Set by hand, since the data holds no passage that addresses the model and no optimised soup."""
 
 DETECTORS: Mapping[str, Detector] = {
-    "question": Detector(-1.0, {("echo_edge",): 5.0}),
+    "question": Detector(
+        -5.16,
+        {
+            ("echo_edge",): 3.86,
+            ("echo_whole", "echo_edge"): 3.86,
+            ("echo_whole",): 3.15,
+            ("echo_edge", "restatement"): 1.11,
+            ("echo_whole", "restatement"): 0.98,
+            ("restatement",): 0.97,
+        },
+    ),
+    "restated": Detector(
+        -5.16,
+        {
+            ("restatement",): 14.65,
+            ("company_restatement",): 0.27,
+        },
+    ),
+    "heading": Detector(
+        -5.04,
+        {
+            ("heading",): 13.71,
+        },
+    ),
+    "opening": Detector(
+        -3.79,
+        {
+            ("opening",): 11.78,
+        },
+    ),
+    "dense": Detector(
+        -4.98,
+        {
+            ("dense",): 14.47,
+            ("company_dense",): 0.80,
+        },
+    ),
+    "disorder": Detector(
+        -6.43,
+        {
+            ("disorder",): 15.81,
+            ("company_disorder",): 1.28,
+            ("disorder", "company_disorder"): 1.24,
+        },
+    ),
+    "strewn": Detector(
+        -4.82,
+        {
+            ("strewn",): 20.89,
+            ("company_strewn",): 2.97,
+        },
+    ),
+    "key words": Detector(
+        -2.94,
+        {
+            ("key_pairs",): 11.87,
+            ("key_edge",): 8.62,
+        },
+    ),
+    "key row": Detector(
+        -6.34,
+        {
+            ("key_row",): 11.21,
+        },
+    ),
+    "company": Detector(
+        -3.71,
+        {
+            ("company_strewn",): 11.42,
+            ("company_disorder",): 8.34,
+            ("company_dense",): 7.13,
+            ("company_heading",): 6.92,
+            ("company_key_row",): 6.35,
+            ("company_restatement",): 1.40,
+        },
+    ),
     **BY_HAND,
 }
 """Every detector by name, on the scale of `ragguard.inline.suspicion.suspicions`."""

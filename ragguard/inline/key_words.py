@@ -18,7 +18,7 @@ __all__ = ["NO_ROW", "Rows", "key_word_rows"]
 _ONE, _SEVERAL = 1, 3  # pairs in one row: what names show as well, and what only lists show
 _MOST = 0.6  # of the content words: from here on a row is long
 _EDGE = (0.5, 0.9)  # of the content words in a row at an edge: none of it counts, all of it
-_FEW_KEYS = 4
+_FEW_KEYS = 3
 
 
 class Rows(NamedTuple):

@@ -21,7 +21,7 @@ __all__ = ["SCORER", "Scorer", "contributions", "nonconformity", "suspicions"]
 
 Floats = NDArray[np.float64]
 
-SCORER = "detectors-1"
+SCORER = "detectors-2"
 """Version of signals and weights; a calibration holds for the version it was made with."""
 
 _ONE = len(SIGNALS)  # the column of ones that stands in for the missing factor of a single signal
@@ -95,8 +95,8 @@ _NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal get
 def suspicions(signals: Floats) -> Floats:
     """Return the suspicion of every passage: what its most suspicious detector says.
 
-    In nats of rarity: one more is about e times rarer among the most suspicious passages of clean
-    queries, 0 about one clean query in twenty for each detector.
+    In nats: the log-odds that the passage is poison of the kind that the detector is for, raised or
+    lowered by how much of the clean queries that may be touched is spent on that detector.
 
     Args:
         signals: float64 array of shape (k, len(SIGNALS)).

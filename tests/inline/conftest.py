@@ -1,7 +1,14 @@
-"""Retrieved sets for the tests of the inline half."""
+"""Retrieved sets for the tests of the inline half, and their slow references on the path."""
+
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+HERE = Path(__file__).resolve().parent
+if str(HERE) not in sys.path:
+    sys.path.insert(0, str(HERE))
 
 
 @pytest.fixture
