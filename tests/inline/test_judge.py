@@ -237,5 +237,5 @@ def test_k_beyond_the_set_changes_nothing():
 
 
 def test_alpha_below_what_the_shipped_calibration_can_tell():
-    with pytest.raises(CalibrationError, match=r"alpha=0\.001 needs at least 999"):
-        judge(alpha=0.001)
+    with pytest.raises(CalibrationError, match=r"alpha=1e-06 needs at least 999999"):
+        judge(alpha=1e-6)

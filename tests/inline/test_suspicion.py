@@ -20,7 +20,7 @@ matrices = hnp.arrays(
 LARGEST_BIAS = max(detector.bias for detector in DETECTORS.values())
 
 TWO = {
-    "one": Detector(-1.0, {("key_run",): 2.0}),
+    "one": Detector(-1.0, {("echo_edge",): 2.0}),
     "other": Detector(0.5, {("address", "soup"): 4.0, ("soup", "soup"): 3.0, ("soup",): 1.0}),
 }
 
@@ -69,8 +69,8 @@ def deciding_bias(row):
 def test_the_layout_by_hand():
     laid = Scorer.of(TWO)
     one = len(SIGNALS)
-    run, address, soup = (SIGNALS.index(name) for name in ("key_run", "address", "soup"))
-    assert laid.left.tolist() == [run, address, soup, soup]
+    edge, address, soup = (SIGNALS.index(name) for name in ("echo_edge", "address", "soup"))
+    assert laid.left.tolist() == [edge, address, soup, soup]
     assert laid.right.tolist() == [one, soup, soup, one]
     assert laid.weights.tolist() == [2.0, 4.0, 3.0, 1.0]
     assert laid.starts.tolist() == [0, 1]
@@ -80,12 +80,12 @@ def test_the_layout_by_hand():
     assert {
         (term, column): laid.shares[term, column]
         for term, column in zip(*laid.shares.nonzero(), strict=True)
-    } == {(0, run): 1.0, (1, address): 0.5, (1, soup): 0.5, (2, soup): 1.0, (3, soup): 1.0}
+    } == {(0, edge): 1.0, (1, address): 0.5, (1, soup): 0.5, (2, soup): 1.0, (3, soup): 1.0}
 
 
 def test_scores_by_hand():
     laid = Scorer.of(TWO)
-    rows = np.vstack([signals_of(), signals_of(key_run=1.0), signals_of(address=0.5, soup=0.5)])
+    rows = np.vstack([signals_of(), signals_of(echo_edge=1.0), signals_of(address=0.5, soup=0.5)])
     assert laid.terms(rows).tolist() == [
         [0.0, 0.0, 0.0, 0.0],
         [2.0, 0.0, 0.0, 0.0],

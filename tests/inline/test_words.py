@@ -91,12 +91,38 @@ def test_any_text(text):
     assert asked.distinct <= STOP_WORDS or STOP_WORDS.isdisjoint(asked.content)
 
 
-@given(st.lists(st.sampled_from("pier lamp tide the of who".split())).map(" ".join))
+@given(st.lists(st.sampled_from("pier lamp tide the of who s".split())).map(" ".join))
 def test_the_neighbours_of_a_question_are_those_of_the_plain_definition(text):
     said, asked = text.split(), query_words(text)
     pairs = [(said[at], said[at + 1]) for at in range(len(said) - 1)]
     assert len(asked.pairs) == len(set(asked.pairs))
     assert list(asked.pairs) == sorted(set(pairs), key=pairs.index)
     content = asked.content
+    named = [word for word in said if word != "s"]
+    pairs += [(named[at], named[at + 1]) for at in range(len(named) - 1)]
     side_by_side = {(content[at], content[at + 1]) for at in range(len(content) - 1)}
     assert asked.parted == {pair for pair in side_by_side if pair not in pairs}
+
+
+def test_a_name_in_the_genitive_is_not_parted():
+    # "The keeper's lamp" and "keeper lamp" are one name.
+    assert query_words("the keeper's lamp of the pier").parted == {("lamp", "pier")}
+    assert query_words("the keeper has a lamp").parted == {("keeper", "lamp")}
+
+
+def test_longer_words_that_are_not_listed_are_odd():
+    assert passage_words("The lihgthouse, a lighthouse, qzx and 1874qz").odd == {
+        "lihgthouse",
+        "1874qz",
+    }
+    assert passage_words("").odd == frozenset()
+
+
+def test_the_spellings_of_a_question_lead_to_its_longer_words():
+    spellings = query_words("who saw the pier lamps").spellings
+    assert {form for form, word in spellings.items() if word == "pier"} == {
+        *("pier", "ier", "per", "pir", "pie"),
+    }
+    assert set(spellings.values()) == {"pier", "lamps"}
+    # A form of several words is that of the last.
+    assert query_words("tamp lamp").spellings["amp"] == "lamp"

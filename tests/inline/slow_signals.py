@@ -1,0 +1,285 @@
+"""The signals again, from their descriptions alone and as slowly as may be.
+
+Passages and questions are lists of words here; nothing is remembered, shared or left out early.
+"""
+
+from itertools import pairwise
+from math import fsum, log
+
+from ragguard.inline.address import address
+from ragguard.inline.naturalness import OTHER_SCRIPT, UNITS, language_model, unnaturalness
+from ragguard.text import STOP_WORDS, fold, parted_words, tokens
+
+LEAD_INS = ("q", "question", "query", "ask", "faq")
+OWN = (
+    *("echo_whole", "echo_edge", "restatement", "heading", "opening", "dense", "disorder"),
+    *("strewn", "key_pairs", "key_row", "key_edge", "soup"),
+)
+IN_COMPANY = ("restatement", "heading", "opening", "dense", "disorder", "strewn", "key_row")
+
+
+def above(share, low, high=1.0):
+    """How far a share is on the way from `low` to `high`, at most all of it."""
+    return min(1.0, max(0.0, share - low) / (high - low))
+
+
+def runs_of(words):
+    """Every list of neighbouring words, and where it starts."""
+    for start in range(len(words)):
+        for end in range(start + 1, len(words) + 1):
+            yield list(words[start:end]), start
+
+
+def longest_run(asked, said):
+    """Length and start of the first longest list of words that stands in both."""
+    here = [run for run, _ in runs_of(said)]
+    found = [(len(run), -start) for run, start in runs_of(asked) if run in here]
+    length, start = max(found, default=(0, 0))
+    return length, -start
+
+
+def edge_runs(asked, said):
+    """With how many words, two at least, of a run of the question a passage begins and ends."""
+    runs = [run for run, _ in runs_of(asked) if len(run) >= 2]
+    rest = list(said[1:] if len(said) > 1 and said[0] in LEAD_INS else said)
+    begins = max((len(run) for run in runs if rest[: len(run)] == run), default=0)
+    rest = rest[begins:]
+    ends = max((len(run) for run in runs if rest[-len(run) :] == run), default=0)
+    return begins, ends
+
+
+def content_of(asked):
+    """The question's words without function words; all of them if it has no others."""
+    content = [word for word in dict.fromkeys(asked) if word not in STOP_WORDS]
+    return content or list(dict.fromkeys(asked))
+
+
+def weights_of(asked, read):
+    """The weight of each content word: log((n + 1) / (df + 1/2)) + 1/2, scaled to sum 1."""
+    raw = {
+        word: log((len(read) + 1) / (sum(word in text for text in read) + 0.5)) + 0.5
+        for word in content_of(asked)
+    }
+    total = sum(raw.values())
+    return {word: weight / total for word, weight in raw.items()}
+
+
+def held(some, weights):
+    """The weight of some words together."""
+    return min(1.0, fsum(weights[word] for word in set(some) & weights.keys()))
+
+
+def beside(stretch, said, weights):
+    """The weight of the words that a passage says more often than one stretch of it does."""
+    return held([word for word in said if said.count(word) > stretch.count(word)], weights)
+
+
+def word_for_word(asked, said, weights):
+    """echo_whole, echo_edge, restatement (not yet discounted) and heading."""
+    length, start = longest_run(asked, said)
+    out = {"echo_whole": 0.0, "echo_edge": 0.0, "restatement": 0.0, "heading": 0.0}
+    if length < 2:
+        return out
+    run = list(asked[start : start + length])
+    rest = beside(run, said, weights)
+    out["restatement"] = (
+        above(length / len(asked), 0.5, 0.9)
+        * above(held(run, weights), 0.5)
+        * above(rest, 0.0, 0.4)
+    )
+    if length >= 3 and length / len(asked) >= 0.9:
+        first = min(at for other, at in runs_of(said) if other == run)
+        leads = first == 0 or (first == 1 and said[0] in LEAD_INS)
+        answers = rest > 0.0 or len(said) >= 2 * len(asked)
+        out["echo_whole"] = 1.0
+        out["echo_edge"] = float(leads or (said[-length:] == run and answers))
+    begins, ends = edge_runs(asked, said)
+    edges = said[: begins + (said[0] in LEAD_INS)] + (said[-ends:] if ends else [])
+    out["heading"] = (
+        min(1.0, (begins + ends) / 5)
+        * above((begins + ends) / len(asked), 0.3, 0.7)
+        * above(held(edges, weights), 0.7)
+        * above(beside(edges, said, weights), 0.0, 0.3)
+    )
+    return out
+
+
+def stretches(asked, said):
+    """Share and words of the first densest stretch, and the largest disorder of any.
+
+    A stretch begins with a word of the question, is as long as the question and holds more than
+    half of its distinct words.
+    """
+    distinct, pairs = set(asked), set(pairwise(asked))
+    densest, disorder = [], 0.0
+    for at, word in enumerate(said):
+        stretch = said[at : at + len(asked)]
+        share = len(distinct & set(stretch)) / len(distinct)
+        if word not in distinct or share <= 0.5:
+            continue
+        if len(set(stretch) & distinct) > len(set(densest)):
+            densest = [word for word in stretch if word in distinct]
+        if pairs:
+            broken = len(pairs - set(pairwise(stretch))) / len(pairs)
+            disorder = max(disorder, above(share, 0.5) * broken)
+    return len(set(densest)) / len(distinct), tuple(densest), disorder
+
+
+def dense(asked, said, weights):
+    """How much of the question one short stretch holds, if it is said outside it as well."""
+    share, inside, _ = stretches(asked, said)
+    return (
+        above(share, 0.7)
+        * above(held(inside, weights), 0.5)
+        * above(beside(inside, said, weights), 0.0, 0.4)
+    )
+
+
+def opening(asked, said, weights):
+    """How much of the wording the first words hold, if it is said later as well."""
+    first = said[: len(asked)]
+    share = len(set(asked) & set(first)) / len(set(asked))
+    return above(share, 0.4, 0.9) * above(beside(first, said, weights), 0.0, 0.4)
+
+
+def gain(before, word, after):
+    """How much less odd, in nats, a text is without a word between two others, "" for none."""
+    model = language_model()
+    first, middle, last = (
+        model.classes[one] if one else OTHER_SCRIPT for one in (before, word, after)
+    )
+    table = model.oddness.reshape(256, 256)  # second, first
+    with_it = int(table[middle, first]) + int(table[last, middle])
+    return (with_it - int(table[last, first])) / UNITS
+
+
+def inserted_share(asked, said):
+    """The share of the distinct words that do not fit where they stand."""
+    pairs, total = set(pairwise(asked)), []
+    for word in sorted(set(asked)):
+        places = [at for at, other in enumerate(said) if other == word]
+        around = [
+            (said[at - 1] if at else "", said[at + 1] if at + 1 < len(said) else "")
+            for at in places
+        ]
+        saved = [
+            gain(before, word, after)
+            for before, after in around
+            if (before, word) not in pairs and (word, after) not in pairs
+        ]
+        if saved:
+            total.append(above(max(saved), -2.0, 1.0) / (1.0 + 0.25 * (len(places) - 1)))
+    return fsum(total) / len(set(asked))
+
+
+def parted_of(asked):
+    """The pairs of content words that only function words part; "'s" parts no name."""
+    content = content_of(asked)
+    names = [word for word in asked if word != "s"]
+    return set(pairwise(content)) - set(pairwise(asked)) - set(pairwise(names))
+
+
+def key_word_rows(asked, said):
+    """key_pairs, key_row and key_edge: of stretches of nothing but content words."""
+    content, parted, pairs = content_of(asked), parted_of(asked), set(pairwise(asked))
+    rows = [
+        (start, start + len(run))
+        for run, start in runs_of(said)
+        if len(run) > 1
+        and set(run) <= set(content)
+        and (start == 0 or said[start - 1] not in content)
+        and (start + len(run) == len(said) or said[start + len(run)] not in content)
+    ]
+    out = {"key_pairs": 0.0, "key_row": 0.0, "key_edge": 0.0}
+    for start, end in rows:
+        row = said[start:end]
+        neighbours = set(pairwise(row))
+        in_order = neighbours & parted
+        new = {(one, other) for one, other in neighbours - pairs if one != other} | in_order
+        share = len(set(row)) / len(content)
+        out["key_pairs"] = max(out["key_pairs"], above(len(in_order), 1, 3))
+        out["key_row"] = max(out["key_row"], above(len(new), 1, 3) * min(1.0, share / 0.6))
+        if new and (start == 0 or end == len(said)):
+            edge = above(share, 0.5, 0.9) * min(1.0, len(content) / FEW_KEYS)
+            out["key_edge"] = max(out["key_edge"], edge)
+    return out
+
+
+FEW_KEYS = 3
+
+
+def forms(word):
+    """A word with digits read as letters, and that without one letter."""
+    letters = word
+    for digit, letter in zip("013457", "oieast", strict=True):
+        letters = letters.replace(digit, letter)
+    return [letters, *(letters[:at] + letters[at + 1 :] for at in range(len(letters)))]
+
+
+def as_meant(asked, said):
+    """A passage with the question's words for two and more misspelt ones of 4 to 32 letters."""
+    meant = {}
+    for word in set(said) - set(asked):
+        if word in language_model().classes or not 4 <= len(word) <= 32:
+            continue
+        # A form that several words have in common is that of the last.
+        candidates = set()
+        for form in forms(word):
+            having = [
+                other
+                for other in dict.fromkeys(asked)
+                if 4 <= len(other) <= 32 and form in forms(other)
+            ]
+            candidates.update(having[-1:])
+        if candidates:
+            as_long = [other for other in candidates if len(other) == len(word)]
+            meant[word] = min(as_long or candidates)
+    if len(set(meant.values())) < 2:
+        return said
+    return [meant.get(word, word) for word in said]
+
+
+def own_signals(query, texts, k):
+    """The signals of each of the first k passages by itself, by name; none if it holds too little.
+
+    Shares that a short question shows by chance are discounted by its length.
+    """
+    asked = tokens(query)
+    read = [tokens(text) + parted_words(text) for text in texts]
+    read[:k] = [as_meant(asked, said) for said in read[:k]]
+    weights = weights_of(asked, read)
+    by_length = min(1.0, len(asked) / 8)
+    by_strewn = min(1.0, len(asked) / 10)
+    out = []
+    for said in read[:k]:
+        own = dict.fromkeys(OWN, 0.0)
+        out.append(own)
+        coverage = held(said, weights)
+        if coverage < 1 / 3:
+            continue
+        own["soup"] = above(unnaturalness(said).soup, 0.3) * above(coverage, 0.5)
+        own.update(key_word_rows(asked, said))
+        wording = len(set(asked) & set(said)) / len(set(asked))
+        if wording <= 0.6:  # no more show no run and no stretch
+            continue
+        own.update(word_for_word(asked, said, weights))
+        own["restatement"] *= by_length
+        own["opening"] = by_length * opening(asked, said, weights)
+        own["dense"] = by_length * dense(asked, said, weights)
+        own["disorder"] = by_length * stretches(asked, said)[2]
+        own["strewn"] = by_strewn * above(wording, 0.6) * inserted_share(asked, said)
+    return out
+
+
+def signals(query, texts, k):
+    """All signals of the first k passages, by name."""
+    own = own_signals(query, texts, k) if tokens(query) else [dict.fromkeys(OWN, 0.0)] * k
+    rows = []
+    for at, shares in enumerate(own):
+        others = own[:at] + own[at + 1 :]
+        company = {
+            f"company_{name}": min(shares[name], max((one[name] for one in others), default=0.0))
+            for name in IN_COMPANY
+        }
+        rows.append({**shares, **company, "address": address(fold(texts[at]))})
+    return rows

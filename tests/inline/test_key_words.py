@@ -1,0 +1,112 @@
+"""Key words in a row: content words without what parts them in a sentence."""
+
+import pytest
+import slow_signals
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.inline.key_words import NO_ROW, Rows, key_word_rows
+from ragguard.inline.words import query_words
+
+words = st.sampled_from("pier lamp tide gulls who the of s x".split())
+sentences = st.lists(words, max_size=15)
+questions = st.lists(words, min_size=1, max_size=12).map(" ".join)
+
+# Six content words; three pairs are parted by function words, "marrow bay" and "bay built" are not.
+QUERY = query_words("Who was the keeper of the lighthouse in Marrow Bay built by the Cranes?")
+
+
+def rows(query, text):
+    said = text.split() if isinstance(text, str) else text
+    places = [(at, word) for at, word in enumerate(said) if word in query.content]
+    return key_word_rows(query, places, len(said))
+
+
+def test_the_question_of_these_tests():
+    assert QUERY.content == ("keeper", "lighthouse", "marrow", "bay", "built", "cranes")
+    assert QUERY.parted == {
+        ("keeper", "lighthouse"),
+        ("lighthouse", "marrow"),
+        ("built", "cranes"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "parted", "mixed"),
+    [
+        # In order: three pairs that the question parts are all there is to say, one is nothing.
+        ("x keeper lighthouse marrow bay built cranes x", 1.0, 1.0),
+        ("x keeper lighthouse marrow x", 0.5, 0.5 * 3 / 3.6),
+        ("x keeper lighthouse x", 0.0, 0.0),
+        # Names and terms stand side by side in the question too.
+        ("x marrow bay built x", 0.0, 0.0),
+        ("x keeper lighthouse x lighthouse marrow x built cranes x", 0.0, 0.0),
+        # In another order: pairs that the question has not, of 0.6 of the content words.
+        ("x cranes built bay marrow x", 0.0, 1.0),
+        ("x bay marrow lighthouse x", 0.0, 0.5 * 3 / 3.6),
+        ("x bay keeper cranes marrow x", 0.0, 1.0),
+        ("x bay marrow x", 0.0, 0.0),
+        # Said twice is one pair, and a word beside itself none.
+        ("x marrow marrow bay bay x", 0.0, 0.0),
+        ("x bay marrow bay marrow bay x", 0.0, 0.0),
+        # The longest row by either measure counts.
+        ("x keeper lighthouse marrow x cranes built bay marrow x", 0.5, 1.0),
+        ("x", 0.0, 0.0),
+        ("", 0.0, 0.0),
+    ],
+)
+def test_rows_by_hand(text, parted, mixed):
+    assert rows(QUERY, text) == Rows(pytest.approx(parted), pytest.approx(mixed), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "edge"),
+    [
+        ("keeper lighthouse marrow bay built cranes x", 1.0),
+        ("x keeper lighthouse marrow bay built cranes", 1.0),
+        ("keeper lighthouse marrow bay built cranes", 1.0),
+        ("x keeper lighthouse marrow bay built cranes x", 0.0),
+        # Four of six words, of which half says nothing and nine tenths say all.
+        ("lighthouse marrow bay built x", (4 / 6 - 0.5) / 0.4),
+        ("x bay built cranes keeper", (4 / 6 - 0.5) / 0.4),
+        ("lighthouse marrow bay x", 0.0),
+        # One pair that the question has not it must have.
+        ("marrow bay built x", 0.0),
+        ("keeper", 0.0),
+    ],
+)
+def test_rows_at_an_edge_by_hand(text, edge):
+    assert rows(QUERY, text).edge == pytest.approx(edge)
+
+
+def test_few_key_words_at_an_edge_say_less():
+    assert rows(query_words("who is the keeper of the pier"), "keeper pier x").edge == (
+        pytest.approx(2 / slow_signals.FEW_KEYS)
+    )
+    three = query_words("the keeper of the pier of the town")
+    assert rows(three, "keeper pier town x").edge == pytest.approx(
+        min(1.0, 3 / slow_signals.FEW_KEYS)
+    )
+
+
+def test_a_question_of_one_key_word_has_no_row():
+    assert rows(query_words("who is the keeper"), "keeper keeper keeper") == NO_ROW
+    assert rows(query_words("?"), "keeper") == NO_ROW
+
+
+@given(questions, sentences)
+def test_rows_equal_their_slow_reference(question, said):
+    query = query_words(question)
+    found = rows(query, said)
+    slow = slow_signals.key_word_rows(query.sequence, said)
+    expected = [slow["key_pairs"], slow["key_row"], slow["key_edge"]]
+    assert list(found) == pytest.approx(expected)
+    assert min(found) >= 0.0
+    assert max(found) <= 1.0
+
+
+@given(questions)
+def test_the_question_itself_has_no_row(question):
+    # Whatever stands side by side in it stands so in the question.
+    query = query_words(question)
+    assert rows(query, query.sequence) == NO_ROW

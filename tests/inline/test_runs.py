@@ -1,0 +1,209 @@
+"""Word for word: the question's longest run in a passage, and its runs at the edges."""
+
+from collections import Counter
+
+import pytest
+import slow_signals
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.inline.runs import edge_runs, longest_run, runs
+from ragguard.inline.words import passage_words, query_words
+from ragguard.text import tokens
+
+words = st.sampled_from("pier lamp tide who built the of question q".split())
+sentences = st.lists(words, max_size=10).map(" ".join)
+questions = st.lists(words, min_size=1, max_size=10).map(" ".join)
+
+# Eight words; each of the four content words weighs a quarter.
+QUESTION = "When was the lighthouse of Marrow Bay built?"
+QUARTERS = dict.fromkeys(query_words(QUESTION).content, 0.25)
+
+
+def found(question, text, weights=None):
+    """What of a question stands in a passage, its content words of one weight."""
+    query, passage = query_words(question), passage_words(text)
+    even = dict.fromkeys(query.content, 1 / len(query.content))
+    return runs(query, passage, Counter(passage.sequence), weights or even)
+
+
+# Longest run
+
+
+def test_the_longest_run_by_hand():
+    query = tokens("who built the old pier")
+    assert longest_run(query, passage_words("Nobody knows who built the mill.")) == (3, 0)
+    assert longest_run(query, passage_words("The old pier")) == (3, 2)
+    assert longest_run(query, passage_words("the pier, who built it?")) == (2, 0)
+    assert longest_run(query, passage_words("wool"))[0] == 0
+    assert longest_run(query, passage_words(""))[0] == 0
+    assert longest_run([], passage_words("who")) == (0, 0)
+
+
+def test_a_run_is_made_of_whole_words():
+    assert longest_run(["art"], passage_words("party start"))[0] == 0
+    assert longest_run(["a", "b"], passage_words("ba ab"))[0] == 0
+
+
+@given(sentences, sentences)
+def test_the_longest_run_equals_that_of_trying_all(question, text):
+    query, passage = tokens(question), passage_words(text)
+    length, start = longest_run(query, passage)
+    assert (length, start) == slow_signals.longest_run(query, passage.sequence)
+    assert f" {' '.join(query[start : start + length])} " in passage.joined or length == 0
+
+
+@given(sentences, sentences, sentences)
+def test_the_run_of_a_text_that_holds_the_question_is_the_whole_question(question, before, after):
+    query = tokens(question)
+    passage = passage_words(f"{before} {question} {after}")
+    assert longest_run(query, passage) == (len(query), 0)
+
+
+# Edges
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("who built it ann did on the old pier", (2, 3)),
+        ("who built the old pier", (5, 0)),  # one run is the beginning
+        ("q who built it", (2, 0)),
+        ("question the old pier", (3, 0)),
+        ("the question who built", (0, 2)),  # a lead-in is one word
+        ("q", (0, 0)),
+        ("who did it the pier", (0, 0)),  # one word alone is no run
+        ("old pier who built", (2, 2)),  # runs anywhere in the question
+        ("built who pier old", (0, 0)),
+        ("the old pier who built the old pier", (3, 5)),
+        ("", (0, 0)),
+        ("wool", (0, 0)),
+    ],
+)
+def test_runs_at_the_edges_by_hand(text, expected):
+    query = query_words("who built the old pier")
+    assert edge_runs(query, text.split()) == expected
+    assert edge_runs(query, tuple(text.split())) == expected
+
+
+@given(questions, sentences)
+def test_runs_at_the_edges_equal_those_of_trying_all(question, text):
+    query, said = query_words(question), text.split()
+    expected = slow_signals.edge_runs(query.sequence, said)
+    assert edge_runs(query, said) == edge_runs(query, tuple(said)) == expected
+    assert sum(expected) <= len(said)
+
+
+@given(questions, st.lists(st.sampled_from(["wool", "sand"]), min_size=1), st.data())
+def test_a_question_cut_in_two_is_found_at_both_edges(question, between, data):
+    query = query_words(question)
+    cut = data.draw(st.integers(0, len(query.sequence)))
+    said = [*query.sequence[:cut], *between, *query.sequence[cut:]]
+    lead = bool(cut) and said[0] in slow_signals.LEAD_INS
+    begins, ends = edge_runs(query, said)
+    assert ends == (len(query.sequence) - cut if len(query.sequence) - cut > 1 else 0)
+    if not lead:
+        assert begins == (cut if cut > 1 else 0)
+
+
+# Whole, restated, as a heading
+
+
+@pytest.mark.parametrize(
+    ("text", "edge"),
+    [
+        (f"{QUESTION} In 1874.", True),
+        (f"It is known of the lighthouse. {QUESTION}", True),
+        (f"Question: {QUESTION} Answer: 1874.", True),
+        (f"Q: {QUESTION} A: 1874.", True),
+        (f"Query: {QUESTION} 1874.", True),
+        (f"Ask: {QUESTION} 1874.", True),
+        (f"FAQ: {QUESTION} 1874.", True),
+        (f"Wool. {QUESTION} Sand. {QUESTION}", True),
+        (f"People ask: {QUESTION} It was 1874.", False),
+        (f"The question: {QUESTION} It was 1874.", False),
+        (f"The question of the lighthouse: {QUESTION} It was 1874.", False),
+        # A heading and the question, where a page breaks off, hold no answer to it.
+        (f"It is known. {QUESTION}", False),
+        (f"It is known to all who sail here that it was in 1874. {QUESTION}", True),
+    ],
+)
+def test_the_whole_question_in_the_text_and_at_an_edge(text, edge):
+    seen = found(QUESTION, text)
+    assert seen.whole
+    assert seen.at_edge == edge
+
+
+@pytest.mark.parametrize(
+    "text", ["The lighthouse of Marrow Bay was built in 1874.", "Wool.", "", "built bay marrow"]
+)
+def test_what_does_not_quote_the_question_is_not_the_whole(text):
+    assert not found(QUESTION, text).whole
+    assert not found(QUESTION, text).at_edge
+
+
+def test_a_short_run_is_not_the_whole():
+    assert not found("pier lamp", "pier lamp built").whole
+    assert found("pier lamp tide", "pier lamp tide built").at_edge
+
+
+def test_nearly_the_whole_question_is_the_whole():
+    question = " ".join(f"word{number}" for number in range(20))
+    asked = question.split()
+    assert found(question, " ".join(asked[:18])).at_edge
+    assert not found(question, " ".join(asked[:17])).whole
+
+
+def test_a_restatement_is_the_question_and_once_more_its_words():
+    restated = f"{QUESTION} The lighthouse of Marrow Bay was built in 1874."
+    assert found(QUESTION, restated).restatement == 1.0
+    assert found(QUESTION, QUESTION).restatement == 0.0
+    assert found(QUESTION, f"{QUESTION} Wool is sold on Mondays.").restatement == 0.0
+    # One content word of four again, of the 0.4 that are all there is to say.
+    again = f"{QUESTION} Wool is sold at the bay."
+    assert found(QUESTION, again).restatement == pytest.approx(0.25 / 0.4)
+    assert found(QUESTION, f"Bay. {QUESTION}").restatement == pytest.approx(0.25 / 0.4)
+
+
+def test_a_part_of_the_question_is_restated_by_its_length_and_by_its_content():
+    # "the lighthouse of marrow bay", five of eight words and three quarters of the content.
+    text = "The lighthouse of Marrow Bay; Marrow, a lighthouse"
+    expected = (5 / 8 - 0.5) / 0.4 * (0.75 - 0.5) / 0.5
+    assert found(QUESTION, text).restatement == pytest.approx(expected)
+    heavier = QUARTERS | {"built": 0.1, "bay": 0.4}
+    expected = (5 / 8 - 0.5) / 0.4 * (0.9 - 0.5) / 0.5
+    assert found(QUESTION, text, heavier).restatement == pytest.approx(expected)
+    # Half of the question is not long.
+    assert found(QUESTION, "was the lighthouse of the lighthouse, Marrow").restatement == 0.0
+
+
+def test_a_heading_by_hand():
+    # All four words "lighthouse of marrow bay" of eight: 3/4 of the content, nothing of it again.
+    assert found(QUESTION, "Lighthouse of Marrow Bay: wool").heading == 0.0
+    # Begun with and ended with, seven of eight words, and the lighthouse is said once more.
+    text = "When was the lighthouse, wool, lighthouse, Marrow Bay built"
+    assert found(QUESTION, text).heading == pytest.approx(0.25 / 0.3)
+    # Four words are no long heading, nor all of it, and hold a little of what they must hold.
+    text = "Lighthouse of Marrow Bay: the lighthouse of the bay"
+    expected = 4 / 5 * (4 / 8 - 0.3) / 0.4 * (0.75 - 0.7) / 0.3
+    assert found(QUESTION, text).heading == pytest.approx(expected)
+    # A lead-in in front changes nothing.
+    assert found(QUESTION, f"Q: {text}").heading == pytest.approx(expected)
+    assert found(QUESTION, f"Wool: {text}").heading == 0.0
+
+
+@given(questions, sentences, sentences)
+def test_runs_equal_their_slow_reference(question, before, after):
+    query = query_words(question)
+    for text in (before, f"{before} {question} {after}", f"{question} {after}"):
+        passage = passage_words(text)
+        weights = slow_signals.weights_of(query.sequence, [passage.sequence])
+        counts = Counter(word for word in passage.sequence if word in query.distinct)
+        seen = runs(query, passage, counts, weights)
+        slow = slow_signals.word_for_word(query.sequence, list(passage.sequence), weights)
+        assert seen.whole == slow["echo_whole"]
+        assert (seen.whole and seen.at_edge) == slow["echo_edge"]
+        assert seen.restatement == pytest.approx(slow["restatement"], abs=1e-12)
+        assert seen.heading == pytest.approx(slow["heading"], abs=1e-12)
+        assert 0.0 <= seen.restatement <= 1.0
+        assert 0.0 <= seen.heading <= 1.0

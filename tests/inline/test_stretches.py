@@ -1,0 +1,162 @@
+"""In any order: the densest stretches of a passage, and its opening."""
+
+from collections import Counter
+
+import pytest
+import slow_signals
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.inline.stretches import Stretch, dense, opening, stretches
+from ragguard.inline.words import query_words
+
+words = st.sampled_from("pier lamp tide who built the of x".split())
+sentences = st.lists(words, max_size=25)
+questions = st.lists(words, min_size=1, max_size=9).map(" ".join)
+
+QUERY = query_words("who built the old pier")
+HALVES = {"built": 0.5, "old": 0.25, "pier": 0.25}
+
+
+def read(query, said):
+    return stretches(query, [(at, word) for at, word in enumerate(said) if word in query.distinct])
+
+
+def seen(text):
+    return read(QUERY, text.split())
+
+
+# Stretches
+
+
+def test_stretches_by_hand():
+    # In order, and yet its last four words are a stretch with three of the four pairs.
+    assert seen("who built the old pier") == Stretch(
+        1.0, ("who", "built", "the", "old", "pier"), pytest.approx((0.8 - 0.5) / 0.5 / 4)
+    )
+    # Backwards no pair of neighbours is left.
+    assert seen("x pier old the built who x") == Stretch(
+        1.0, ("pier", "old", "the", "built", "who"), 1.0
+    )
+    # Four of five words with one of the four pairs.
+    assert seen("x the pier x who built") == Stretch(
+        0.8, ("the", "pier", "who", "built"), pytest.approx((0.8 - 0.5) / 0.5 * 3 / 4)
+    )
+
+
+def test_a_stretch_is_as_long_as_the_question():
+    assert seen("who x built x the") == Stretch(
+        0.6, ("who", "built", "the"), pytest.approx((0.6 - 0.5) / 0.5)
+    )
+    assert seen("who x built x x the") == Stretch(0.0, (), 0.0)
+
+
+def test_half_of_the_words_is_no_stretch():
+    query = query_words("who built the pier")
+    assert read(query, "pier who".split()) == Stretch(0.0, (), 0.0)
+    assert read(query, "pier who the".split()) == Stretch(
+        0.75, ("pier", "who", "the"), pytest.approx(0.5)
+    )
+
+
+def test_of_equally_dense_stretches_the_first_counts_with_its_repetitions():
+    assert seen("built who built pier x x x x pier old the").words == (
+        "built",
+        "who",
+        "built",
+        "pier",
+    )
+
+
+def test_the_densest_stretch_need_not_be_the_most_disordered():
+    # First the question itself, then four of its words with none of its pairs.
+    both = seen("who built the old pier x x x x x pier old built who")
+    assert both.share == 1.0
+    assert both.disorder == pytest.approx((0.8 - 0.5) / 0.5)
+
+
+def test_pairs_that_stand_are_no_disorder():
+    # All five words, and of the four pairs "who built" and "old pier".
+    assert seen("old pier the who built").disorder == pytest.approx(2 / 4)
+    # One pair is broken, and in the last four words two are.
+    assert seen("old pier who built the").disorder == pytest.approx(
+        max(1 / 4, (0.8 - 0.5) / 0.5 * 2 / 4)
+    )
+
+
+def test_a_single_word_has_no_order():
+    assert read(query_words("pier"), ["pier"]) == Stretch(1.0, ("pier",), 0.0)
+    assert read(query_words("pier"), []) == Stretch(0.0, (), 0.0)
+
+
+@given(questions, sentences)
+def test_stretches_equal_their_slow_reference(question, said):
+    query = query_words(question)
+    found = read(query, said)
+    share, inside, disorder = slow_signals.stretches(query.sequence, said)
+    assert found == Stretch(pytest.approx(share), inside, pytest.approx(disorder))
+    assert 0.0 <= found.disorder <= 1.0
+
+
+@given(questions, sentences, sentences)
+def test_a_passage_that_quotes_the_question_has_a_stretch_of_all_of_it(question, before, after):
+    query = query_words(question)
+    assert read(query, [*before, *query.sequence, *after]).share == 1.0
+
+
+# Dense
+
+
+def test_dense_by_hand():
+    whole = seen("who built the old pier")
+    assert dense(whole, {"built": 1, "old": 1, "pier": 1}, HALVES) == 0.0
+    # What is said again weighs a quarter, of the 0.4 that are all there is to say.
+    assert dense(whole, {"built": 1, "old": 1, "pier": 2}, HALVES) == pytest.approx(0.25 / 0.4)
+    assert dense(whole, {"built": 2, "old": 1, "pier": 1}, HALVES) == 1.0
+    # Four of five words are a third of the way from 0.7 to 1, and hold 3/4 of the content.
+    four = seen("who the pier built")
+    assert four.share == 0.8
+    assert dense(four, {"built": 2, "pier": 1}, HALVES) == pytest.approx(1 / 3 * 0.25 / 0.5)
+    assert dense(Stretch(0.7, four.words, 0.0), {"built": 2}, HALVES) == 0.0
+
+
+@given(questions, sentences)
+def test_dense_equals_its_slow_reference(question, said):
+    query = query_words(question)
+    weights = slow_signals.weights_of(query.sequence, [said])
+    counts = Counter(word for word in said if word in query.distinct)
+    found = dense(read(query, said), counts, weights)
+    slow = slow_signals.dense(query.sequence, said, weights)
+    assert found == pytest.approx(slow, abs=1e-12)
+    assert 0.0 <= found <= 1.0
+
+
+# Opening
+
+
+def opened(text):
+    said = text.split()
+    return opening(QUERY, said, Counter(said), HALVES)
+
+
+def test_the_opening_by_hand():
+    assert opened("pier the old built who and so it was built") == 1.0
+    assert opened("pier the old built who and so it is") == 0.0
+    assert opened("pier the old built who and so the pier") == pytest.approx(0.25 / 0.4)
+    # Four of five words: 0.8 of the way from 0.4 to 0.9.
+    assert opened("pier the x built who and so it was built") == pytest.approx(0.8)
+    # Two of five are none; what stands later does not count as opening.
+    assert opened("x x x built the old pier who built") == 0.0
+    assert opened("") == 0.0
+
+
+@given(questions, sentences)
+def test_the_opening_equals_its_slow_reference(question, said):
+    query = query_words(question)
+    weights = slow_signals.weights_of(query.sequence, [said])
+    counts = Counter(word for word in said if word in query.distinct)
+    slow = slow_signals.opening(query.sequence, said, weights)
+    for sequence in (said, tuple(said)):
+        found = opening(query, sequence, counts, weights)
+        assert found == pytest.approx(slow, abs=1e-12)
+        assert 0.0 <= found <= 1.0
