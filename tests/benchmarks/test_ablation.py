@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from benchmarks import ablation, candidates
 from benchmarks.ablation import Change, Refits, changes, main, soup
 from benchmarks.ablation_tables import summary, tables
-from benchmarks.candidates import CANDIDATES, candidate_matrix, closeness, concentration
+from benchmarks.candidates import (
+    CANDIDATES,
+    candidate_matrix,
+    closeness,
+    concentration,
+    window_share,
+)
 from benchmarks.data import Record
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import FOLDS, Sample, Samples
@@ -54,6 +60,27 @@ class TestCandidates:
         texts = read("Ann", "Ann", "Ann", "gulls")
         assert concentration(QUERY, texts, 2).tolist() == [0.5, 0.5]
         assert concentration(QUERY, read("Ann", "Ann", "Ann"), 2).tolist() == [0.0, 0.0]
+
+    def test_the_window_by_hand(self):
+        query = query_words("who built the pier")
+        for text, share in {
+            "pier, the? built! who": 1.0,
+            "who x x built": 0.5,
+            "who x x x built": 0.25,
+            "who who who": 0.25,
+            "": 0.0,
+        }.items():
+            assert window_share(query, passage_words(text)) == share
+        assert window_share(query_words(""), passage_words("who")) == 0.0
+
+    @given(*[st.lists(st.sampled_from("who built the pier x".split()), max_size=30)] * 2)
+    def test_the_window_equals_that_of_trying_all(self, asked, said):
+        shares = [
+            len(set(asked) & set(said[at : at + len(asked)])) / len(set(asked))
+            for at in range(len(said) if asked else 0)
+        ]
+        seen = window_share(query_words(" ".join(asked)), passage_words(" ".join(said)))
+        assert seen == max(shares, default=0.0)
 
     def test_the_stemmed_window_sees_through_endings(self):
         columns = dict(
@@ -125,14 +152,14 @@ def shares(rows):
 class TestRefits:
     def test_without_the_signal_that_tells_nothing_is_detected(self):
         refits = Refits(*samples_of("a"))
-        both = shares(refits.rows(Change("none", "", {"x": Plan(("a", "b"), {"prepend": 1})}, {})))
-        one = shares(refits.rows(Change("", "", {"x": Plan(("b",), {"prepend": 1})}, {})))
+        both = shares(refits.rows(Change("none", "", {"x": Plan(("a", "b"), ("prepend",))}, {})))
+        one = shares(refits.rows(Change("", "", {"x": Plan(("b",), ("prepend",))}, {})))
         assert both["prepend", 1] == 1.0
         assert one["prepend", 1] < 0.2
         assert max(both["clean", 0], one["clean", 0]) <= 0.05
 
     def test_a_detector_set_by_hand_counts_as_well(self):
-        plans = {"x": Plan(("b",), {"prepend": 1})}
+        plans = {"x": Plan(("b",), ("prepend",))}
         by_hand = {"hand": Detector(-100.0, {("a",): 1000.0})}
         without = shares(Refits(*samples_of("a")).rows(Change("", "", plans, {})))
         rows = Refits(*samples_of("a")).rows(Change("", "", plans, by_hand))
@@ -146,7 +173,7 @@ class TestRefits:
             Sample(s.signals * 100, s.poisoned, s.form, s.count, s.setting, s.fold)
             for s in report.found
         ]
-        plans = {"x": Plan(("a",), {"prepend": 1})}
+        plans = {"x": Plan(("a",), ("prepend",))}
         rows = Refits(choosing, Samples(louder, ("a", "b"))).rows(Change("", "", plans, {}))
         assert shares(rows)["clean", 0] == 1.0
         # By their own threshold one clean set of 200 is touched, and all of the poison.
@@ -159,14 +186,14 @@ class TestRefits:
             ablation, "fit_detector", lambda *args: fitted.append(args) or original(*args)
         )
         refits = Refits(*samples_of("a"))
-        change = Change("", "", {"x": Plan(("a",), {"prepend": 1})}, {})
+        change = Change("", "", {"x": Plan(("a",), ("prepend",))}, {})
         assert refits.rows(change) == refits.rows(change)
         assert len(fitted) == 1
 
     def test_too_few_clean_sets_have_no_threshold(self):
         few = Samples(list(half(0, "a"))[150:], ("a", "b"))
         with pytest.raises(CalibrationError, match="at least 99"):
-            Refits(few, few).rows(Change("", "", {"x": Plan(("a",), {"prepend": 1})}, {}))
+            Refits(few, few).rows(Change("", "", {"x": Plan(("a",), ("prepend",))}, {}))
 
 
 def test_soup_is_words_of_the_hits_in_front_of_the_text():
@@ -190,10 +217,10 @@ ROWS = [
     row("none", "", "prepend", 1, 90),
     row("none", "", "middle", 1, 40),
     row("none", "", "spread", 1, 60),
-    row("without signal", "wording", "clean", 0, 3, 200),
-    row("without signal", "wording", "prepend", 1, 90),
-    row("without signal", "wording", "middle", 1, 41),
-    row("without signal", "wording", "spread", 1, 30),
+    row("without signal", "heading", "clean", 0, 3, 200),
+    row("without signal", "heading", "prepend", 1, 90),
+    row("without signal", "heading", "middle", 1, 41),
+    row("without signal", "heading", "spread", 1, 30),
 ]
 
 
@@ -201,9 +228,9 @@ def test_tables_give_differences_in_points_of_means_over_forms():
     found = {table.title: table for table in tables(ROWS)}
     every, line = found["Ablation: one signal left out"].rows
     assert every[:4] == ("all", "0.50 %", "90.0 / - %", "50.0 / - %")
-    assert line[:4] == ("wording", "+1.00", "0 / -", "-14.5 / -")
+    assert line[:4] == ("heading", "+1.00", "0 / -", "-14.5 / -")
     assert line[-1] == "spread, M = 1: -30.0"
-    assert found["Ablation: without wording"].rows == (line[1:],)
+    assert found["Ablation: without heading"].rows == (line[1:],)
     by_form = found["Ablation: detected with all signals"].rows
     assert by_form[1] == ("prepend", "100", "90.0%", "0", "-")
     own = found["Ablation: one signal left out, as many clean sets touched"].rows[0]

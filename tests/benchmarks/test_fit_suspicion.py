@@ -16,7 +16,6 @@ from benchmarks.fitting.detectors import (
     left_out_scores,
     products,
     score,
-    standardised,
     terms_of,
 )
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
@@ -28,8 +27,7 @@ from ragguard.inline.detectors import BY_HAND, DETECTORS, Detector
 from ragguard.inline.signals import SIGNALS
 
 ONCE = (5, False)
-PLAN = Plan(("a", "b"), {"prepend": 1.0})
-FOR_A = Detector(0.0, {("a",): 1.0})
+PLAN = Plan(("a", "b"), ("prepend",))
 
 
 def one(a, *, poisoned=(), form="clean", setting=ONCE, fold=0, b=0.0):
@@ -66,12 +64,12 @@ class TestWeights:
                 one([0, 0]),
             ]
         )
-        plan = Plan(("a",), {"prepend": 1.0}, counts=(2,))
+        plan = Plan(("a",), ("prepend",), counts=(2,))
         # Poison 1, benign 1, clean 3 together: a sum of 5.
         expected = [0.1, 0.1, 0.1, 0.1, *[0.15] * 4]
         np.testing.assert_allclose(found.weights(plan), expected)
 
-    def test_forms_weigh_as_the_plan_says(self):
+    def test_the_forms_of_the_plan_weigh_the_same_and_others_nothing(self):
         found = many(
             [
                 one([0], poisoned=(0,), form="prepend"),
@@ -80,54 +78,31 @@ class TestWeights:
                 one([0]),
             ]
         )
-        weights = found.weights(Plan(("a",), {"prepend": 2.0, "middle": 1.0}))
-        np.testing.assert_allclose(weights, [2 / 12, 1 / 12, 0, 9 / 12])
+        weights = found.weights(Plan(("a",), ("prepend", "middle")))
+        np.testing.assert_allclose(weights, [1 / 8, 1 / 8, 0, 6 / 8])
 
     def test_numbers_of_texts_that_the_plan_does_not_name_weigh_nothing(self):
         found = many([one([0], poisoned=(0,), form="prepend"), one([0])])
-        weights = found.weights(Plan(("a",), {"prepend": 1.0}, counts=(5,)))
+        weights = found.weights(Plan(("a",), ("prepend",), counts=(5,)))
         np.testing.assert_allclose(weights, [0, 1])
 
 
 class TestTerms:
     def test_every_signal_may_weigh_alone_and_with_any_other(self):
-        assert terms_of(PLAN) == [("a",), ("b",), ("a", "a"), ("a", "b"), ("b", "b")]
+        assert terms_of(PLAN) == [("a",), ("b",), ("a", "b")]
+        assert terms_of(Plan(("a",), ())) == [("a",)]
+        assert len(terms_of(Plan(tuple("abcd"), ()))) == 4 + 6
 
     def test_products_by_hand(self):
-        out = products(np.array([[0.5, 0.2]]), terms_of(PLAN), ("a", "b"))
-        np.testing.assert_allclose(out, [[0.5, 0.2, 0.25, 0.1, 0.04]])
+        out = products(np.array([[0.5, 0.2], [1.0, 0.0]]), terms_of(PLAN), ("a", "b"))
+        np.testing.assert_allclose(out, [[0.5, 0.2, 0.1], [1.0, 0.0, 0.0]])
+        assert products(np.zeros((0, 2)), terms_of(PLAN), ("a", "b")).shape == (0, 3)
 
     def test_score_and_highest_by_hand(self):
         found = many([one([0.5, 0.1], b=0.5), one([0.0], b=1.0)])
         detector = Detector(-1.0, {("a",): 2.0, ("a", "b"): 4.0})
         np.testing.assert_allclose(score(detector, found), [1.0, -0.6, -1.0])
         np.testing.assert_allclose(found.highest(score(detector, found)), [1.0, -1.0])
-
-
-class TestScale:
-    @given(st.floats(-3, 3), st.floats(0.1, 9), st.integers(0, 99))
-    def test_clean_sets_exceed_0_in_5_percent_and_ln_5_in_1_percent(self, bias, weight, seed):
-        draw = np.random.default_rng(seed)
-        # Wide enough that the least spread does not bind.
-        found = many(one(draw.exponential(20.0, 3)) for _ in range(1000))
-        highest = found.highest(score(standardised(Detector(bias, {("a",): weight}), found), found))
-        assert np.mean(highest > 1e-9) == pytest.approx(0.05, abs=0.001)
-        assert np.mean(highest > log(5) + 1e-9) == pytest.approx(0.01, abs=0.001)
-
-    def test_attacked_sets_do_not_set_the_scale(self):
-        clean = [one([a]) for a in np.linspace(0, 50, 101)]
-        attacked = [one([99.0], poisoned=(0,), form="prepend")] * 50
-        assert standardised(FOR_A, many(clean)) == standardised(FOR_A, many(clean + attacked))
-
-    def test_a_steeper_one_is_that_many_times_the_other(self):
-        found = many(one([a]) for a in np.linspace(0, 50, 101))
-        plain, steeper = standardised(FOR_A, found), standardised(FOR_A, found, 3.0)
-        assert steeper.bias == pytest.approx(3 * plain.bias)
-        assert steeper.weights["a",] == pytest.approx(3 * plain.weights["a",])
-
-    def test_clean_sets_that_all_score_the_same_are_not_stretched_without_end(self):
-        scaled = standardised(FOR_A, many([one([0.0])] * 50))
-        assert scaled.weights["a",] == pytest.approx(log(5) / 0.2)
 
 
 class TestFit:
@@ -142,8 +117,22 @@ class TestFit:
         assert scores[found.poisoned].min() > scores[~found.poisoned].max()
 
     def test_signals_outside_the_plan_get_no_weight(self):
-        detector = fit_detector(Plan(("b",), {"prepend": 1.0}), many(traffic()))
+        detector = fit_detector(Plan(("b",), ("prepend",)), many(traffic()))
         assert {name for term in detector.weights for name in term} == {"b"}
+
+    def test_terms_that_add_little_are_left_out(self):
+        plan = Plan(("a", "b"), ("prepend",))
+        for seed in range(3):
+            assert min(fit_detector(plan, many(traffic(seed))).weights.values()) > 0.25
+
+    def test_of_what_tells_nothing_the_first_term_is_kept(self):
+        found = many([one([0.5], b=0.5), one([0.5], b=0.5, poisoned=(0,), form="prepend")] * FOLDS)
+        assert fit_detector(PLAN, found).weights == {("a",): 0.25}
+
+    def test_the_bias_is_the_log_odds_of_a_passage_without_signals(self):
+        # Poison weighs one part of four where nothing tells it from what is clean.
+        found = many([one([0.0]), one([0.0], poisoned=(0,), form="prepend")])
+        assert fit_detector(PLAN, found).bias == pytest.approx(log(1 / 3), abs=1e-3)
 
 
 class TestCrossFit:
@@ -183,7 +172,7 @@ class TestCrossFit:
 
     def test_every_detector_is_scored(self):
         found = many(traffic(sets=60))
-        plans = {"x": PLAN, "y": Plan(("b",), {"prepend": 1.0})}
+        plans = {"x": PLAN, "y": Plan(("b",), ("prepend",))}
         scores = cross_scores(found, plans)
         assert list(scores) == ["x", "y"]
         np.testing.assert_array_equal(scores["y"], left_out_scores(found, plans["y"]))
@@ -231,6 +220,21 @@ class TestOffsets:
         assert moved["prepend", 1] == 1.0
         assert shift["telling"] > shift["blind"]
 
+    def test_one_form_counts_for_more_than_any_other(self):
+        # Either detector shows one attack and hides the other; "prepend" is the one to show.
+        clean = [one([0]) for _ in range(200)]
+        attacked = [one([0], poisoned=(0,), form=form) for form in ("prepend", "middle")]
+        found = many(clean + attacked)
+        scores = {
+            "first": np.r_[np.linspace(0.0, 1.0, 200), 0.9, 0.0],
+            "other": np.r_[np.linspace(1.0, 0.0, 200), 0.0, 0.9],
+        }
+        shift = offsets(found, scores)
+        moved = np.max([scores[name] + shift[name] for name in scores], axis=0)
+        shares = Recalls(found, 0.03).of(moved)
+        assert shares["prepend", 1] >= shares["middle", 1]
+        assert shift["first"] >= shift["other"]
+
     def test_where_nothing_is_to_be_gained_nothing_is_moved(self):
         scores = np.r_[np.zeros(400), np.ones(4)]
         assert offsets(settings_traffic(), {"x": scores}) == {"x": 0.0}
@@ -246,6 +250,8 @@ class TestPlans:
             assert set(plan.signals) <= set(SIGNALS)
             assert set(plan.forms) <= set(FITTED_FORMS)
             assert len(plan.signals) == len(set(plan.signals))
+            assert plan.forms
+            assert set(plan.counts) <= {1, 5}
 
     def test_every_signal_is_in_a_plan_or_set_by_hand(self):
         by_hand = {name for one in BY_HAND.values() for term in one.weights for name in term}
