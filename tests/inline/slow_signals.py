@@ -12,10 +12,10 @@ from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 LEAD_INS = ("q", "question", "query", "ask", "faq")
 OWN = (
-    *("echo_whole", "echo_edge", "restatement", "heading", "opening", "dense", "disorder"),
+    *("echo_whole", "echo_edge", "restatement", "heading", "dense", "disorder"),
     *("strewn", "key_pairs", "key_row", "key_edge", "soup"),
 )
-IN_COMPANY = ("restatement", "heading", "opening", "dense", "disorder", "strewn", "key_row")
+IN_COMPANY = ("restatement", "heading", "dense", "disorder", "strewn", "key_row")
 
 
 def above(share, low, high=1.0):
@@ -133,13 +133,6 @@ def dense(asked, said, weights):
         * above(held(inside, weights), 0.5)
         * above(beside(inside, said, weights), 0.0, 0.4)
     )
-
-
-def opening(asked, said, weights):
-    """How much of the wording the first words hold, if it is said later as well."""
-    first = said[: len(asked)]
-    share = len(set(asked) & set(first)) / len(set(asked))
-    return above(share, 0.4, 0.9) * above(beside(first, said, weights), 0.0, 0.4)
 
 
 def gain(before, word, after):
@@ -264,7 +257,6 @@ def own_signals(query, texts, k):
             continue
         own.update(word_for_word(asked, said, weights))
         own["restatement"] *= by_length
-        own["opening"] = by_length * opening(asked, said, weights)
         own["dense"] = by_length * dense(asked, said, weights)
         own["disorder"] = by_length * stretches(asked, said)[2]
         own["strewn"] = by_strewn * above(wording, 0.6) * inserted_share(asked, said)

@@ -77,7 +77,6 @@ QUESTION = "Who was it that built the old stone pier of the grey lamp and tide"
 SHOWING = {
     "company_restatement": f"{QUESTION}. The old stone pier of the grey lamp was built",
     "company_heading": f"{QUESTION}. The old stone pier of the grey lamp was built",
-    "company_opening": f"{QUESTION}. The old stone pier of the grey lamp was built",
     "company_dense": f"{QUESTION}. The old stone pier of the grey lamp was built",
     "company_disorder": "tide and lamp grey the of pier stone old the built that it was who",
     "company_strewn": (

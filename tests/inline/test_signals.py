@@ -129,7 +129,7 @@ def test_the_question_with_nothing_beside_it_by_hand():
 def test_the_question_and_its_answer_by_hand():
     seen = first(QUESTION, [f"{QUESTION} The lighthouse of Marrow Bay was built in 1874.", *QUIET])
     expected = dict.fromkeys(["echo_whole", "echo_edge", "restatement", "heading"], 1.0)
-    assert seen == expected | {"opening": 1.0, "dense": 1.0, "disorder": seen["disorder"]}
+    assert seen == expected | {"dense": 1.0, "disorder": seen["disorder"]}
 
 
 def test_one_content_word_of_four_is_too_little_and_two_are_key_words():
@@ -198,7 +198,7 @@ def test_the_shorter_the_question_the_less_its_shares_say(length):
     several = length > 1  # one word alone is no run
     for name in ("restatement", "company_restatement"):
         assert seen.get(name, 0.0) == pytest.approx(by_length * several)
-    for name in ("dense", "company_dense", "opening", "company_opening"):
+    for name in ("dense", "company_dense"):
         assert seen[name] == pytest.approx(by_length)
     # Of a heading it is the runs that are long; said twice, both are runs with nothing outside.
     assert "heading" not in seen
@@ -294,7 +294,7 @@ def test_a_passage_that_says_the_question_twice_holds_exactly_all_of_it(asked, d
     seen = columns(query, [f"{query} {query}", *rest])
     discount = min(1.0, len(asked) / 8)
     assert seen["echo_edge"][0] == 1.0
-    for name in ("restatement", "opening", "dense"):
+    for name in ("restatement", "dense"):
         assert seen[name][0] == pytest.approx(discount)
         assert seen[name].max() <= discount
 

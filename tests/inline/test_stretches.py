@@ -1,4 +1,4 @@
-"""In any order: the densest stretches of a passage, and its opening."""
+"""In any order: the densest stretches of a passage."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.stretches import Stretch, dense, opening, stretches
+from ragguard.inline.stretches import Stretch, dense, stretches
 from ragguard.inline.words import query_words
 
 words = st.sampled_from("pier lamp tide who built the of x".split())
@@ -129,34 +129,3 @@ def test_dense_equals_its_slow_reference(question, said):
     slow = slow_signals.dense(query.sequence, said, weights)
     assert found == pytest.approx(slow, abs=1e-12)
     assert 0.0 <= found <= 1.0
-
-
-# Opening
-
-
-def opened(text):
-    said = text.split()
-    return opening(QUERY, said, Counter(said), HALVES)
-
-
-def test_the_opening_by_hand():
-    assert opened("pier the old built who and so it was built") == 1.0
-    assert opened("pier the old built who and so it is") == 0.0
-    assert opened("pier the old built who and so the pier") == pytest.approx(0.25 / 0.4)
-    # Four of five words: 0.8 of the way from 0.4 to 0.9.
-    assert opened("pier the x built who and so it was built") == pytest.approx(0.8)
-    # Two of five are none; what stands later does not count as opening.
-    assert opened("x x x built the old pier who built") == 0.0
-    assert opened("") == 0.0
-
-
-@given(questions, sentences)
-def test_the_opening_equals_its_slow_reference(question, said):
-    query = query_words(question)
-    weights = slow_signals.weights_of(query.sequence, [said])
-    counts = Counter(word for word in said if word in query.distinct)
-    slow = slow_signals.opening(query.sequence, said, weights)
-    for sequence in (said, tuple(said)):
-        found = opening(query, sequence, counts, weights)
-        assert found == pytest.approx(slow, abs=1e-12)
-        assert 0.0 <= found <= 1.0
