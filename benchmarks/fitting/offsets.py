@@ -18,12 +18,15 @@ Floats = NDArray[np.float64]
 ALPHA = 0.01
 """Share of the clean queries that may be touched."""
 
-_ALPHAS = (0.005, 0.01, 0.02, 0.03)  # about ALPHA: at one a few clean queries would decide
+_ALPHAS = (0.005, 0.01, 0.02)  # about ALPHA: at one a few clean queries would decide
 _STEPS = np.arange(-4.0, 4.01, 0.25)
 _ROUNDS = 6
 _STARTS = 4
 _PRICE = 0.0015  # of an offset of 1, in recall
-_IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0}  # of a form for the offsets; others 1
+# Of a form for the offsets: the published attack first, then what its author would try next.
+_IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0} | {
+    (form, count): 4.0 for form in ("shuffled", "keywords", "spread") for count in (1, 5)
+}
 
 
 class Recalls:

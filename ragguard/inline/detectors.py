@@ -37,7 +37,7 @@ BY_HAND: Mapping[str, Detector] = {
 
 DETECTORS: Mapping[str, Detector] = {
     "question": Detector(
-        -5.16,
+        -6.66,
         {
             ("echo_edge",): 3.86,
             ("echo_whole", "echo_edge"): 3.86,
@@ -48,7 +48,7 @@ DETECTORS: Mapping[str, Detector] = {
         },
     ),
     "restated": Detector(
-        -5.16,
+        -4.91,
         {
             ("restatement",): 14.65,
             ("company_restatement",): 0.27,
@@ -60,17 +60,11 @@ DETECTORS: Mapping[str, Detector] = {
             ("heading",): 13.71,
         },
     ),
-    "opening": Detector(
-        -3.79,
-        {
-            ("opening",): 11.78,
-        },
-    ),
     "dense": Detector(
-        -4.98,
+        -4.91,
         {
-            ("dense",): 14.47,
-            ("company_dense",): 0.80,
+            ("dense",): 14.74,
+            ("company_dense",): 2.07,
         },
     ),
     "disorder": Detector(
@@ -82,21 +76,21 @@ DETECTORS: Mapping[str, Detector] = {
         },
     ),
     "strewn": Detector(
-        -4.82,
+        -5.24,
         {
             ("strewn",): 20.89,
             ("company_strewn",): 2.97,
         },
     ),
     "key words": Detector(
-        -2.94,
+        -4.44,
         {
             ("key_pairs",): 11.87,
             ("key_edge",): 8.62,
         },
     ),
     "key row": Detector(
-        -6.34,
+        -7.84,
         {
             ("key_row",): 11.21,
         },

@@ -37,7 +37,8 @@ class Runs(NamedTuple):
         at_edge: True if the longest run begins the passage, a lead-in such as "Q:" aside, or ends
             it.
         restatement: In [0, 1]: how much of the question the longest run holds, in words and in
-            content words weighed by rarity, times how many of those stand outside it as well.
+            content words weighed by rarity, times how many of those stand outside it as well; 0
+            if none of the words that make it a question is in the run.
         heading: The same of the runs with which the passage begins and ends, together.
     """
 
@@ -125,8 +126,9 @@ def runs(
         return _NOTHING
     whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
     restatement, at_edge = 0.0, False
-    if length > _RUN[0] * len(asked):
-        inside = asked[start : start + length]
+    inside = asked[start : start + length]
+    # A sentence that answers the question has the words of it but those that ask.
+    if length > _RUN[0] * len(asked) and not (query.asking and query.asking.isdisjoint(inside)):
         rest = outside(inside, counts, weights)
         held = ramp(weight_of(inside, weights), _HELD)
         restatement = ramp(length / len(asked), _RUN) * held * ramp(rest, _REST)

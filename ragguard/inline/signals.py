@@ -35,7 +35,7 @@ from ragguard.inline.key_words import key_word_rows
 from ragguard.inline.naturalness import unnaturalness
 from ragguard.inline.ramps import ramp
 from ragguard.inline.runs import runs
-from ragguard.inline.stretches import dense, opening, stretches
+from ragguard.inline.stretches import dense, stretches
 from ragguard.inline.words import PassageWords, QueryWords, as_meant
 
 __all__ = ["LEAST_COVERAGE", "SIGNALS", "company", "forget_soup", "signal_matrix"]
@@ -47,7 +47,6 @@ SIGNALS = (
     "echo_edge",
     "restatement",
     "heading",
-    "opening",
     "dense",
     "disorder",
     "strewn",
@@ -56,7 +55,6 @@ SIGNALS = (
     "key_edge",
     "company_restatement",
     "company_heading",
-    "company_opening",
     "company_dense",
     "company_disorder",
     "company_strewn",
@@ -86,7 +84,6 @@ class _Echo(NamedTuple):
     echo_edge: float = 0.0
     restatement: float = 0.0
     heading: float = 0.0
-    opening: float = 0.0
     dense: float = 0.0
     disorder: float = 0.0
     strewn: float = 0.0
@@ -179,8 +176,7 @@ def _echo(query: QueryWords, weights: Mapping[str, float], passage: PassageWords
         echo_edge=float(found.whole and found.at_edge),
         restatement=long * found.restatement,
         heading=found.heading,
-        opening=long * opening(query, sequence, counts, weights),
-        dense=long * dense(stretch, counts, weights),
+        dense=long * dense(query, stretch, counts, weights),
         disorder=long * stretch.disorder,
         strewn=min(1.0, length / _LONG_STREWN)
         * ramp(wording, _WORDING)

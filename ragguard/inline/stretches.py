@@ -14,12 +14,11 @@ from typing import NamedTuple
 from ragguard.inline.ramps import outside, ramp, weight_of
 from ragguard.inline.words import QueryWords
 
-__all__ = ["Stretch", "dense", "opening", "stretches"]
+__all__ = ["Stretch", "dense", "stretches"]
 
 _SOME = 0.5
 # From a share that says nothing to one that says all there is to say.
 _DENSE = (0.7, 1.0)
-_OPENING = (0.4, 0.9)
 _HELD = (0.5, 1.0)
 _REST = (0.0, 0.4)
 
@@ -84,42 +83,25 @@ def _neighbours(places: Iterable[tuple[int, str]]) -> set[tuple[str, str]]:
     return found
 
 
-def dense(stretch: Stretch, counts: Mapping[str, int], weights: Mapping[str, float]) -> float:
+def dense(
+    query: QueryWords,
+    stretch: Stretch,
+    counts: Mapping[str, int],
+    weights: Mapping[str, float],
+) -> float:
     """Return how much of the question one short stretch holds, if it is said outside it as well.
 
     Args:
+        query: The question.
         stretch: Of `stretches`.
         counts: How often each word of the question stands in the passage.
         weights: The weight of every content word of the question; sum 1.
 
     Returns:
-        A number in [0, 1].
+        A number in [0, 1]; 0 if none of the words that make it a question is in the stretch, since
+        a sentence that answers it holds the others.
     """
-    if stretch.share <= _DENSE[0]:
+    if stretch.share <= _DENSE[0] or (query.asking and query.asking.isdisjoint(stretch.words)):
         return 0.0
     held = ramp(weight_of(stretch.words, weights), _HELD)
     return ramp(stretch.share, _DENSE) * held * ramp(outside(stretch.words, counts, weights), _REST)
-
-
-def opening(
-    query: QueryWords,
-    sequence: Sequence[str],
-    counts: Mapping[str, int],
-    weights: Mapping[str, float],
-) -> float:
-    """Return how much of the question's wording the first words hold, if it is said later as well.
-
-    Args:
-        query: The question.
-        sequence: The words of the passage; the first are as many as the question has.
-        counts: How often each word of the question stands in the passage.
-        weights: The weight of every content word of the question; sum 1.
-
-    Returns:
-        A number in [0, 1].
-    """
-    first = sequence[: len(query.sequence)]
-    share = len(query.distinct.intersection(first)) / len(query.distinct)
-    if share <= _OPENING[0]:
-        return 0.0
-    return ramp(share, _OPENING) * ramp(outside(first, counts, weights), _REST)

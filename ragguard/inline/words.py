@@ -24,6 +24,7 @@ _CACHED_PASSAGES = 4096
 _LONGEST_CACHED = 4096  # characters
 _CACHED_QUERIES = 1024
 _SEVERAL = 2  # misspelt words
+_INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 
 
 class PassageWords(NamedTuple):
@@ -57,6 +58,8 @@ class QueryWords(NamedTuple):
         pairs: Its distinct pairs of neighbours, in order.
         parted: Its pairs of content words that only function words part: neighbours in a string
             of key words, but not in the question.
+        asking: The words that make it a question: its interrogatives, or else the verb or other
+            function word that it begins with; empty if it is no question.
         spellings: From every deletion of its words of 4 to 32 letters (`ragguard.inline.spelling`)
             to the word, the last of several.
     """
@@ -66,6 +69,7 @@ class QueryWords(NamedTuple):
     content: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
     parted: frozenset[tuple[str, str]]
+    asking: frozenset[str]
     spellings: dict[str, str]
 
 
@@ -107,8 +111,10 @@ def query_words(text: str) -> QueryWords:
     # "The keeper's lamp" and "keeper lamp" are one name.
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - frozenset(pairs) - frozenset(possessed)
+    asking = _INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
     spellings = {form: word for word in in_order if _of_length(word) for form in deletions(word)}
-    return QueryWords(sequence, frozenset(sequence), content, pairs, parted, spellings)
+    distinct = frozenset(sequence)
+    return QueryWords(sequence, distinct, content, pairs, parted, asking, spellings)
 
 
 def as_meant(query: QueryWords, passage: PassageWords) -> PassageWords:
