@@ -10,6 +10,7 @@ from ragguard.inline.address import address
 from ragguard.inline.naturalness import OTHER_SCRIPT, UNITS, language_model, unnaturalness
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
+INTERROGATIVES = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
 LEAD_INS = ("q", "question", "query", "ask", "faq")
 OWN = (
     *("echo_whole", "echo_edge", "restatement", "heading", "dense", "disorder"),
@@ -74,6 +75,16 @@ def beside(stretch, said, weights):
     return held([word for word in said if said.count(word) > stretch.count(word)], weights)
 
 
+def asks(asked, words):
+    """Whether some words ask as the question does; any do if it has no word that asks.
+
+    Those that ask are who, what and the like, or else the function word that it begins with.
+    """
+    asking = {word for word in asked if word in INTERROGATIVES}
+    asking = asking or {word for word in asked[:1] if word in STOP_WORDS}
+    return not asking or bool(asking & set(words))
+
+
 def word_for_word(asked, said, weights):
     """echo_whole, echo_edge, restatement (not yet discounted) and heading."""
     length, start = longest_run(asked, said)
@@ -83,7 +94,8 @@ def word_for_word(asked, said, weights):
     run = list(asked[start : start + length])
     rest = beside(run, said, weights)
     out["restatement"] = (
-        above(length / len(asked), 0.5, 0.9)
+        asks(asked, run)
+        * above(length / len(asked), 0.5, 0.9)
         * above(held(run, weights), 0.5)
         * above(rest, 0.0, 0.4)
     )
@@ -92,7 +104,8 @@ def word_for_word(asked, said, weights):
         leads = first == 0 or (first == 1 and said[0] in LEAD_INS)
         answers = rest > 0.0 or len(said) >= 2 * len(asked)
         out["echo_whole"] = 1.0
-        out["echo_edge"] = float(leads or (said[-length:] == run and answers))
+        ends = said[-length:] == run and answers
+        out["echo_edge"] = float(asks(asked, run) and (leads or ends))
     begins, ends = edge_runs(asked, said)
     edges = said[: begins + (said[0] in LEAD_INS)] + (said[-ends:] if ends else [])
     out["heading"] = (
@@ -126,10 +139,11 @@ def stretches(asked, said):
 
 
 def dense(asked, said, weights):
-    """How much of the question one short stretch holds, if it is said outside it as well."""
+    """How much of the question one short stretch that asks holds, if it is said outside as well."""
     share, inside, _ = stretches(asked, said)
     return (
-        above(share, 0.7)
+        asks(asked, inside)
+        * above(share, 0.7)
         * above(held(inside, weights), 0.5)
         * above(beside(inside, said, weights), 0.0, 0.4)
     )

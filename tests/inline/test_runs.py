@@ -166,15 +166,21 @@ def test_a_restatement_is_the_question_and_once_more_its_words():
 
 
 def test_a_part_of_the_question_is_restated_by_its_length_and_by_its_content():
-    # "the lighthouse of marrow bay", five of eight words and three quarters of the content.
-    text = "The lighthouse of Marrow Bay; Marrow, a lighthouse"
-    expected = (5 / 8 - 0.5) / 0.4 * (0.75 - 0.5) / 0.5
-    assert found(QUESTION, text).restatement == pytest.approx(expected)
-    heavier = QUARTERS | {"built": 0.1, "bay": 0.4}
-    expected = (5 / 8 - 0.5) / 0.4 * (0.9 - 0.5) / 0.5
-    assert found(QUESTION, text, heavier).restatement == pytest.approx(expected)
+    # "when was the lighthouse of marrow", six of eight words and half and a bit of the content.
+    text = "When was the lighthouse of Marrow; Marrow, a lighthouse"
+    weights = QUARTERS | {"built": 0.1, "bay": 0.2, "marrow": 0.45}
+    expected = (6 / 8 - 0.5) / 0.4 * (0.7 - 0.5) / 0.5
+    assert found(QUESTION, text, weights).restatement == pytest.approx(expected)
+    assert found(QUESTION, text).restatement == 0.0
     # Half of the question is not long.
-    assert found(QUESTION, "was the lighthouse of the lighthouse, Marrow").restatement == 0.0
+    assert found(QUESTION, "when was the lighthouse the lighthouse").restatement == 0.0
+
+
+def test_a_sentence_that_does_not_ask_is_an_answer():
+    # Seven of the eight words in their order, and all of the content once more.
+    text = "Was the lighthouse of Marrow Bay built? The lighthouse of Marrow Bay was built."
+    assert found(QUESTION, text).restatement == 0.0
+    assert found(QUESTION, f"When {text}").restatement == 1.0
 
 
 def test_a_heading_by_hand():

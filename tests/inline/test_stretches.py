@@ -109,15 +109,23 @@ def test_a_passage_that_quotes_the_question_has_a_stretch_of_all_of_it(question,
 
 def test_dense_by_hand():
     whole = seen("who built the old pier")
-    assert dense(whole, {"built": 1, "old": 1, "pier": 1}, HALVES) == 0.0
+    assert dense(QUERY, whole, {"built": 1, "old": 1, "pier": 1}, HALVES) == 0.0
     # What is said again weighs a quarter, of the 0.4 that are all there is to say.
-    assert dense(whole, {"built": 1, "old": 1, "pier": 2}, HALVES) == pytest.approx(0.25 / 0.4)
-    assert dense(whole, {"built": 2, "old": 1, "pier": 1}, HALVES) == 1.0
+    assert dense(QUERY, whole, {"built": 1, "old": 1, "pier": 2}, HALVES) == pytest.approx(
+        0.25 / 0.4
+    )
+    assert dense(QUERY, whole, {"built": 2, "old": 1, "pier": 1}, HALVES) == 1.0
     # Four of five words are a third of the way from 0.7 to 1, and hold 3/4 of the content.
     four = seen("who the pier built")
     assert four.share == 0.8
-    assert dense(four, {"built": 2, "pier": 1}, HALVES) == pytest.approx(1 / 3 * 0.25 / 0.5)
-    assert dense(Stretch(0.7, four.words, 0.0), {"built": 2}, HALVES) == 0.0
+    assert dense(QUERY, four, {"built": 2, "pier": 1}, HALVES) == pytest.approx(1 / 3 * 0.25 / 0.5)
+    assert dense(QUERY, Stretch(0.7, four.words, 0.0), {"built": 2}, HALVES) == 0.0
+
+
+def test_a_stretch_that_does_not_ask_is_an_answer():
+    answer = seen("the old pier built")
+    assert answer.share == 0.8
+    assert dense(QUERY, answer, {"built": 2, "old": 2, "pier": 2}, HALVES) == 0.0
 
 
 @given(questions, sentences)
@@ -125,7 +133,7 @@ def test_dense_equals_its_slow_reference(question, said):
     query = query_words(question)
     weights = slow_signals.weights_of(query.sequence, [said])
     counts = Counter(word for word in said if word in query.distinct)
-    found = dense(read(query, said), counts, weights)
+    found = dense(query, read(query, said), counts, weights)
     slow = slow_signals.dense(query.sequence, said, weights)
     assert found == pytest.approx(slow, abs=1e-12)
     assert 0.0 <= found <= 1.0

@@ -126,3 +126,10 @@ def test_the_spellings_of_a_question_lead_to_its_longer_words():
     assert set(spellings.values()) == {"pier", "lamps"}
     # A form of several words is that of the last.
     assert query_words("tamp lamp").spellings["amp"] == "lamp"
+
+
+def test_the_words_that_ask_by_hand():
+    assert query_words("In which year, and who built it?").asking == {"which", "who"}
+    assert query_words("Was the pier built?").asking == {"was"}
+    assert query_words("pier of the town").asking == set()
+    assert query_words("").asking == set()
