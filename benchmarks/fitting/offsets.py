@@ -18,7 +18,9 @@ Floats = NDArray[np.float64]
 ALPHA = 0.01
 """Share of the clean queries that may be touched."""
 
-_ALPHAS = (0.005, 0.01, 0.02)  # about ALPHA: at one a few clean queries would decide
+_ALPHAS = (0.002, 0.005, 0.01)  # up to ALPHA: what only just passes would not with other queries
+# Added to what is chosen: the published attack is to pass no closer to the line than need be.
+_HEAD_START = {"question": 2.0}
 _STEPS = np.arange(-4.0, 4.01, 0.25)
 _ROUNDS = 6
 _STARTS = 4
@@ -88,7 +90,8 @@ def offsets(found: Samples, scores: Mapping[str, Floats]) -> dict[str, float]:
         for _ in range(_STARTS - 1)
     ]
     ascents = [_ascent(worth, start) for start in starts]
-    return max(ascents, key=lambda ascent: ascent[0])[1]
+    chosen = max(ascents, key=lambda ascent: ascent[0])[1]
+    return {name: shift + _HEAD_START.get(name, 0.0) for name, shift in chosen.items()}
 
 
 def _ascent(

@@ -37,34 +37,34 @@ BY_HAND: Mapping[str, Detector] = {
 
 DETECTORS: Mapping[str, Detector] = {
     "question": Detector(
-        -6.66,
+        -3.91,
         {
             ("echo_edge",): 3.86,
             ("echo_whole", "echo_edge"): 3.86,
             ("echo_whole",): 3.15,
-            ("echo_edge", "restatement"): 1.11,
+            ("echo_edge", "restatement"): 1.10,
             ("echo_whole", "restatement"): 0.98,
             ("restatement",): 0.97,
         },
     ),
     "restated": Detector(
-        -4.91,
+        -4.88,
         {
-            ("restatement",): 14.65,
-            ("company_restatement",): 0.27,
+            ("restatement",): 15.33,
+            ("company_restatement",): 0.39,
         },
     ),
     "heading": Detector(
-        -5.04,
+        -3.79,
         {
             ("heading",): 13.71,
         },
     ),
     "dense": Detector(
-        -4.91,
+        -2.98,
         {
-            ("dense",): 14.74,
-            ("company_dense",): 2.07,
+            ("dense",): 15.00,
+            ("company_dense",): 0.96,
         },
     ),
     "disorder": Detector(
@@ -76,21 +76,21 @@ DETECTORS: Mapping[str, Detector] = {
         },
     ),
     "strewn": Detector(
-        -5.24,
+        -2.74,
         {
             ("strewn",): 20.89,
             ("company_strewn",): 2.97,
         },
     ),
     "key words": Detector(
-        -4.44,
+        -0.94,
         {
             ("key_pairs",): 11.87,
             ("key_edge",): 8.62,
         },
     ),
     "key row": Detector(
-        -7.84,
+        -7.09,
         {
             ("key_row",): 11.21,
         },
@@ -98,12 +98,12 @@ DETECTORS: Mapping[str, Detector] = {
     "company": Detector(
         -3.71,
         {
-            ("company_strewn",): 11.42,
-            ("company_disorder",): 8.34,
-            ("company_dense",): 7.13,
-            ("company_heading",): 6.92,
-            ("company_key_row",): 6.35,
-            ("company_restatement",): 1.40,
+            ("company_strewn",): 11.40,
+            ("company_disorder",): 9.24,
+            ("company_heading",): 7.33,
+            ("company_dense",): 7.31,
+            ("company_key_row",): 6.27,
+            ("company_restatement",): 0.76,
         },
     ),
     **BY_HAND,

@@ -97,6 +97,8 @@ def _prefix(query: Sequence[str], words: Sequence[str]) -> int:
     """Return how long the longest prefix of `words` is that is a run of the question."""
     longest = 0
     for start in range(len(query)) if words and words[0] in query else ():
+        if len(query) - start <= longest:
+            break
         length = 0
         for asked, said in zip(query[start:], words, strict=False):
             if asked != said:
@@ -124,21 +126,22 @@ def runs(
     length, start = longest_run(asked, passage)
     if length < _LEAST_EDGE:
         return _NOTHING
-    whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
-    restatement, at_edge = 0.0, False
     inside = asked[start : start + length]
+    whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
+    rest = outside(inside, counts, weights) if length > _RUN[0] * len(asked) else 0.0
     # A sentence that answers the question has the words of it but those that ask.
-    if length > _RUN[0] * len(asked) and not (query.asking and query.asking.isdisjoint(inside)):
-        rest = outside(inside, counts, weights)
+    restatement = 0.0
+    if rest and not (query.asking and query.asking.isdisjoint(inside)):
         held = ramp(weight_of(inside, weights), _HELD)
         restatement = ramp(length / len(asked), _RUN) * held * ramp(rest, _REST)
-        if whole:
-            stretch = f" {' '.join(inside)} "
-            before = passage.joined[: passage.joined.index(stretch)]
-            # A heading and the question, where a page breaks off, hold no answer to it.
-            answers = rest > 0.0 or len(said) >= 2 * len(asked)
-            ends = answers and passage.joined.endswith(stretch)
-            at_edge = before.strip() in _LEAD_INS or ends
+    at_edge = False
+    if whole:
+        stretch = f" {' '.join(inside)} "
+        before = passage.joined[: passage.joined.index(stretch)]
+        # A heading and the question, where a page breaks off, hold no answer to it.
+        answers = rest > 0.0 or len(said) >= 2 * len(asked)
+        ends = answers and passage.joined.endswith(stretch)
+        at_edge = before.strip() in _LEAD_INS or ends
     return Runs(whole, at_edge, restatement, _heading(query, said, counts, weights))
 
 

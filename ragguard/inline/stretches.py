@@ -8,8 +8,10 @@ they were put there to be found (keyword stuffing, Ntoulas et al. 2006).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from ragguard.inline.ramps import outside, ramp, weight_of
 from ragguard.inline.words import QueryWords
@@ -53,34 +55,40 @@ def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
     (1.0, 1.0)
     """
     length, distinct = len(query.sequence), len(query.distinct)
-    pairs = frozenset(query.pairs)
+    asked = frozenset(query.pairs)
+    # The pair that each place makes with the one before, if the question has it.
+    pairs = [
+        (before, word) if at == last + 1 and (before, word) in asked else None
+        for (last, before), (at, word) in pairwise(places)
+    ]
+    held: Counter[str] = Counter()
+    kept: Counter[tuple[str, str] | None] = Counter()
     most, densest, disorder = 0, (0, 0), 0.0
     stop = 0
-    for first, (at, _) in enumerate(places):
+    for first, (at, gone) in enumerate(places):
         while stop < len(places) and places[stop][0] < at + length:
+            held[places[stop][1]] += 1
+            if stop > first:
+                kept[pairs[stop - 1]] += 1
             stop += 1
-        if stop - first <= _SOME * distinct:
-            continue
-        inside = places[first:stop]
-        held = len({word for _, word in inside})
-        if held <= _SOME * distinct:
-            continue
-        if held > most:
-            most, densest = held, (first, stop)
-        if pairs:
-            broken = 1.0 - len(pairs & _neighbours(inside)) / len(pairs)
-            disorder = max(disorder, (held / distinct - _SOME) / (1.0 - _SOME) * broken)
+        if len(held) > _SOME * distinct:
+            if len(held) > most:
+                most, densest = len(held), (first, stop)
+            if asked:
+                broken = 1.0 - (len(kept) - (None in kept)) / len(asked)
+                beyond = (len(held) / distinct - _SOME) / (1.0 - _SOME)
+                disorder = max(disorder, beyond * broken)
+        _forget(held, gone)
+        if stop > first + 1:
+            _forget(kept, pairs[first])
     words = tuple([word for _, word in places[slice(*densest)]])
     return Stretch(most / distinct, words, disorder)
 
 
-def _neighbours(places: Iterable[tuple[int, str]]) -> set[tuple[str, str]]:
-    found, before, last = set(), "", -2
-    for at, word in places:
-        if at == last + 1:
-            found.add((before, word))
-        before, last = word, at
-    return found
+def _forget(counts: Counter[Any], one: Hashable) -> None:
+    counts[one] -= 1
+    if not counts[one]:
+        del counts[one]
 
 
 def dense(

@@ -85,12 +85,13 @@ def _read(text: str) -> PassageWords:
     # The words of one passage in thirty leave it open, and only then the text is searched.
     addresses = address(fold(text), distinct) if may_address(distinct) else 0.0
     listed = language_model().classes
-    odd = frozenset([word for word in distinct if word not in listed and _of_length(word)])
+    odd = frozenset([word for word in distinct if word not in listed and _may_be_misspelt(word)])
     return PassageWords(tuple(sequence), distinct, f" {' '.join(sequence)} ", addresses, odd)
 
 
-def _of_length(word: str) -> bool:
-    return SHORTEST <= len(word) <= LONGEST
+def _may_be_misspelt(word: str) -> bool:
+    # A number that differs in one digit is another number.
+    return SHORTEST <= len(word) <= LONGEST and 2 * sum(map(str.isalpha, word)) > len(word)
 
 
 _remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
@@ -112,7 +113,9 @@ def query_words(text: str) -> QueryWords:
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - frozenset(pairs) - frozenset(possessed)
     asking = _INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
-    spellings = {form: word for word in in_order if _of_length(word) for form in deletions(word)}
+    spellings = {
+        form: word for word in in_order if _may_be_misspelt(word) for form in deletions(word)
+    }
     distinct = frozenset(sequence)
     return QueryWords(sequence, distinct, content, pairs, parted, asking, spellings)
 
