@@ -137,7 +137,7 @@ def said_twice(words: Sequence[str], rng: Random) -> Example:
     """Return words in a random order, said once and begun again, and a question that goes on.
 
     >>> said_twice(("a", "b", "c", "d", "e", "f", "g", "h"), Random(0)).context
-    'f d e b a h g c e b a h g'
+    'g h d a c f b e h d a c f b'
     """
     mixed = rng.sample(words, len(words))
     at = rng.randint(0, len(mixed) - 6)
