@@ -39,5 +39,5 @@ def test_runs_without_a_data_folder_and_finds_prepended_statements():
         if (row["kind"], row["form"], row["method"]) == ("statement", "prepend", "ragorigin")
     ]
     assert [row["response"] for row in rows] == ["short", "sentence"]
-    assert all(row["dacc"] == 1.0 for row in rows)
+    assert all(row["fnr"] == 0.0 for row in rows)
     assert all(row["blamed"] == 0.0 for row in result["clean"])

@@ -192,7 +192,7 @@ def test_own_embeddings_are_used_when_all_passages_have_one():
     vectors = [np.array([0.6, 0.8])] * len(BENIGN)
     embedder = Fixed()
     attribution = RAGOrigin(embedder=embedder).attribute(QUESTION, LIE, embedded(BENIGN, vectors))
-    assert [s.embedding_similarity for s in attribution.scores] == pytest.approx([0.6] * 15)
+    assert [s.embedding_similarity for s in attribution.scores] == pytest.approx([0.6] * 16)
     assert embedder.texts == [QUESTION]
 
 
@@ -201,7 +201,7 @@ def test_a_mixture_of_embeddings_is_not_compared(odd):
     vectors = [np.array([0.6, 0.8])] * (len(BENIGN) - 2) + [odd, odd]
     retrieve = embedded(BENIGN[::-1], vectors[::-1])
     attribution = RAGOrigin(embedder=Fixed()).attribute(QUESTION, LIE, retrieve)
-    assert [s.embedding_similarity for s in attribution.scores] == pytest.approx([1.0] * 15)
+    assert [s.embedding_similarity for s in attribution.scores] == pytest.approx([1.0] * 16)
 
 
 class Reader:
