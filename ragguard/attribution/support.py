@@ -42,6 +42,8 @@ one half of the benchmark's records and are measured on the other.
 UNTESTED = 0.65
 """Standing of suspects that have nobody to stand apart from."""
 
+_HARDLY = 0.3
+
 
 def relative_gain(
     with_passage: NDArray[np.float64], without: float, ceiling: float
@@ -83,14 +85,17 @@ def explains(support: NDArray[np.float64]) -> bool:
 def leads(support: NDArray[np.float64], standing: float) -> bool:
     """Return True if suspects with these supports lead to the response, as far as they stand apart.
 
-    The less clearly they state it, the further they must stand apart. What counts is the best of
-    them, or, where that is more, what they have together.
+    If they explain it (`explains`), they need hardly stand apart. The less clearly they state it,
+    the further they must; what counts is the best of them, or, where that is more, what they have
+    together.
 
     Args:
         support: float64 array of shape (n,).
         standing: How far they stand apart in responsibility, in [0, 1]; `UNTESTED` where that
-            cannot be told, for which one needs a support of `OUTRIGHT`.
+            cannot be told, for which they must explain the response.
     """
+    if explains(support):
+        return standing >= _HARDLY
     stating = support[support >= MIN_SUPPORT]
     if not stating.size:
         return False
@@ -120,6 +125,7 @@ class SupportMeter:
         self._stated = f"{query} {self._claim}" if self.decides else self._claim
         self.refused = is_refusal(query, response)
         self._rows: dict[str, tuple[float, float]] = {}
+        self._supports: dict[str, float] = {}
 
     def scores(self, texts: Sequence[str]) -> Scores:
         """Return SC and GC of the texts, in nats per token.
@@ -152,9 +158,19 @@ class SupportMeter:
         if that is more: of a refusal, its `refusal_support`; of a yes or no, 1 if the passage
         carries the question and `decides_alike`.
         """
+        missing = list(dict.fromkeys(text for text in texts if text not in self._supports))
+        if missing:
+            self._supports |= dict(zip(missing, self._measured(missing).tolist(), strict=True))
+        return np.array([self._supports[text] for text in texts], dtype=np.float64)
+
+    def _measured(self, texts: Sequence[str]) -> NDArray[np.float64]:
         without, ceiling = self.scores(["", self._stated]).generation_influence
         gain = relative_gain(self.scores(texts).generation_influence, without, ceiling)
-        support = passage_support(gain, statement_coverage(self._query, self._claim, texts))
+        # Most texts of a scope gain nothing, and what of the question they cover does not matter.
+        gains = [text for text, gained in zip(texts, gain > 0.0, strict=True) if gained]
+        covered = np.zeros(len(texts))
+        covered[gain > 0.0] = statement_coverage(self._query, self._claim, gains)
+        support = passage_support(gain, covered)
         if self.decides:
             support = np.maximum(support, self._decided(texts))
         if self.refused:

@@ -154,6 +154,8 @@ def test_one_outright_statement_or_several_that_add_up_to_one_explain():
 def test_the_less_clear_a_statement_the_further_it_must_stand_apart():
     assert leads(np.array([OUTRIGHT]), UNTESTED)
     assert not leads(np.array([OUTRIGHT - 0.01]), UNTESTED)
+    assert leads(np.array([OUTRIGHT]), 0.3)
+    assert not leads(np.array([1.0]), 0.29)
     assert leads(np.array([0.5]), 0.85)
     assert not leads(np.array([0.5]), 0.84)
     assert leads(np.array([0.4, 0.4, 0.4]), 0.6)  # 0.65 of 1.2, by 0.6
