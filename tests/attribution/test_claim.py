@@ -109,6 +109,18 @@ def test_a_statement_speaks_of_the_question_where_it_makes_the_claim():
     assert statement_coverage(QUESTION, "x", []).shape == (0,)
 
 
+def test_a_number_among_others_of_its_kind_is_stated_in_parts():
+    question = "When was the harbour at Lindsund painted?"
+    texts = [
+        "The harbour at Lindsund was painted in 1874.",
+        "The harbour at Lindsund was drawn in 1873 and painted in 1874.",
+        "The harbour at Lindsund was painted in 1874 for 20 marks.",
+    ]
+    whole = statement_coverage(question, "1874", texts)
+    assert whole.tolist() == [1.0, 0.75, 1.0]
+    assert statement_coverage(question, "May 4, 1874", texts[1:2]).tolist() == [1.0]
+
+
 @given(st.text(max_size=30), st.text(max_size=20), st.text(max_size=120))
 def test_a_statement_covers_no_more_than_its_passage(query, claimed, text):
     stated = statement_coverage(query, claimed, [text])[0]
