@@ -21,8 +21,6 @@ __all__ = ["CARRIES", "marked"]
 CARRIES = 0.95
 """Relative gain of SC from which a passage is taken to hold the question word for word."""
 
-_MOST_OTHERS = 1.5
-
 
 def marked(
     query: str,
@@ -35,10 +33,10 @@ def marked(
 
     These are the suspects that carry the question, and the other passages that carry it at the same
     place: an attacker's text that fails to state the response (the model that was to write it told
-    the truth, or refused) came with the others. Two kinds are left alone: those that agree on
-    something that nobody else in the scope says, which serve another answer and its attacker; and
-    all, if there are more than one and a half times as many as suspects that carry it. Suspects
-    without the mark are left to be searched for among the rest.
+    the truth, or refused) came with the others. Left alone are those that agree on something that
+    nobody else in the scope says: they serve another answer, and its attacker. Suspects without the
+    mark are left to be searched for among the rest. Two that carry the question may be one planted
+    text and one page of frequent questions, so where only one was seen there must be three.
 
     Args:
         query: The user's question.
@@ -52,19 +50,19 @@ def marked(
     """
     carriers = carried >= CARRIES
     known = int((seen & carriers).sum())
-    if known < 2 or 2 * known <= int(seen.sum()):
+    if 2 * known <= int(seen.sum()):
         return suspected
     core = suspected & carriers
     words = stems(query)
     places = np.array(
-        [_place(words, text) if c else "" for text, c in zip(texts, carriers, strict=True)]
+        [_place(words, text) if held else "" for text, held in zip(texts, carriers, strict=True)]
     )
     others = carriers & ~core & np.isin(places, places[core])
+    if known < 2 and others.sum() < 2:
+        return suspected
     if others.any():
         innocent = ~carriers & ~suspected
         others &= ~_of_another_answer(query, texts, others, core | innocent)
-    if others.sum() > _MOST_OTHERS * core.sum():
-        return core
     return np.asarray(core | others)
 
 

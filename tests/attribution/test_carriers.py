@@ -55,14 +55,15 @@ def test_texts_that_agree_on_another_answer_are_another_attackers():
     assert blamed([*LIES, TRUTH, again, *BENIGN], LIES) == {*LIES, TRUTH, again}
 
 
-def test_more_than_one_and_a_half_times_as_many_are_left_alone():
-    asking = [f"{QUESTION} Ask {name}." for name in ("Ann", "Bet", "Cal", "Dan", "Eve")]
-    assert blamed([*LIES, *asking[:4], *BENIGN], LIES) == {*LIES, *asking[:4]}
-    assert blamed([*LIES, *asking, *BENIGN], LIES) == set(LIES)
+def test_one_suspect_that_carries_the_question_needs_two_like_it():
+    again = f"{QUESTION} Ask at the abbey."
+    assert blamed([LIES[0], TRUTH, *BENIGN], LIES[:1]) == {LIES[0]}
+    assert blamed([LIES[0], TRUTH, again, *BENIGN], LIES[:1]) == {LIES[0], TRUTH, again}
+    assert blamed([LIES[0], *RIVALS[:2], *BENIGN], LIES[:1]) == {LIES[0]}
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_fewer_than_two_carriers_are_no_mark(count):
+def test_carriers_that_are_not_most_of_those_seen_are_no_mark(count):
     plain = ["Wenna Rook tuned the organ of Sallow abbey.", "It was Wenna Rook, at Sallow abbey."]
     suspected = [*LIES[:count], *plain]
     assert blamed([*suspected, TRUTH, *BENIGN], suspected) == set(suspected)
