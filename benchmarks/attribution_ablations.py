@@ -93,7 +93,8 @@ class Variant:
         scores, support = meter.scores(texts), meter.support(texts)
         similarity = embedding_similarity(embedder, found.question, scope.passages)
         columns = (similarity, scores.semantic_correlation, scores.generation_influence)
-        influence = support if meter.decides and (support >= MIN_SUPPORT).any() else columns[_GC]
+        wordless = meter.decides and self.weighting != "paper" and (support >= MIN_SUPPORT).any()
+        influence = support if wordless else columns[_GC]
         evidence = Evidence(
             found.question,
             tuple((similarity, columns[_SC], influence)[i] for i in self.scores),

@@ -86,7 +86,7 @@ class RAGOrigin:
         the scope ended at `max_scope`), "p_value" (that nothing stands apart), "standing" (how far
         the suspects do, in [0, 1]), "support" (each passage's, in [0, 1]), "refused" (the response
         is a refusal) and what the language models were asked for. If a passage supports a refusal,
-        or a yes or no, the support stands in for GC in RS.
+        or a yes or no (not with "paper"), the support stands in for GC in RS.
 
         Raises:
             InvalidInputError: The query or the response is blank, or `retrieve` is not callable.
@@ -114,8 +114,9 @@ class RAGOrigin:
         similarity = embedding_similarity(self._embedder, query, _comparable(scope.passages))
         columns = (similarity, found.semantic_correlation, found.generation_influence)
         support = meter.support(texts)
-        # No likelihood leads from a refusal, or a yes or no, to the passage that brought it.
-        wordless = meter.refused or meter.decides
+        # No likelihood leads from a refusal, or a yes or no, to the passage that brought it. Eq. 8
+        # is left as it is for a yes or no.
+        wordless = meter.refused or (meter.decides and self._weighting != "paper")
         influence = support if wordless and (support >= MIN_SUPPORT).any() else columns[2]
         evidence = Evidence(
             query, (*columns[:2], influence), support, meter.carried(texts), self._weighting
