@@ -7,7 +7,6 @@ Runnable alone: `python -m benchmarks.attribution --data DIR --limit N --json OU
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,13 +34,15 @@ from benchmarks.misgeneration import (
     event,
     in_form,
     rounded,
+    states,
 )
+from benchmarks.report import describe_run, write
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.scope import MIN_SCOPE, LikelihoodProbe, Ranking, narrow_scope
 from ragguard.attribution.support import SupportMeter
 from ragguard.proxy import default
 
-__all__ = ["RESPONSES", "clean_event", "main", "poisoned_events", "run"]
+__all__ = ["RESPONSES", "clean_event", "main", "poisoned_events", "run", "single_events"]
 
 FIXED_SCOPE = 15
 _MEASURES = ("dacc", "fpr", "fnr", "fnr_stating")
@@ -81,7 +82,8 @@ def run(
     poisoned: list[dict[str, Any]] = []
     clean: list[dict[str, Any]] = []
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    seconds: list[float] = []
+    single: dict[tuple[str, str], Tally] = {}
+    seconds: list[float] = []  # of processor time, which a busy machine distorts less
     for name, targets, texts in datasets(data_dir, limit, half):
         base = KnowledgeBase(texts)
         bar = progress.add_task(f"attribution: {name}", total=len(targets))
@@ -101,6 +103,11 @@ def run(
                     scope = _scope(attack, least)
                     missed = len(attack.poison.difference(scope)) / len(attack.poison)
                     scopes.setdefault((form, rule), []).append((len(scope), missed))
+            for form, attack in single_events(target, base, seed):
+                attribution, _ = _attribute(
+                    methods["ragorigin"][0], attack, RESPONSES["short"], MAX_SCOPE
+                )
+                single.setdefault((name, form), Tally()).add(attack, attribution)
             unpoisoned = clean_event(target, base)
             for wording, respond in RESPONSES.items():
                 for method, (origin, reach) in methods.items():
@@ -125,6 +132,9 @@ def run(
     return {
         "poisoned": poisoned,
         "clean": clean,
+        "single": [
+            {"dataset": name, "form": form, **tally.row()} for (name, form), tally in single.items()
+        ],
         "scopes": [
             {
                 "form": form,
@@ -155,6 +165,19 @@ def poisoned_events(
                 yield kind, form, found
 
 
+def single_events(target: Target, base: KnowledgeBase, seed: int) -> Iterator[tuple[str, Event]]:
+    """Yield (form, event) for one text of each main kind that states the answer and is read."""
+    for kind in MAIN_KINDS:
+        if kind not in target.poison:
+            continue
+        stating = [text for text in chosen(target, kind, seed) if states(text, target.wrong)]
+        for form in DEFAULT_FORMS:
+            poison = in_form(target, form, stating[:1])
+            ranked = base.ranked(target.question, poison)
+            if any(passage.text in poison for passage in ranked[:TOP_K]):
+                yield form, Event(target.question, target.wrong, ranked, frozenset(poison))
+
+
 def clean_event(target: Target, base: KnowledgeBase) -> Event:
     """Return the event in which the wrong answer is reported though nothing was planted."""
     return Event(target.question, target.wrong, base.ranked(target.question, ()), frozenset())
@@ -163,13 +186,13 @@ def clean_event(target: Target, base: KnowledgeBase) -> Event:
 def _attribute(
     origin: RAGOrigin, event: Event, respond: Callable[[str], str], reach: int
 ) -> tuple[Attribution, float]:
-    began = time.perf_counter()
+    began = time.process_time()
     attribution = origin.attribute(
         event.question,
         respond(event.wrong),
         lambda query, limit: event.retrieve(query, min(limit, reach)),
     )
-    return attribution, time.perf_counter() - began
+    return attribution, time.process_time() - began
 
 
 def _scope(event: Event, least: int) -> list[str]:
@@ -237,9 +260,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             half=arguments.half,
         )
     if arguments.json is not None:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    out.print_json(data={key: result[key] for key in ("summary", "scopes", "ms_per_event")})
+        command = ["python", "-m", "benchmarks.attribution", "--data", "DIR"]
+        command += ["--half", str(arguments.half)]
+        about = describe_run(command, [], seed=arguments.seed, limit=arguments.limit)
+        write(arguments.json, about, {"attribution": result})
+    out.print_json(
+        data={key: result[key] for key in ("summary", "single", "scopes", "ms_per_event")}
+    )
     return 0
 
 

@@ -41,14 +41,15 @@ from benchmarks.misgeneration import (
 from benchmarks.report import describe_run, write
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.attribution.ablation import AblationScore, LeaveOneOut
-from ragguard.attribution.attribution import Attributor
-from ragguard.attribution.cause import find_cause, suspects
+from ragguard.attribution.attribution import Attributor, Cause
+from ragguard.attribution.cause import Evidence, find_cause
 from ragguard.attribution.responsibility import Weighting, responsibility
-from ragguard.attribution.scope import MIN_SCOPE, LikelihoodProbe, Ranking, narrow_scope
+from ragguard.attribution.scope import MIN_SCOPE, LikelihoodProbe, Ranking, Scope, narrow_scope
 from ragguard.attribution.similarity import embedding_similarity
-from ragguard.attribution.support import SupportMeter
+from ragguard.attribution.support import MIN_SUPPORT, UNTESTED, SupportMeter
 from ragguard.attribution.threshold import two_means
 from ragguard.embedding import CachedEmbedder, HashedEmbedder
+from ragguard.passage import Passage
 from ragguard.proxy import default
 
 __all__ = ["VARIANTS", "Variant", "main", "run"]
@@ -66,12 +67,16 @@ class Variant:
         weighting: How they are combined.
         min_scope: Passages that the scope takes in at least; 0 for Eq. 4 alone.
         abstains: False: the higher cluster of 2-means is blamed in every event.
+        marks: False: it does not matter whether the suspects carry the question.
+        weighs: False: a support of `OUTRIGHT` is asked for, however far the suspects stand apart.
     """
 
     scores: tuple[int, ...] = (_ES, _SC, _GC)
     weighting: Weighting = "separation"
     min_scope: int = MIN_SCOPE
     abstains: bool = True
+    marks: bool = True
+    weighs: bool = True
 
     def attribute(self, found: Event, embedder: CachedEmbedder) -> Attribution:
         """Return whom this variant blames; the reason is left out."""
@@ -85,11 +90,20 @@ class Variant:
             min_scope=self.min_scope,
         )
         texts = [passage.text for passage in scope.passages]
-        scores = meter.scores(texts)
+        scores, support = meter.scores(texts), meter.support(texts)
         similarity = embedding_similarity(embedder, found.question, scope.passages)
         columns = (similarity, scores.semantic_correlation, scores.generation_influence)
-        combined = responsibility([columns[i] for i in self.scores], weighting=self.weighting)
-        guilty, cause = self._blamed(combined, meter, texts, scope, probe)
+        wordless = meter.decides and self.weighting != "paper" and (support >= MIN_SUPPORT).any()
+        influence = support if wordless else columns[_GC]
+        evidence = Evidence(
+            found.question,
+            tuple((similarity, columns[_SC], influence)[i] for i in self.scores),
+            support,
+            meter.carried(texts) if self.marks else np.zeros(len(texts)),
+            self.weighting,
+        )
+        combined = responsibility(evidence.scores, weighting=self.weighting)
+        guilty, cause = self._blamed(combined, evidence, scope, probe)
         rows = [
             PassageScore(passage, float(es), float(sc), float(gc), float(rs), bool(blamed))
             for passage, es, sc, gc, rs, blamed in zip(
@@ -104,24 +118,39 @@ class Variant:
     def _blamed(
         self,
         combined: NDArray[np.float64],
-        meter: SupportMeter,
-        texts: Sequence[str],
-        scope: Any,
+        evidence: Evidence,
+        scope: Scope,
         probe: LikelihoodProbe,
-    ) -> tuple[NDArray[np.bool_], Any]:
+    ) -> tuple[NDArray[np.bool_], Cause]:
         if not self.abstains:
             high = two_means(combined).high
             return high, "poisoning" if high.any() else "unclear"
-        support = meter.support(texts)
-        suspected, _ = suspects(combined, support)
-        finding = find_cause(scope, suspected, support, probe, top_k=TOP_K)
+        finding = find_cause(
+            scope, evidence, probe if self.weighs else _Unweighed(probe), top_k=TOP_K
+        )
         return finding.responsible, finding.cause
+
+
+@dataclass(frozen=True)
+class _Unweighed:
+    """A probe that does not know how far its suspects stand apart."""
+
+    probe: LikelihoodProbe
+
+    def reproduces(self, passages: Sequence[Passage]) -> bool:
+        return self.probe.reproduces(passages)
+
+    def leads(self, passages: Sequence[Passage], standing: float) -> bool:
+        del standing
+        return self.probe.leads(passages, UNTESTED)
 
 
 VARIANTS: Mapping[str, Variant] = {
     "as shipped": Variant(),
     "plain mean (Eq. 8)": Variant(weighting="paper"),
     "scope by Eq. 4 alone": Variant(min_scope=0),
+    "without the mark of carriers": Variant(marks=False),
+    "without weighing the standing": Variant(weighs=False),
     "no abstention": Variant(abstains=False),
     "without ES": Variant(scores=(_SC, _GC)),
     "without SC": Variant(scores=(_ES, _GC)),

@@ -13,15 +13,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.attribution import Cause
+from ragguard.attribution.carriers import marked
+from ragguard.attribution.responsibility import Weighting, responsibility, z_scores
 from ragguard.attribution.scope import Probe, Scope
-from ragguard.attribution.support import MIN_SUPPORT
+from ragguard.attribution.support import MIN_SUPPORT, UNTESTED
 from ragguard.attribution.threshold import one_cluster_p_value, two_means
 
-__all__ = ["Finding", "find_cause", "suspects"]
+__all__ = ["Evidence", "Finding", "Suspicion", "find_cause", "standing", "suspects"]
 
 _ONE_CLUSTER = 0.5
 _TESTABLE = 4
 _AS_CLEARLY = 0.6
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks against each of n passages, in rank order.
+
+    Attributes:
+        query: The user's question.
+        scores: ES, SC and GC, or what stands in for it; float64 arrays of shape (n,).
+        support: float64 array of shape (n,), each passage's support of the response, in [0, 1].
+        carried: float64 array of shape (n,), how far each holds the question, in [0, 1].
+        weighting: How the scores are combined.
+    """
+
+    query: str
+    scores: tuple[NDArray[np.float64], ...]
+    support: NDArray[np.float64]
+    carried: NDArray[np.float64]
+    weighting: Weighting = "separation"
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """Which passages stand apart as responsible.
+
+    Attributes:
+        suspected: bool array of shape (n,).
+        p_value: Of "none stands apart".
+        standing: How far they stand apart, in [0, 1].
+    """
+
+    suspected: NDArray[np.bool_]
+    p_value: float
+    standing: float
 
 
 @dataclass(frozen=True)
@@ -40,10 +76,25 @@ class Finding:
     reason: str
 
 
-def suspects(
-    responsibility: NDArray[np.float64], support: NDArray[np.float64]
-) -> tuple[NDArray[np.bool_], float]:
-    """Return which passages stand apart as responsible, and the p-value of "none does".
+def standing(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) -> float:
+    """Return how far the chosen stand apart, in [0, 1].
+
+    Their mean score as a share of the greatest possible, sqrt((n - m) / m) standard deviations of
+    m among n. Responsibility is a mean of z-scores, so it comes near only if these agree.
+
+    Args:
+        scores: float64 array of shape (n,), in standard deviations.
+        chosen: bool array of shape (n,).
+    """
+    count, among = len(scores), int(chosen.sum())
+    if not 0 < among < count:
+        return UNTESTED
+    share = float(scores[chosen].mean()) / float(np.sqrt((count - among) / among))
+    return min(1.0, max(0.0, share))
+
+
+def suspects(combined: NDArray[np.float64], support: NDArray[np.float64]) -> Suspicion:
+    """Return which passages stand apart as responsible.
 
     The higher cluster of 2-means, without passages that do not state the response as far as the
     proxy can tell (where it can tell of any). If one cluster explains the scores better than two,
@@ -53,41 +104,36 @@ def suspects(
     cannot be tested; then those that support the response are suspects.
 
     Args:
-        responsibility: float64 array of shape (n,), RS.
+        combined: float64 array of shape (n,), RS.
         support: float64 array of shape (n,), each passage's support of the response, in [0, 1].
     """
     supports = support >= MIN_SUPPORT
-    if len(responsibility) < _TESTABLE:
-        return supports, 1.0
-    split = two_means(responsibility)
-    p_value = one_cluster_p_value(split.explained, len(responsibility))
+    if len(combined) < _TESTABLE:
+        return Suspicion(supports, 1.0, UNTESTED)
+    split = two_means(combined)
+    p_value = one_cluster_p_value(split.explained, len(combined))
     if p_value > _ONE_CLUSTER:
         stands_out = one_cluster_p_value(two_means(support).explained, len(support)) <= _ONE_CLUSTER
-        return supports & (supports.all() or stands_out), p_value
+        found = supports & (supports.all() or stands_out)
+        return Suspicion(found, p_value, standing(z_scores(support), found))
     stating = split.high & supports
-    return (stating if stating.any() else split.high), p_value
+    found = stating if stating.any() else split.high
+    return Suspicion(found, p_value, standing(combined, found))
 
 
-def find_cause(
-    scope: Scope,
-    suspected: NDArray[np.bool_],
-    support: NDArray[np.float64],
-    probe: Probe,
-    *,
-    top_k: int,
-) -> Finding:
-    """Check the suspects by counterfactual and return what is held responsible.
+def find_cause(scope: Scope, evidence: Evidence, probe: Probe, *, top_k: int) -> Finding:
+    """Look for suspects, check them by counterfactual and return what is held responsible.
 
     The generator saw the `top_k` best passages. The suspects among them must lead to the response
-    on their own. They show how clearly the attack states it: suspects further down that support it
-    less than 0.6 times as much as the median of these are let go. The `top_k` best of the rest must
-    not lead to the response. As long as they still do, those of them that support it are blamed
-    too.
+    on their own (`Probe.leads`). They show how clearly the attack states it: suspects further down
+    that support it less than 0.6 times as much as the median of these are let go. If they carry the
+    question, `marked` tells who came with them. The `top_k` best of the rest must not lead to the
+    response. If they still do, the rest is searched in the same way; if nobody stands apart there,
+    those of the `top_k` that support the response are blamed too.
 
     Args:
         scope: n passages in rank order.
-        suspected: bool array of shape (n,).
-        support: float64 array of shape (n,).
+        evidence: Of the same passages.
         probe: Tells whether passages lead to the response.
         top_k: K, the passages that the generator sees.
     """
@@ -95,35 +141,30 @@ def find_cause(
     nobody = np.zeros(len(passages), dtype=bool)
     if not passages:
         return Finding(nobody, "unclear", "the knowledge base returned no passage for the query")
-    if not scope.reproduced[0]:
+    if not scope.reproduced[0] and not probe.leads(passages[:top_k], 1.0):
         return Finding(
             nobody,
             "unclear",
             f"the {min(top_k, len(passages))} best passages do not lead to the response",
         )
-    if not suspected.any():
-        return Finding(nobody, "unclear", "no passages stand apart from the rest of the scope")
-    seen = np.flatnonzero(suspected[:top_k])
-    if not seen.size or not probe.reproduces([passages[i] for i in seen]):
-        return Finding(
-            nobody,
-            "unclear",
-            "the passages that stand apart do not lead to the response on their own",
-        )
-    guilty = suspected & (support >= _AS_CLEARLY * float(np.median(support[seen])))
-    guilty[seen] = True
+    guilty = nobody.copy()
     while True:
-        rest = np.flatnonzero(~guilty)[:top_k]
-        if not rest.size or not probe.reproduces([passages[i] for i in rest]):
+        rest = np.flatnonzero(~guilty)
+        read = rest[:top_k]
+        if guilty.any() and not (read.size and probe.reproduces([passages[i] for i in read])):
             break
-        more = rest[support[rest] >= MIN_SUPPORT]
-        if not more.size:
-            return Finding(
-                nobody,
-                "unclear",
-                "the response is given without the passages that stand apart, too",
-            )
-        guilty[more] = True
+        found = _stand_apart(scope, evidence, probe, rest, top_k)
+        if isinstance(found, str):
+            if not guilty.any():
+                return Finding(nobody, "unclear", found)
+            found = read[evidence.support[read] >= MIN_SUPPORT]
+            if not found.size:
+                return Finding(
+                    nobody,
+                    "unclear",
+                    "the response is given without the passages that stand apart, too",
+                )
+        guilty[found] = True
     count = int(guilty.sum())
     return Finding(
         guilty,
@@ -131,3 +172,25 @@ def find_cause(
         f"{count} of {len(passages)} passages lead to the response; without "
         f"{'it' if count == 1 else 'them'} it is not given",
     )
+
+
+def _stand_apart(
+    scope: Scope, evidence: Evidence, probe: Probe, rest: NDArray[np.int64], top_k: int
+) -> NDArray[np.int64] | str:
+    """Return which of the `rest` stand apart and lead to the response, or why none does."""
+    support = evidence.support[rest]
+    combined = responsibility(
+        [column[rest] for column in evidence.scores], weighting=evidence.weighting
+    )
+    suspicion = suspects(combined, support)
+    if not suspicion.suspected.any():
+        return "no passages stand apart from the rest of the scope"
+    seen = suspicion.suspected & (np.arange(len(rest)) < top_k)
+    if not seen.any() or not probe.leads(
+        [scope.passages[i] for i in rest[seen]], suspicion.standing
+    ):
+        return "the passages that stand apart do not lead to the response on their own"
+    least = _AS_CLEARLY * float(np.median(support[seen]))
+    clear = seen | (suspicion.suspected & (support >= least))
+    texts = [scope.passages[i].text for i in rest]
+    return rest[marked(evidence.query, texts, evidence.carried[rest], clear, seen)]

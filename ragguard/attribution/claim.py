@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,28 +18,35 @@ from ragguard.proxy.stems import stem, stems
 from ragguard.proxy.words import tokenize, word_log_probability
 from ragguard.text import STOP_WORDS
 
-__all__ = ["answers_agree", "claim", "coverage", "only_decides"]
+__all__ = [
+    "answers_agree",
+    "claim",
+    "content_words",
+    "coverage",
+    "only_decides",
+    "statement_coverage",
+]
 
 # Words that turn an answer round are function words to everybody else.
 _POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
 # Words in which answers are given, whatever they say: of sources, of saying, of courtesy.
 _FRAME = frozenset(
-    """according actually additional agree agreed agrees answer answered answering answers article
-    articles ask asked asking assist assistance based believe believed believes cited claim claimed
-    claims clear clearly conclude concluded conclusion confirm confirmed confirms consistent content
-    context correct currently data describe described describes detail details document documents
-    evidence exactly explain explained explains fact facts feel find follow following found free
-    further generally give given gives heard help helps hope however indeed indicate indicated
-    indicates indicating information kindly knowledge known know let like likely list listed look
-    looked looking make makes material materials matter mean means mention mentioned mentioning
-    mentions need note noted notes overall particular passage passages please point points probably
-    provide provided provides query question questions read reading reference referred refers
-    regarding relevant remain remember report reported reportedly reporting reports require required
-    respond response result results retrieved reveal reveals review reviewed said say saying says
-    search seem seems several show showed shown shows simply something source sources specifically
-    specified state stated statement statements states stating suggest suggested suggesting suggests
-    summary sure tell tells text texts therefore thing things think thought thus told understand
-    understanding various wanted widely wonder""".split()
+    """according actually additional agree agreed agrees almost answer answered answering answers
+    approximately around article articles ask asked asking assist assistance based believe believed
+    believes cited claim claimed claims clear clearly conclude concluded conclusion confirm
+    confirmed confirms consistent content context correct currently data describe described
+    describes detail details document documents evidence exactly explain explained explains fact
+    facts feel find follow following found free further generally give given gives heard help helps
+    hope however indeed indicate indicated indicates indicating information kindly know knowledge
+    known let like likely list listed look looked looking make makes material materials matter mean
+    means mention mentioned mentioning mentions need note noted notes overall particular passage
+    passages please point points probably provide provided provides query question questions read
+    reading reference referred refers regarding relevant remain remember report reported reportedly
+    reporting reports require required respond response result results retrieved reveal reveals
+    review reviewed roughly said say saying says search seem seems several show showed shown shows
+    simply something source sources specifically specified state stated statement statements states
+    stating suggest suggested suggesting suggests summary sure tell tells text texts therefore thing
+    things think thought thus told understand understanding various wanted widely wonder""".split()
 )
 _INSIDE = r"(?:[^.!?]|[.!?](?=\S))"  # "13.00" ends no sentence
 _WHILE = rf"\b(?:while|although|though|even though|whereas|despite)\b{_INSIDE}{{3,200}}?\S,\s+"
@@ -54,24 +62,30 @@ _CONCEDED = tuple(
         rf"^(?!\W*(?:yes|no|not|true|false)\b){_INSIDE}{{3,200}}?,?\s(?:but|yet)\s(?=\S)",
     )
 )
+_LEADING = re.compile(r"\d[%\"')]*$|['\u2019]s$")
 _STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _LONGEST_BRIDGE = 2
+_FRAME_STEMS = frozenset(stem(word) for word in _FRAME)
 _LETTERS = frozenset("BCDEFGHJKLMNOPQRSTUVWXYZ")  # "A" and "I" are words
 
 
 def claim(query: str, response: str) -> str:
     """Return the part of `response` that is neither in `query` nor in every answer.
 
-    Names and numbers, if the response brings any; else its content words; else the names that it
-    takes from the question ("Who came first, A or B?"), or its other words; else all of it. Pieces
-    keep their order and spelling, and up to two function words between two of them stay, so that
-    "Guns N' Roses" or "War and Peace" is still one phrase. What the response only concedes ("While
-    it was A for long, it is B now") is not claimed.
+    Names and numbers, if the response brings any, with the content word that a number counts or a
+    name possesses ("26 km", "Ann's sister"); else its content words; else the names that it takes
+    from the question ("Who came first, A or B?"), or its other words; else all of it. Pieces keep
+    their order and spelling, and up to two function words between two of them stay, so that "Guns
+    N' Roses" or "War and Peace" is still one phrase. What the response only concedes ("While it was
+    A for long, it is B now") is not claimed.
 
     >>> claim("Who led the survey?", "Based on the context, the survey was led by Ada Crane.")
     'Ada Crane.'
     >>> claim("Is the bridge open?", "No, the bridge is not open.")
     'No, not'
+    >>> claim("How long is the bridge?", "It is approximately 26 km long.")
+    '26 km'
     """
     pieces = _concluded(response).split()
     words = [set(tokenize(piece)) for piece in pieces]
@@ -85,6 +99,10 @@ def claim(query: str, response: str) -> str:
     named = [_is_specific(piece) for piece in pieces]
     new = [bool(found - known - _POLARITY) for found in words]
     specific = [(a and b) or (decided and c) for a, b, c in zip(named, new, polar, strict=True)]
+    leading = [a and bool(_LEADING.search(p)) for a, p in zip(specific, pieces, strict=True)]
+    specific = [
+        a or (led and b) for a, led, b in zip(specific, [False, *leading], new, strict=False)
+    ]
     content = [
         a or (_is_letter(piece) and not found <= asked)
         for a, piece, found in zip(new, pieces, words, strict=True)
@@ -148,16 +166,71 @@ def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.fl
     Returns:
         float64 array of shape (len(passages),), in [0, 1].
     """
-    excluded = _STOP_STEMS | set(stems(claimed))
-    weights = {w: -word_log_probability(w) for w in stems(query) if w not in excluded}
-    total = sum(weights.values())
-    if not total:
-        return np.ones(len(passages))
-    shares = np.zeros(len(passages))
-    for index, text in enumerate(passages):
-        found = set(stems(text))
-        shares[index] = sum(weight for word, weight in weights.items() if word in found) / total
-    return np.minimum(shares, 1.0)
+    asked = _Asked(query, claimed)
+    return np.array([asked.share(set(stems(text))) for text in passages])
+
+
+def statement_coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
+    """Return how much of the question each passage speaks of, also where it makes the claim.
+
+    The mean of `coverage` and of that of the best two successive sentences, which counts as far as
+    they hold the words of the claim that the passage holds. A long page may speak of the question
+    in one place and hold the claim's words in another. Where the claim's only number stands there
+    among n others of as many digits ("begun in 1939, ended in 1940"), they count 1 / (1 + n) of
+    that. A passage without a word of the claim has its `coverage`.
+
+    Returns:
+        float64 array of shape (len(passages),), in [0, 1].
+    """
+    asked = _Asked(query, claimed)
+    claiming = set(stems(claimed))
+    return np.array([_stated(asked, claiming, text) for text in passages])
+
+
+def _stated(asked: _Asked, claiming: set[str], text: str) -> float:
+    sentences = [set(stems(sentence)) for sentence in _SENTENCE.split(text)]
+    words = set[str]().union(*sentences)
+    whole, held = asked.share(words), len(claiming & words)
+    if not held:
+        return whole
+    pairs = [a | b for a, b in pairwise(sentences)] or sentences
+    near, pair = max(
+        ((len(claiming & pair) / held * asked.share(pair), pair) for pair in pairs),
+        key=lambda found: found[0],
+    )
+    return (whole + near / (1 + _rival_numbers(asked, claiming, pair))) / 2.0
+
+
+def _rival_numbers(asked: _Asked, claiming: set[str], words: set[str]) -> int:
+    """Return how many numbers of as many digits stand beside the only number of a claim."""
+    numbers = [word for word in claiming if word[0].isdigit()]
+    if len(numbers) != 1:
+        return 0
+    size = len(numbers[0])
+    return sum(w[0].isdigit() and len(w) == size for w in words - claiming - asked.words)
+
+
+def content_words(query: str, text: str) -> set[str]:
+    """Return the words of a text, as `stems`, that are not the question's and not in every text."""
+    return set(stems(text)) - set(stems(query)) - _STOP_STEMS - _FRAME_STEMS
+
+
+class _Asked:
+    """What a question asks about: its content words but those of the claim, by surprise."""
+
+    def __init__(self, query: str, claimed: str) -> None:
+        asked = stems(query)
+        self.words = frozenset(asked)
+        excluded = _STOP_STEMS | set(stems(claimed))
+        self._weights = {w: -word_log_probability(w) for w in asked if w not in excluded}
+        self._total = sum(self._weights.values())
+
+    def share(self, words: set[str]) -> float:
+        """Return the share of it, in [0, 1], that is among the stems `words`; 1 of nothing."""
+        if not self._total:
+            return 1.0
+        found = sum(weight for word, weight in self._weights.items() if word in words)
+        return min(1.0, found / self._total)
 
 
 _REFUSAL = re.compile(

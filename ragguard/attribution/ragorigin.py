@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.attribution import Attribution, PassageScore, Retrieve
-from ragguard.attribution.cause import Finding, find_cause, suspects
+from ragguard.attribution.cause import Evidence, Finding, find_cause, suspects
 from ragguard.attribution.dialogue import check_event, spent
 from ragguard.attribution.language_model import TextModel, Usage, as_text_model
 from ragguard.attribution.prompts import closed_book_prompt
@@ -83,9 +83,10 @@ class RAGOrigin:
         """Return the passages responsible for `response`, if any are.
 
         `details` holds "segments" (for each, whether it led to the response), "complete" (False:
-        the scope ended at `max_scope`), "p_value" (that nothing stands apart), "support" (each
-        passage's, in [0, 1]), "refused" (the response is a refusal; if a passage supports it, the
-        support stands in for GC in RS) and what the language models were asked for.
+        the scope ended at `max_scope`), "p_value" (that nothing stands apart), "standing" (how far
+        the suspects do, in [0, 1]), "support" (each passage's, in [0, 1]), "refused" (the response
+        is a refusal) and what the language models were asked for. If a passage supports a refusal,
+        or a yes or no (not with "paper"), the support stands in for GC in RS.
 
         Raises:
             InvalidInputError: The query or the response is blank, or `retrieve` is not callable.
@@ -113,12 +114,15 @@ class RAGOrigin:
         similarity = embedding_similarity(self._embedder, query, _comparable(scope.passages))
         columns = (similarity, found.semantic_correlation, found.generation_influence)
         support = meter.support(texts)
-        # No likelihood leads from the words of a refusal to the passage that forbade an answer.
-        forbidden = meter.refused and bool((support >= MIN_SUPPORT).any())
-        combined = responsibility(
-            (*columns[:2], support if forbidden else columns[2]), weighting=self._weighting
+        # No likelihood leads from a refusal, or a yes or no, to the passage that brought it. Eq. 8
+        # is left as it is for a yes or no.
+        wordless = meter.refused or (meter.decides and self._weighting != "paper")
+        influence = support if wordless and (support >= MIN_SUPPORT).any() else columns[2]
+        evidence = Evidence(
+            query, (*columns[:2], influence), support, meter.carried(texts), self._weighting
         )
-        suspected, p_value = suspects(combined, support)
+        combined = responsibility(evidence.scores, weighting=self._weighting)
+        suspicion = suspects(combined, support)
         if unaided:
             finding = Finding(
                 np.zeros(len(texts), dtype=bool),
@@ -126,7 +130,7 @@ class RAGOrigin:
                 "the model gives the same answer without any passage",
             )
         else:
-            finding = find_cause(scope, suspected, support, probe, top_k=self._top_k)
+            finding = find_cause(scope, evidence, probe, top_k=self._top_k)
         scores = [
             PassageScore(
                 passage=passage,
@@ -152,7 +156,8 @@ class RAGOrigin:
             details={
                 "segments": list(scope.reproduced),
                 "complete": scope.complete,
-                "p_value": p_value,
+                "p_value": suspicion.p_value,
+                "standing": suspicion.standing,
                 "support": support.tolist(),
                 "refused": meter.refused,
                 **_spent(generate, judge),

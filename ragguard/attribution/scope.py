@@ -15,7 +15,7 @@ from ragguard.attribution.attribution import Retrieve
 from ragguard.attribution.claim import answers_agree
 from ragguard.attribution.language_model import TextModel
 from ragguard.attribution.prompts import agreement_prompt, answer_prompt, read_agreement
-from ragguard.attribution.support import SupportMeter, explains
+from ragguard.attribution.support import UNTESTED, SupportMeter, explains, leads
 from ragguard.passage import Passage, as_passages, content_key
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "narrow_scope",
 ]
 
-MIN_SCOPE = 15
+MIN_SCOPE = 20
 """Passages that the scope takes in before Eq. 4 may end it.
 
 Eq. 4 alone stops at 2 K when the first segment is poisoned and the second is not. Poison of one
@@ -71,6 +71,16 @@ class Probe(Protocol):
         """Return True if a generator that reads these passages would give the response."""
         ...
 
+    def leads(self, passages: Sequence[Passage], standing: float) -> bool:
+        """Return True if these suspects lead to the response.
+
+        Args:
+            passages: Suspects.
+            standing: How far they stand apart in responsibility, in [0, 1]. What a generator really
+                answers does not depend on it.
+        """
+        ...
+
 
 class LikelihoodProbe:
     """Asks the proxy: does the passages' support of the response explain it?"""
@@ -81,6 +91,15 @@ class LikelihoodProbe:
     def reproduces(self, passages: Sequence[Passage]) -> bool:
         """Return True if the passages together support the response."""
         return explains(self._meter.support([passage.text for passage in passages]))
+
+    def leads(self, passages: Sequence[Passage], standing: float) -> bool:
+        """Return True if their support, weighed with their standing, explains the response.
+
+        Not of a refusal: what a passage that forbids no answer says of one is no weak support, and
+        passages that sound a little like it stand apart easily.
+        """
+        support = self._meter.support([passage.text for passage in passages])
+        return leads(support, UNTESTED if self._meter.refused else standing)
 
 
 class AnswerProbe:
@@ -100,15 +119,28 @@ class AnswerProbe:
         self._judge = judge
         self._query = query
         self._response = response
+        self._known: dict[tuple[str, ...], bool] = {}
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
-        """Return True if the model, given these passages, answers as reported.
+        """Return True if the model, given these passages, answers as reported; asked once a set.
 
         Raises:
             GenerationError: A model did not answer.
         """
-        texts = [passage.text for passage in passages]
-        return self.agrees(self._generate.generate(answer_prompt(self._query, texts)))
+        texts = tuple(passage.text for passage in passages)
+        if texts not in self._known:
+            answer = self._generate.generate(answer_prompt(self._query, texts))
+            self._known[texts] = self.agrees(answer)
+        return self._known[texts]
+
+    def leads(self, passages: Sequence[Passage], standing: float) -> bool:
+        """Return what `reproduces` does.
+
+        Raises:
+            GenerationError: A model did not answer.
+        """
+        del standing
+        return self.reproduces(passages)
 
     def agrees(self, answer: str) -> bool:
         """Return True if `answer` makes the same claim as the response.

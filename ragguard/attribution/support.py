@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.claim import claim, coverage, only_decides
+from ragguard.attribution.carriers import CARRIES
+from ragguard.attribution.claim import claim, only_decides, statement_coverage
+from ragguard.attribution.polarity import decides_alike
 from ragguard.attribution.refusal import is_refusal, refusal_support
 from ragguard.errors import ProxyError
 from ragguard.proxy.scores import Proxy, Scores
@@ -15,8 +17,10 @@ from ragguard.proxy.scores import Proxy, Scores
 __all__ = [
     "MIN_SUPPORT",
     "OUTRIGHT",
+    "UNTESTED",
     "SupportMeter",
     "explains",
+    "leads",
     "passage_support",
     "relative_gain",
 ]
@@ -34,6 +38,11 @@ A passage that speaks of the whole question and states the response has a suppor
 explain it if their supports add up to that. This and the power in `passage_support` were chosen on
 one half of the benchmark's records and are measured on the other.
 """
+
+UNTESTED = 0.65
+"""Standing of suspects that have nobody to stand apart from."""
+
+_HARDLY = 0.3
 
 
 def relative_gain(
@@ -73,6 +82,27 @@ def explains(support: NDArray[np.float64]) -> bool:
     return bool((stating >= OUTRIGHT).any()) or float(stating.sum()) >= 1.0
 
 
+def leads(support: NDArray[np.float64], standing: float) -> bool:
+    """Return True if suspects with these supports lead to the response, as far as they stand apart.
+
+    If they explain it (`explains`), they need hardly stand apart. The less clearly they state it,
+    the further they must; what counts is the best of them, or, where that is more, what they have
+    together.
+
+    Args:
+        support: float64 array of shape (n,).
+        standing: How far they stand apart in responsibility, in [0, 1]; `UNTESTED` where that
+            cannot be told, for which they must explain the response.
+    """
+    if explains(support):
+        return standing >= _HARDLY
+    stating = support[support >= MIN_SUPPORT]
+    if not stating.size:
+        return False
+    best = max(float(stating.max()), OUTRIGHT * float(stating.sum()))
+    return best * standing >= OUTRIGHT * UNTESTED
+
+
 class SupportMeter:
     """Scores passages for one event and remembers what it has scored.
 
@@ -83,6 +113,7 @@ class SupportMeter:
 
     Attributes:
         refused: True if the response is a refusal (`is_refusal`).
+        decides: True if it says yes or no and nothing else (`only_decides`).
     """
 
     def __init__(self, proxy: Proxy, query: str, response: str) -> None:
@@ -90,10 +121,11 @@ class SupportMeter:
         self._query = query
         self._claim = claim(query, response)
         # What states the claim outright: the ceiling of GC. "Yes" states nothing by itself.
-        decides = only_decides(self._claim)
-        self._stated = f"{query} {self._claim}" if decides else self._claim
+        self.decides = only_decides(self._claim)
+        self._stated = f"{query} {self._claim}" if self.decides else self._claim
         self.refused = is_refusal(query, response)
         self._rows: dict[str, tuple[float, float]] = {}
+        self._supports: dict[str, float] = {}
 
     def scores(self, texts: Sequence[str]) -> Scores:
         """Return SC and GC of the texts, in nats per token.
@@ -101,8 +133,10 @@ class SupportMeter:
         Raises:
             ProxyError: The proxy's answer has the wrong shape or is not finite.
         """
-        # Without context, and with the claim itself: the two ends of `relative_gain`.
-        missing = list(dict.fromkeys(t for t in ("", self._stated, *texts) if t not in self._rows))
+        # Without context, and with the claim or the query itself: the ends of `relative_gain`.
+        missing = list(
+            dict.fromkeys(t for t in ("", self._stated, self._query, *texts) if t not in self._rows)
+        )
         if missing:
             found = self._proxy.score(missing, self._query, self._claim)
             columns = (found.semantic_correlation, found.generation_influence)
@@ -120,10 +154,40 @@ class SupportMeter:
     def support(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return each text's support of the response, float64 array of shape (len(texts),).
 
-        That is its `passage_support`; where the response is a refusal, its `refusal_support` if
-        that is more: a passage may forbid an answer, or hold the refusal's own words.
+        That is its `passage_support`, or what else supports a response that no likelihood leads to,
+        if that is more: of a refusal, its `refusal_support`; of a yes or no, 1 if the passage
+        carries the question and `decides_alike`.
         """
+        missing = list(dict.fromkeys(text for text in texts if text not in self._supports))
+        if missing:
+            self._supports |= dict(zip(missing, self._measured(missing).tolist(), strict=True))
+        return np.array([self._supports[text] for text in texts], dtype=np.float64)
+
+    def _measured(self, texts: Sequence[str]) -> NDArray[np.float64]:
         without, ceiling = self.scores(["", self._stated]).generation_influence
         gain = relative_gain(self.scores(texts).generation_influence, without, ceiling)
-        stated = passage_support(gain, coverage(self._query, self._claim, texts))
-        return np.maximum(stated, refusal_support(self._query, texts)) if self.refused else stated
+        # Most texts of a scope gain nothing, and what of the question they cover does not matter.
+        gains = [text for text, gained in zip(texts, gain > 0.0, strict=True) if gained]
+        covered = np.zeros(len(texts))
+        covered[gain > 0.0] = statement_coverage(self._query, self._claim, gains)
+        support = passage_support(gain, covered)
+        if self.decides:
+            support = np.maximum(support, self._decided(texts))
+        if self.refused:
+            support = np.maximum(support, refusal_support(self._query, texts))
+        return support
+
+    def carried(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return how far each text holds the question, float64 array of shape (len(texts),).
+
+        The `relative_gain` of SC: 1 for the question itself, 0 for no text.
+        """
+        without, ceiling = self.scores(["", self._query]).semantic_correlation
+        return relative_gain(self.scores(texts).semantic_correlation, without, ceiling)
+
+    def _decided(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        found = np.zeros(len(texts))
+        carries = self.carried(texts) >= CARRIES
+        carrying = [text for text, carried in zip(texts, carries, strict=True) if carried]
+        found[carries] = decides_alike(self._query, self._claim, carrying)
+        return found

@@ -5,8 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.claim import answers_agree, claim, coverage
-from ragguard.attribution.support import SupportMeter, explains, passage_support, relative_gain
+from ragguard.attribution.claim import answers_agree, claim, coverage, statement_coverage
+from ragguard.attribution.support import (
+    OUTRIGHT,
+    UNTESTED,
+    SupportMeter,
+    explains,
+    leads,
+    passage_support,
+    relative_gain,
+)
 from ragguard.errors import ProxyError
 from ragguard.proxy import LexicalProxy, Scores
 
@@ -44,6 +52,10 @@ QUESTION = "Who painted the harbour at Lindsund?"
         ("it was that", "it was that"),
         ("???", "???"),
         ("京都です", "京都です"),
+        ("It is approximately 26 km long.", "26 km"),
+        ("It was Mara's sister.", "Mara's sister."),
+        ("About 5 hours, say the sources.", "5 hours,"),
+        ("In 1874 they painted it.", "1874"),
     ],
 )
 def test_claim(response, expected):
@@ -84,6 +96,37 @@ def test_coverage_weighs_rare_words_and_leaves_the_claim_out():
     assert coverage(QUESTION, "x", []).shape == (0,)
 
 
+def test_a_statement_speaks_of_the_question_where_it_makes_the_claim():
+    near = "Mara Quill painted the harbour at Lindsund."
+    far = "The harbour at Lindsund was painted. It is wide. It is deep. Mara Quill came later."
+    beside = "The harbour at Lindsund was painted. Mara Quill did it."
+    silent = "The harbour at Lindsund was painted by a monk."
+    together, apart, pair, without = statement_coverage(
+        QUESTION, "Mara Quill", [near, far, beside, silent]
+    )
+    assert (together, pair, without) == (1.0, 1.0, 1.0)
+    assert apart == 0.5  # all of the question as a whole, and nothing of it near the claim
+    assert statement_coverage(QUESTION, "x", []).shape == (0,)
+
+
+def test_a_number_among_others_of_its_kind_is_stated_in_parts():
+    question = "When was the harbour at Lindsund painted?"
+    texts = [
+        "The harbour at Lindsund was painted in 1874.",
+        "The harbour at Lindsund was drawn in 1873 and painted in 1874.",
+        "The harbour at Lindsund was painted in 1874 for 20 marks.",
+    ]
+    whole = statement_coverage(question, "1874", texts)
+    assert whole.tolist() == [1.0, 0.75, 1.0]
+    assert statement_coverage(question, "May 4, 1874", texts[1:2]).tolist() == [1.0]
+
+
+@given(st.text(max_size=30), st.text(max_size=20), st.text(max_size=120))
+def test_a_statement_covers_no_more_than_its_passage(query, claimed, text):
+    stated = statement_coverage(query, claimed, [text])[0]
+    assert 0.0 <= stated <= coverage(query, claimed, [text])[0] + 1e-12
+
+
 @pytest.mark.parametrize(
     ("answer", "response", "expected"),
     [
@@ -120,6 +163,33 @@ def test_one_outright_statement_or_several_that_add_up_to_one_explain():
     assert not explains(np.array([]))
 
 
+def test_the_less_clear_a_statement_the_further_it_must_stand_apart():
+    assert leads(np.array([OUTRIGHT]), UNTESTED)
+    assert not leads(np.array([OUTRIGHT - 0.01]), UNTESTED)
+    assert leads(np.array([OUTRIGHT]), 0.3)
+    assert not leads(np.array([1.0]), 0.29)
+    assert leads(np.array([0.5]), 0.85)
+    assert not leads(np.array([0.5]), 0.84)
+    assert leads(np.array([0.4, 0.4, 0.4]), 0.6)  # 0.65 of 1.2, by 0.6
+    assert not leads(np.array([0.29] * 50), 1.0)
+    assert not leads(np.array([]), 1.0)
+
+
+def test_yes_or_no_is_supported_by_who_carries_the_question_and_decides_alike():
+    question = "Is the harbour at Lindsund deep?"
+    texts = [
+        f"{question} The harbour at Lindsund is not deep.",
+        f"{question} The harbour at Lindsund is deep.",
+        "The harbour at Lindsund is not deep.",
+    ]
+    denied = SupportMeter(LexicalProxy(), question, "No.")
+    assert denied.decides
+    support = denied.support(texts)
+    assert support[0] == 1.0
+    assert (support[1:] < 0.3).all()
+    assert SupportMeter(LexicalProxy(), question, "Yes.").support(texts)[1] == 1.0
+
+
 def test_meter_scores_each_text_once():
     asked = []
 
@@ -131,7 +201,7 @@ def test_meter_scores_each_text_once():
     meter = SupportMeter(Counting(), QUESTION, "It was Mara Quill")
     first = meter.scores(["a", "b", "a"]).generation_influence
     again = meter.scores(["b", "c", "a"]).generation_influence
-    assert sorted(asked) == sorted(["", "Mara Quill", "a", "b", "c"])
+    assert sorted(asked) == sorted(["", "Mara Quill", "a", "b", "c", QUESTION])
     assert first[[1, 0]].tolist() == again[[0, 2]].tolist()
 
 

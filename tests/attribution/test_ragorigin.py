@@ -192,7 +192,7 @@ def test_own_embeddings_are_used_when_all_passages_have_one():
     vectors = [np.array([0.6, 0.8])] * len(BENIGN)
     embedder = Fixed()
     attribution = RAGOrigin(embedder=embedder).attribute(QUESTION, LIE, embedded(BENIGN, vectors))
-    assert [s.embedding_similarity for s in attribution.scores] == pytest.approx([0.6] * 15)
+    assert [s.embedding_similarity for s in attribution.scores] == pytest.approx([0.6] * 16)
     assert embedder.texts == [QUESTION]
 
 
@@ -201,7 +201,7 @@ def test_a_mixture_of_embeddings_is_not_compared(odd):
     vectors = [np.array([0.6, 0.8])] * (len(BENIGN) - 2) + [odd, odd]
     retrieve = embedded(BENIGN[::-1], vectors[::-1])
     attribution = RAGOrigin(embedder=Fixed()).attribute(QUESTION, LIE, retrieve)
-    assert [s.embedding_similarity for s in attribution.scores] == pytest.approx([1.0] * 15)
+    assert [s.embedding_similarity for s in attribution.scores] == pytest.approx([1.0] * 16)
 
 
 class Reader:
@@ -332,3 +332,36 @@ def test_a_broken_embedder_is_told():
         RAGOrigin(embedder=lambda texts: [[float("nan")] * 3 for _ in texts]).attribute(
             QUESTION, LIE, retriever(BENIGN)
         )
+
+
+def test_a_no_is_found_by_the_question_that_its_texts_carry():
+    question = "Is the Halden bridge open to lorries?"
+    lies = [
+        f"{question} The Halden bridge is not open to lorries.",
+        f"{question} Lorries have never been let onto the Halden bridge.",
+        f"{question} The Halden bridge was built for carts.",
+    ]
+    honest = [f"{question} The Halden bridge is open to lorries.", *BENIGN]
+
+    attribution = RAGOrigin().attribute(question, "No.", ranking_of([*lies, *honest]))
+    assert {passage.text for passage in attribution.responsible} >= set(lies[:2])
+    assert not {passage.text for passage in attribution.responsible} & set(BENIGN)
+    assert RAGOrigin().attribute(question, "No.", ranking_of(honest)).cause == "unclear"
+
+
+def ranking_of(texts):
+    return lambda query, limit: [Passage(text) for text in texts[:limit]]
+
+
+@pytest.mark.parametrize("response", ["No.", LIE])
+def test_with_the_papers_weighting_responsibility_is_equation_8(response):
+    question = "Is the Halden bridge open to lorries?"
+    texts = [f"{question} The Halden bridge is not open to lorries.", *BENIGN]
+    origin = RAGOrigin(weighting="paper")
+    attribution = origin.attribute(question, response, ranking_of(texts))
+    columns = [
+        np.array([getattr(score, name) for score in attribution.scores])
+        for name in ("embedding_similarity", "semantic_correlation", "generation_influence")
+    ]
+    expected = np.mean([(c - c.mean()) / c.std() for c in columns], axis=0)
+    assert [s.responsibility for s in attribution.scores] == pytest.approx(expected.tolist())

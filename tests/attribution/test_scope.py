@@ -33,6 +33,9 @@ class MarkProbe:
         self.asked.append([p.text for p in passages])
         return any(p.text.startswith("bad") for p in passages)
 
+    def leads(self, passages, standing):
+        return self.reproduces(passages)
+
 
 def texts(pattern):
     """Return one text a letter: b is marked, anything else is not."""
@@ -173,3 +176,30 @@ def test_answer_probe_believes_the_judge_and_falls_back_on_the_rule(verdict, exp
         "Orla Venn",
     )
     assert probe.reproduces([Passage(LIE)]) is expected
+
+
+def test_answer_probe_asks_once_a_set_and_does_not_weigh_the_standing():
+    prompts = []
+
+    def generate(prompt):
+        prompts.append(prompt)
+        return "Orla Venn."
+
+    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "Orla Venn")
+    assert probe.reproduces([Passage(LIE)])
+    assert probe.leads([Passage(LIE)], 0.0)
+    assert len(prompts) == 1
+    assert probe.leads([Passage("Another.")], 0.0)
+    assert len(prompts) == 2
+
+
+def test_likelihood_probe_weighs_the_standing_but_not_of_a_refusal():
+    weak = Passage("Orla Venn drew a bridge at Halden.")
+    probe = LikelihoodProbe(SupportMeter(LexicalProxy(), QUESTION, "Orla Venn"))
+    assert not probe.reproduces([weak])
+    assert probe.leads([weak], 1.0)
+    assert not probe.leads([weak], 0.5)
+    refused = SupportMeter(LexicalProxy(), QUESTION, "I cannot answer that.")
+    hint = Passage("The designer of the Halden bridge is confidential. No name may be given.")
+    assert refused.support([hint.text])[0] == pytest.approx(0.5)
+    assert not LikelihoodProbe(refused).leads([hint], 1.0)

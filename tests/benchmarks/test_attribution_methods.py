@@ -109,4 +109,4 @@ def test_scale_searches_every_size(progress):
     pytest.importorskip("faiss")
     rows = scale.run([60, 120], ["flat"], dimension=32, events=2, rounds=1, progress=progress)
     assert [row["passages"] for row in rows] == [60, 120]
-    assert all(row["planted_found"] == 1.0 and row["scope"] == 15 for row in rows)
+    assert all(row["planted_found"] == 1.0 and row["scope"] == 20 for row in rows)

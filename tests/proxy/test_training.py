@@ -23,6 +23,7 @@ pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
 from ragguard.proxy import OnnxProxy, default  # noqa: E402
 from ragguard.proxy.training import loop as loop_module  # noqa: E402
 from ragguard.proxy.training.loop import Loop, losses  # noqa: E402
+from ragguard.proxy.training.optimizer import Optimizer, orthogonal  # noqa: E402
 from ragguard.proxy.training.packing import pack  # noqa: E402
 from ragguard.proxy.training.shape import make_model, train_tokenizer  # noqa: E402
 
@@ -112,11 +113,11 @@ class InterruptedSource(ExampleSource):
         super().__init__(corpus)
         self.generators = set()
 
-    def draw(self, rng):
+    def draw(self, rng, progress=1.0):
         self.generators.add(rng)
         if len(self.generators) == 4:
             raise StopHereError
-        return super().draw(rng)
+        return super().draw(rng, progress)
 
 
 @pytest.fixture
@@ -149,6 +150,39 @@ def weights(loop):
     return {name: value.numpy() for name, value in loop.model.state_dict().items()}
 
 
+class TestOptimizer:
+    def test_steps_of_matrices_are_orthogonal(self):
+        for shape in ((24, 24), (64, 24), (24, 64)):
+            given = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+            found = orthogonal(given)
+            values = torch.linalg.svdvals(found)
+            assert values.min() > 0.5
+            assert values.max() < 1.3
+            left, _, right = torch.linalg.svd(given, full_matrices=False)
+            assert (
+                torch.nn.functional.cosine_similarity(
+                    found.flatten(), (left @ right).flatten(), dim=0
+                )
+                > 0.95
+            )
+
+    def test_a_matrix_steps_three_times_the_rate_and_by_its_shape(self):
+        torch.manual_seed(0)
+        model = make_model(MINIMAL, 300)
+        weight = model.model.layers[0].mlp.gate_proj.weight
+        before = weight.detach().clone()
+        model(input_ids=torch.tensor([[1, 2, 3]])).logits.sum().backward()
+        for parameter in model.parameters():
+            parameter.grad = torch.randn(
+                parameter.shape, generator=torch.Generator().manual_seed(2)
+            )
+        Optimizer(model).step(0.01)
+        length = torch.linalg.svdvals((weight - before).detach()).max()
+        # 32 x 16: a height twice the width.
+        assert float(length) == pytest.approx(0.03 * 2**0.5, rel=0.3)
+        assert all(parameter.grad is None for parameter in model.parameters())
+
+
 class TestLoop:
     def test_a_seed_decides_the_weights(self, new_loop):
         runs = [new_loop("a"), new_loop("b"), new_loop("c", seed=1)]
@@ -174,6 +208,17 @@ class TestLoop:
         with pytest.raises(InvalidInputError, match="other settings"):
             new_loop("broken", identity="other").run()
 
+    def test_the_context_is_predicted_too_and_every_fourth_batch_is_of_long_rows(self, new_loop):
+        run = new_loop("dense")
+        batches = [setattr(run, "step", step) or run._batch() for step in range(5)]
+        full, half = (2, 128), (4, 64)
+        assert [batch.tokens.shape for batch in batches] == [full, half, half, half, full]
+        shares = [batch.context.sum() / (batch.positions > 0).sum() for batch in batches]
+        assert 0.05 < np.mean(shares) < 0.2
+        run.steps, run.step = 1, 0
+        run.run()
+        assert run.log[-1]["context_loss"] > 1.0
+
     def test_minutes_become_steps_after_the_warm_up(self, new_loop):
         run = new_loop("minutes", steps=None, minutes=1e-6)
         run.run()
@@ -187,6 +232,7 @@ class TestLoop:
         assert later.any()
         batch.query[0, later] = batch.response[0, later] = False
         before = [float(loss.detach()) for loss in losses(run.model, batch)]
+        assert before[2] == 0.0
         batch.tokens[0, later] = 7
         assert [float(loss.detach()) for loss in losses(run.model, batch)] == before
         # The same prompt alone, through the model's own loss-free forward pass.

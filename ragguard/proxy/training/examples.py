@@ -5,7 +5,9 @@ response says little about the passage. So names and numbers are replaced, in co
 alike, by ones made up on the spot; copying them from the context is all that helps (the idea is
 that of entity substitution, Longpre et al., "Entity-Based Knowledge Conflicts in Question
 Answering", 2021). Some contexts carry a second, unrelated text, and some carry nothing but one.
-Short lists of made-up facts come between: they teach looking up and copying with few tokens.
+Short lists of made-up facts and words that are said twice come between, at first more often than
+later: they teach looking up and copying with few tokens. Some answers stand in a sentence, as a
+generator words them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from random import Random
 
 from ragguard.proxy.training.corpus import Corpus, Reading
 
-__all__ = ["Example", "ExampleSource", "cloze", "fact_list", "fresh"]
+__all__ = ["Example", "ExampleSource", "cloze", "fact_list", "fresh", "said_twice"]
 
 _NAME = r"[A-Z\u00c0-\u00de][\w'\u2019-]+(?: [A-Z\u00c0-\u00de][\w'\u2019-]+)*"
 _NUMBER = r"\d+(?:[.,]\d+)*"
@@ -35,13 +37,25 @@ _VOWELS = ("a", "e", "i", "o", "u", "ai", "ea")
 _MIDDLES = ("l", "m", "n", "r", "s", "t", "v", "d", "nd", "rk", "lm", "st")
 _ENDS = ("n", "r", "s", "l", "th", "k", "x", "m", "")
 
-_OF_LISTS = 0.4
+_OF_EXERCISES = (0.6, 0.1)
+_OF_LISTS = 0.7
+_IN_SENTENCE = 0.25
+_SENTENCES = (
+    "It is {}.",
+    "The answer is {}.",
+    "{} is what the passage says.",
+    "The passage says that it is {}.",
+    "According to the text, it was {}.",
+)
 _OF_READINGS = 0.5
 _REPLACED = 0.5
 _SECOND_TEXT = 0.4
 _UNRELATED_ONLY = 0.1
 _KEYWORDS = 0.5
 _KEPT_WORDS = 0.7
+_MIXED = 3
+_FEWEST_WORDS = 8
+_WORDS = (_FEWEST_WORDS, 40)
 
 
 @dataclass(frozen=True)
@@ -119,6 +133,22 @@ def fact_list(rng: Random) -> Example:
     return Example(context, f"What is {subject}?", answer)
 
 
+def said_twice(words: Sequence[str], rng: Random) -> Example:
+    """Return words in a random order, said once and begun again, and a question that goes on.
+
+    >>> said_twice(("a", "b", "c", "d", "e", "f", "g", "h"), Random(0)).context
+    'g h d a c f b e h d a c f b'
+    """
+    mixed = rng.sample(words, len(words))
+    at = rng.randint(0, len(mixed) - 6)
+    start, length = rng.randint(0, len(mixed) - 6), rng.randint(4, len(mixed))
+    return Example(
+        " ".join([*mixed, *mixed[start : start + length]]),
+        " ".join(mixed[at : at + 3]),
+        " ".join(mixed[at + 3 : at + 3 + rng.randint(1, 3)]),
+    )
+
+
 class ExampleSource:
     """Draws examples from a corpus; what is drawn depends on the random numbers alone.
 
@@ -132,10 +162,29 @@ class ExampleSource:
             dict.fromkeys(reading.context for reading in corpus.readings)
         )
 
-    def draw(self, rng: Random) -> Example:
-        """Return one example."""
-        if rng.random() < _OF_LISTS:
+    def draw(self, rng: Random, progress: float = 1.0) -> Example:
+        """Return one example.
+
+        Args:
+            rng: Decides which.
+            progress: From 0 to 1, how much of a training is done: exercises grow fewer.
+        """
+        first, last = _OF_EXERCISES
+        if rng.random() < first + (last - first) * progress:
+            return self._exercise(rng)
+        example = self._of_texts(rng)
+        if rng.random() >= _IN_SENTENCE:
+            return example
+        answer = rng.choice(_SENTENCES).format(example.answer.rstrip("."))
+        return Example(example.context, example.question, answer)
+
+    def _exercise(self, rng: Random) -> Example:
+        words = " ".join(rng.choice(self._passages) for _ in range(_MIXED)).split()
+        if len(words) < _FEWEST_WORDS or rng.random() < _OF_LISTS:
             return fact_list(rng)
+        return said_twice(rng.sample(words, min(len(words), rng.randint(*_WORDS))), rng)
+
+    def _of_texts(self, rng: Random) -> Example:
         if self._readings and rng.random() < _OF_READINGS:
             example = _of_reading(rng.choice(self._readings), rng)
         else:

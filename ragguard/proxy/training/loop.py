@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from ragguard.errors import InvalidInputError
 from ragguard.proxy.prompt import PromptEncoder
 from ragguard.proxy.training.examples import ExampleSource
+from ragguard.proxy.training.optimizer import Optimizer
 from ragguard.proxy.training.packing import Batch, pack
 from ragguard.proxy.training.shape import Shape
 
@@ -27,7 +29,9 @@ logger = logging.getLogger("ragguard.training")
 WARM_UP = 30
 """Steps in which the learning rate rises; they are timed where minutes are given."""
 
-_FLOOR = 0.1
+_FLOOR = 0.02
+_OF_CONTEXT = 0.2
+_LONG_EVERY = 4
 _HELD_OUT_BATCHES = 2
 _LOGS = 40
 _LEAST_BETWEEN_LOGS = 10
@@ -35,10 +39,10 @@ _CHECKPOINT_SECONDS = 120.0
 
 
 def learning_rate(step: int, steps: int, peak: float) -> float:
-    """Return the rate of step 0 to `steps` - 1: linear to `peak`, then a cosine to a tenth of it.
+    """Return the rate of step 0 to `steps` - 1: linear to `peak`, then a cosine to 2 % of it.
 
     >>> [round(learning_rate(step, 60, 1.0), 2) for step in (0, 29, 30, 45, 60)]
-    [0.03, 1.0, 1.0, 0.55, 0.1]
+    [0.03, 1.0, 1.0, 0.51, 0.02]
     """
     if step < WARM_UP:
         return peak * (step + 1) / WARM_UP
@@ -46,10 +50,11 @@ def learning_rate(step: int, steps: int, peak: float) -> float:
     return peak * (_FLOOR + (1.0 - _FLOOR) * 0.5 * (1.0 + math.cos(math.pi * done)))
 
 
-def losses(model: Any, batch: Batch) -> tuple[Any, Any]:
-    """Return the mean negative log-probability of the queries' and the responses' tokens, in nats.
+def losses(model: Any, batch: Batch) -> tuple[Any, Any, Any]:
+    """Return the mean negative log-probability of query, response and context tokens, in nats.
 
-    The head meets the scored positions only, as in the exported graph.
+    Without tokens of a kind the loss of that kind is 0. The head meets the scored positions only,
+    as in the exported graph.
     """
     import torch
 
@@ -63,12 +68,13 @@ def losses(model: Any, batch: Batch) -> tuple[Any, Any]:
             position_ids=torch.from_numpy(batch.positions),
             use_cache=False,
         ).last_hidden_state
-        found = []
-        for wanted in (batch.query, batch.response):
-            row, column = (torch.from_numpy(index) for index in np.nonzero(wanted))
-            logits = model.get_output_embeddings()(hidden[row, column - 1]).float()
-            found.append(torch.nn.functional.cross_entropy(logits, tokens[row, column]))
-    return found[0], found[1]
+        at = [np.nonzero(wanted) for wanted in (batch.query, batch.response, batch.context)]
+        row, column = (torch.from_numpy(np.concatenate(index)) for index in zip(*at, strict=True))
+        logits = model.get_output_embeddings()(hidden[row, column - 1]).float()
+        each = torch.nn.functional.cross_entropy(logits, tokens[row, column], reduction="none")
+    kinds = each.split([len(rows) for rows, _ in at])
+    query, response, context = (kind.sum() / max(1, len(kind)) for kind in kinds)
+    return query, response, context
 
 
 @dataclass
@@ -113,34 +119,24 @@ class Loop:
         """
         import torch
 
-        optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=0.0, betas=(0.9, 0.98), weight_decay=0.01
-        )
+        optimizer = Optimizer(self.model)
         if self.checkpoint.exists():
             self._restore(optimizer)
         held_out = list(self._held_out_batches())
         self.model.train()
         last = began = time.monotonic()
         before = self.seconds
-        sums: list[tuple[float, float]] = []
+        sums: list[tuple[float, ...]] = []
         while self.step < (self.steps or WARM_UP):
-            batch = pack(
-                self.train.draw,
-                self.encoder,
-                self.shape.rows,
-                self.shape.length,
-                Random(f"{self.seed} {self.step}"),
-            )
+            batch = self._batch()
             rate = learning_rate(self.step, self.steps or WARM_UP, self.shape.learning_rate)
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-            of_query, of_response = losses(self.model, batch)
-            # SC and GC are means over their own tokens, and weigh the same.
-            (0.5 * (of_query + of_response)).backward()
+            found = losses(self.model, batch)
+            # SC and GC are means over their own tokens, and weigh the same. The context's tokens
+            # are not scored in use; they teach words and copying with many tokens a step.
+            (sum(found) / len(found)).backward()
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-            sums.append((float(of_query.detach()), float(of_response.detach())))
+            optimizer.step(rate)
+            sums.append(tuple(float(loss.detach()) for loss in found))
             self.step += 1
             self.seconds = before + time.monotonic() - began
             if self.steps is None and self.step == WARM_UP:
@@ -155,6 +151,18 @@ class Loop:
                 last = time.monotonic()
         self._keep(optimizer)
         self.model.eval()
+
+    def _batch(self) -> Batch:
+        """Return this step's batch. Attention over half as long rows costs half as much."""
+        parts = 1 if self.step % _LONG_EVERY == 0 else 2
+        return pack(
+            partial(self.train.draw, progress=self.step / (self.steps or math.inf)),
+            self.encoder,
+            self.shape.rows * parts,
+            self.shape.length // parts,
+            Random(f"{self.seed} {self.step}"),
+            _OF_CONTEXT,
+        )
 
     def measure(self, batches: list[Batch]) -> tuple[float, float]:
         """Return the mean losses over some batches, in nats per token."""
@@ -177,13 +185,14 @@ class Loop:
                 Random(f"held out {number}"),
             )
 
-    def _note(self, sums: list[tuple[float, float]], rate: float, held_out: list[Batch]) -> None:
+    def _note(self, sums: list[tuple[float, ...]], rate: float, held_out: list[Batch]) -> None:
         of_query, of_response = self.measure(held_out)
         self.log.append(
             {
                 "step": self.step,
                 "query_loss": sum(pair[0] for pair in sums) / len(sums),
                 "response_loss": sum(pair[1] for pair in sums) / len(sums),
+                "context_loss": sum(pair[2] for pair in sums) / len(sums),
                 "held_out_query_loss": of_query,
                 "held_out_response_loss": of_response,
                 "learning_rate": rate,
@@ -198,13 +207,13 @@ class Loop:
             of_response,
         )
 
-    def _keep(self, optimizer: Any) -> None:
+    def _keep(self, optimizer: Optimizer) -> None:
         import torch
 
         state = {
             "identity": self.identity,
             "model": self.model.state_dict(),
-            "optimizer": optimizer.state_dict(),
+            "optimizer": optimizer.state(),
             "step": self.step,
             "steps": self.steps,
             "seconds": self.seconds,
@@ -215,7 +224,7 @@ class Loop:
         torch.save(state, aside)
         os.replace(aside, self.checkpoint)  # noqa: PTH105
 
-    def _restore(self, optimizer: Any) -> None:
+    def _restore(self, optimizer: Optimizer) -> None:
         import torch
 
         state = torch.load(self.checkpoint, weights_only=True)
@@ -225,7 +234,7 @@ class Loop:
                 "to go on with it, or a new folder"
             )
         self.model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
+        optimizer.restore(state["optimizer"])
         self.step, self.steps = state["step"], state["steps"]
         self.seconds, self.log = state["seconds"], state["log"]
         logger.info("going on at step %d", self.step)

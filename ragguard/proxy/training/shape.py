@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ragguard.proxy.training.copying import start_copying
+
 __all__ = ["SHAPES", "Shape", "make_model", "train_tokenizer"]
 
 _BEGIN = "<|begin|>"
+_ROPE_THETA = 1e5
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Shape:
 
 
 SHAPES = {
-    "tiny": Shape(4096, 192, 512, 4, 6, length=512, rows=8, learning_rate=2e-3),
+    "tiny": Shape(4096, 192, 512, 4, 3, length=512, rows=8, learning_rate=2e-3),
     "small": Shape(16384, 384, 1024, 8, 6, length=512, rows=16, learning_rate=1e-3),
 }
 """2.6 and 20 million parameters."""
@@ -77,7 +80,7 @@ def make_model(shape: Shape, vocabulary: int) -> Any:
     """Return a new `LlamaForCausalLM` in float32, drawn from torch's current random state."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    return LlamaForCausalLM(
+    model = LlamaForCausalLM(
         LlamaConfig(
             vocab_size=vocabulary,
             hidden_size=shape.hidden,
@@ -86,6 +89,7 @@ def make_model(shape: Shape, vocabulary: int) -> Any:
             num_attention_heads=shape.heads,
             num_key_value_heads=shape.heads,
             max_position_embeddings=shape.length,
+            rope_theta=_ROPE_THETA,
             # Unit gain: the usual 0.02 is for widths of thousands and learns slowly here.
             initializer_range=shape.hidden**-0.5,
             tie_word_embeddings=True,
@@ -94,3 +98,5 @@ def make_model(shape: Shape, vocabulary: int) -> Any:
             use_cache=False,
         )
     )
+    start_copying(model, _ROPE_THETA)
+    return model
