@@ -8,15 +8,17 @@ they were put there to be found (keyword stuffing, Ntoulas et al. 2006).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from operator import sub
+from typing import NamedTuple, TypeVar
 
 from ragguard.inline.ramps import outside, ramp, weight_of
 from ragguard.inline.words import QueryWords
 
 __all__ = ["Stretch", "dense", "stretches"]
+
+_One = TypeVar("_One")
 
 _SOME = 0.5
 # From a share that says nothing to one that says all there is to say.
@@ -42,6 +44,9 @@ class Stretch(NamedTuple):
     disorder: float
 
 
+_NONE = Stretch(0.0, (), 0.0)
+
+
 def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
     """Read the stretches of a passage.
 
@@ -55,23 +60,29 @@ def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
     (1.0, 1.0)
     """
     length, distinct = len(query.sequence), len(query.distinct)
+    least = int(_SOME * distinct)
+    ats = [at for at, _ in places]
+    # Most passages hold no stretch with so many places at all.
+    if min(map(sub, ats[least:], ats), default=length) >= length:
+        return _NONE
     asked = frozenset(query.pairs)
     # The pair that each place makes with the one before, if the question has it.
     pairs = [
         (before, word) if at == last + 1 and (before, word) in asked else None
         for (last, before), (at, word) in pairwise(places)
     ]
-    held: Counter[str] = Counter()
-    kept: Counter[tuple[str, str] | None] = Counter()
+    held: dict[str, int] = {}
+    kept: dict[tuple[str, str] | None, int] = {}
     most, densest, disorder = 0, (0, 0), 0.0
     stop = 0
     for first, (at, gone) in enumerate(places):
-        while stop < len(places) and places[stop][0] < at + length:
-            held[places[stop][1]] += 1
+        while stop < len(places) and ats[stop] < at + length:
+            word = places[stop][1]
+            held[word] = held.get(word, 0) + 1
             if stop > first:
-                kept[pairs[stop - 1]] += 1
+                kept[pairs[stop - 1]] = kept.get(pairs[stop - 1], 0) + 1
             stop += 1
-        if len(held) > _SOME * distinct:
+        if len(held) > least:
             if len(held) > most:
                 most, densest = len(held), (first, stop)
             if asked:
@@ -85,10 +96,11 @@ def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
     return Stretch(most / distinct, words, disorder)
 
 
-def _forget(counts: Counter[Any], one: Hashable) -> None:
-    counts[one] -= 1
-    if not counts[one]:
+def _forget(counts: dict[_One, int], one: _One) -> None:
+    if counts[one] == 1:
         del counts[one]
+    else:
+        counts[one] -= 1
 
 
 def dense(

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.address import address
-from ragguard.inline.words import forget_passages, passage_words, query_words
+from ragguard.inline.words import as_meant, forget_passages, passage_words, query_words
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(
@@ -111,10 +111,13 @@ def test_a_name_in_the_genitive_is_not_parted():
 
 
 def test_longer_words_that_are_not_listed_are_odd():
-    assert passage_words("The lihgthouse, a lighthouse, qzx and 1874qz").odd == {
+    # A number that differs in one digit is another number, and a letter at its end makes no word.
+    assert passage_words("The lihgthouse, a lighthouse, qzx, p1er, 1874 and 1874qz").odd == {
         "lihgthouse",
-        "1874qz",
+        "p1er",
     }
+    war = passage_words("It was won in 1915 and 1924, the 14th and the 1000th")
+    assert as_meant(query_words("the war of 1914 to 1928, the 24th, the 1500th"), war) is war
     assert passage_words("").odd == frozenset()
 
 
