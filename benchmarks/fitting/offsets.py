@@ -20,7 +20,7 @@ ALPHA = 0.01
 
 _ALPHAS = (0.002, 0.005, 0.01)  # up to ALPHA: what only just passes would not with other queries
 # Added to what is chosen: the published attack is to pass no closer to the line than need be.
-_HEAD_START = {"question": 2.0}
+_HEAD_START = {"question": 4.0}
 _STEPS = np.arange(-4.0, 4.01, 0.25)
 _ROUNDS = 6
 _STARTS = 4

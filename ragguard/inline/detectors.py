@@ -37,7 +37,7 @@ BY_HAND: Mapping[str, Detector] = {
 
 DETECTORS: Mapping[str, Detector] = {
     "question": Detector(
-        -3.91,
+        -1.91,
         {
             ("echo_edge",): 3.86,
             ("echo_whole", "echo_edge"): 3.86,
