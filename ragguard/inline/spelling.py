@@ -5,7 +5,8 @@ see parts of words, as the question; a comparison word for word sees none of it 
 2024, attacks with typing errors). A word that the language model does not list and that has
 all but one letter in common with a word of the question counts as that word. That two words have
 a form in common after at most one deletion each is the test of SymSpell (Garbe 2012); it finds one
-letter left out, put in, doubled, replaced, or swapped with the next.
+letter left out, put in, doubled, replaced, or swapped with the next. Words that differ in the order
+of their inner letters alone are alike as well: people read them with ease (Rawlinson 1976).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-__all__ = ["LONGEST", "SHORTEST", "deletions", "respelled"]
+__all__ = ["LONGEST", "SHORTEST", "deletions", "letters_of", "likenesses", "respelled"]
 
 SHORTEST = 4
 """Letters of a word at least; shorter ones are all alike."""
@@ -24,14 +25,36 @@ LONGEST = 32
 _LETTERS = str.maketrans("013457", "oieast")
 
 
+def letters_of(word: str) -> str:
+    """Return a word with the digits in it read as the letters they look like.
+
+    >>> letters_of("p1er")
+    'pier'
+    """
+    return word.translate(_LETTERS)
+
+
 @lru_cache(maxsize=16384)
+def likenesses(word: str) -> frozenset[str]:
+    """Return what a word has in common with others that are read as it.
+
+    Its deletions, and its letters: those between the first and the last are sorted, behind a sign
+    that no word has.
+
+    >>> sorted(likenesses("p1er"))
+    ['*peir', 'ier', 'per', 'pie', 'pier', 'pir']
+    """
+    letters = letters_of(word)
+    return deletions(word) | {f"*{letters[:1]}{''.join(sorted(letters[1:-1]))}{letters[-1:]}"}
+
+
 def deletions(word: str) -> frozenset[str]:
     """Return a word, digits in it read as the letters they look like, and it without one letter.
 
     >>> sorted(deletions("p1er"))
     ['ier', 'per', 'pie', 'pier', 'pir']
     """
-    letters = word.translate(_LETTERS)
+    letters = letters_of(word)
     return frozenset([letters, *[letters[:at] + letters[at + 1 :] for at in range(len(letters))]])
 
 
@@ -39,15 +62,15 @@ def respelled(known: dict[str, str], asked: frozenset[str], odd: Iterable[str]) 
     """Return which word of the question each misspelt word is.
 
     Args:
-        known: From every deletion of the question's words to the word, the last of several.
+        known: From every likeness of the question's words to the word, the last of several.
         asked: The question's words.
         odd: Words of a passage that the language model does not list.
     """
     found = {}
     for word in odd:
-        if word in asked or (forms := deletions(word)).isdisjoint(known):
+        if word in asked or (forms := likenesses(word)).isdisjoint(known):
             continue
-        # Words with a form in common differ by one letter in length at most.
+        # Words with a likeness in common differ by one letter in length at most.
         meant = {known[form] for form in forms & known.keys()}
         found[word] = min(meant, key=lambda other: (abs(len(other) - len(word)), other))
     return found

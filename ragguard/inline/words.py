@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ragguard.inline.address import address, may_address
 from ragguard.inline.naturalness import language_model
-from ragguard.inline.spelling import LONGEST, SHORTEST, deletions, respelled
+from ragguard.inline.spelling import LONGEST, SHORTEST, letters_of, likenesses, respelled
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 __all__ = [
@@ -90,8 +90,7 @@ def _read(text: str) -> PassageWords:
 
 
 def _may_be_misspelt(word: str) -> bool:
-    # A number that differs in one digit is another number.
-    return SHORTEST <= len(word) <= LONGEST and 2 * sum(map(str.isalpha, word)) > len(word)
+    return SHORTEST <= len(word) <= LONGEST and not word.isdigit()
 
 
 _remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
@@ -113,8 +112,12 @@ def query_words(text: str) -> QueryWords:
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - frozenset(pairs) - frozenset(possessed)
     asking = _INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
+    # A number that differs in one digit is another number.
     spellings = {
-        form: word for word in in_order if _may_be_misspelt(word) for form in deletions(word)
+        form: word
+        for word in in_order
+        if word.isalpha() and _may_be_misspelt(word)
+        for form in likenesses(word)
     }
     distinct = frozenset(sequence)
     return QueryWords(sequence, distinct, content, pairs, parted, asking, spellings)
@@ -130,6 +133,12 @@ def as_meant(query: QueryWords, passage: PassageWords) -> PassageWords:
     meant = respelled(query.spellings, query.distinct, passage.odd)
     if len(set(meant.values())) < _SEVERAL:
         return passage
+    # Who writes digits for letters does so in short words as well.
+    meant |= {
+        word: letters
+        for word in passage.distinct - query.distinct
+        if not word.isalpha() and (letters := letters_of(word)) in query.distinct
+    }
     sequence = tuple([meant.get(word, word) for word in passage.sequence])
     joined = f" {' '.join(sequence)} "
     return PassageWords(sequence, frozenset(sequence), joined, passage.address, passage.odd)

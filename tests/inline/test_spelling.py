@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.naturalness import language_model
-from ragguard.inline.spelling import LONGEST, SHORTEST, deletions, respelled
+from ragguard.inline.spelling import (
+    LONGEST,
+    SHORTEST,
+    deletions,
+    letters_of,
+    likenesses,
+    respelled,
+)
 from ragguard.inline.words import as_meant, passage_words, query_words
 
 LOOKS_LIKE = {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t"}
@@ -14,7 +21,7 @@ some_letters = st.text("abc134", max_size=7)
 
 def known(*asked):
     """From every deletion of some words to the word."""
-    return {form: word for word in asked for form in deletions(word)}
+    return {form: word for word in asked for form in likenesses(word)}
 
 
 def meant(asked, *odd):
@@ -88,7 +95,7 @@ words = st.sampled_from(["pier", "piers", "lamp", "tide", "tied", "gulls"])
 def test_whatever_has_a_form_in_common_with_a_word_is_respelled(asked, odd):
     found = meant(asked, *odd)
     for word in odd:
-        alike = [other for other in asked if deletions(word) & deletions(other)]
+        alike = [other for other in asked if likenesses(word) & likenesses(other)]
         assert (word in found) == (bool(alike) and word not in asked)
         assert word not in found or found[word] in alike
 
@@ -183,3 +190,12 @@ def test_words_that_are_listed_or_asked_stay(said):
     several = {"bulit", "harbuor"} <= set(said)
     right = {"bulit": "built", "harbuor": "harbour"} if several else {}
     assert read == [right.get(word, word) for word in said]
+
+
+def test_likenesses_are_the_deletions_and_the_letters_in_between_in_any_order():
+    assert likenesses("pier") == deletions("pier") | {"*peir"}
+    assert likenesses("lgihtohsue") & likenesses("lighthouse") == {"*lghhiostue"}
+    assert letters_of("l1gh7h0u53") == "lighthouse"
+    assert meant(["lighthouse"], "lgihtohsue") == {"lgihtohsue": "lighthouse"}
+    # The first and the last letter stay where they are.
+    assert meant(["lighthouse"], "glihtohsue") == {}
