@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,9 +31,11 @@ from ragguard.errors import ProxyError
 from ragguard.proxy import LexicalProxy, OnnxProxy
 from ragguard.proxy.export import export_proxy
 from ragguard.proxy.manifest import Precision
+from ragguard.proxy.parity import GATES, PROBES
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 from ragguard.proxy.scores import Scores
 from ragguard.proxy.training.shape import SHAPES, train_tokenizer
+from ragguard.proxy.verdicts import Scope
 
 __all__ = ["MODELS", "ModelShape", "main", "run"]
 
@@ -172,7 +174,18 @@ def _model(shape: ModelShape) -> Any:
 def _exported(
     model: Any, tokenizer: Any, precision: Precision, folder: Path, threads: int
 ) -> OnnxProxy:
-    export_proxy(model, folder, tokenizer=tokenizer, precision=precision, max_length=_MAX_LENGTH)
+    # Random weights have no opinion that could be kept or lost: only what they cost is asked here.
+    gate = replace(GATES[precision], same_blame=0.0, relative_error=float("inf"))
+    export_proxy(
+        model,
+        folder,
+        tokenizer=tokenizer,
+        precision=precision,
+        max_length=_MAX_LENGTH,
+        probes=PROBES[:1],
+        scopes=[Scope(PROBES[0].contexts[:2], PROBES[0].query, PROBES[0].response)],
+        gates={precision: gate},
+    )
     return OnnxProxy(folder, threads=threads)
 
 

@@ -3,21 +3,22 @@
 Runnable alone: `python -m benchmarks.quantisation --data DIR --json FILE`. Needs the extras
 `export` and `onnx`.
 
-Random weights have no opinion, so a small model is trained first (`ragguard.proxy.training`, on the
-even records of a reading-comprehension file and of plain passages, without the questions asked
-here) and kept in `.benchmarks/`. RAGOrigin then attributes the same events with each export of it.
-The scope is the first 15 passages. Reported is how often the responsible set is the very one that
-the fp32 export finds, how far the scores are apart, and whether the export would pass its gate.
+Random weights have no opinion, so a small model is trained first (`benchmarks.proxy_training`) and
+kept in `.benchmarks/`, unless --proxy names a folder that holds one. RAGOrigin then attributes the
+same events with each export of it. The scope is the first 15 passages. Reported is how often the
+responsible set is the very one that the fp32 export finds, how far the scores are apart, and
+whether the export passes its gate.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,6 +29,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.forms import DEFAULT_FORMS, FORMS
+from benchmarks.proxy_training import training_corpus
 from benchmarks.report import describe_run, write
 from benchmarks.targets import Target, load_targets
 from ragguard.attribution import Attribution, RAGOrigin
@@ -37,20 +39,19 @@ from ragguard.proxy import OnnxProxy, Scores
 from ragguard.proxy.export import export_proxy
 from ragguard.proxy.manifest import Manifest
 from ragguard.proxy.parity import GATES, Parity
-from ragguard.proxy.training import SHAPES, Settings, read_corpora, train_proxy
+from ragguard.proxy.training import SHAPES, Settings, Shape, train_proxy
 from ragguard.proxy.training.shape import make_model
 
 __all__ = ["EXPORTS", "main", "run"]
 
 DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa")
-EXPORTS = ("fp32", "fp16", "int8 dynamic", "int8 blocks")
+EXPORTS = ("fp32", "fp16-weights", "fp16", "int8 dynamic", "int8 blocks")
 """fp32 first: the others are compared with it. Dynamic int8 has one scale a channel of the weights
 and one a tensor of activations; blocks of 8-bit weights (MatMulNBits) have one a block of both."""
 
 SCOPE = 15
 TOP_K = 5
 PLANTED = 5
-_SHAPE = SHAPES["tiny"]
 _CACHE = Path(__file__).resolve().parent.parent / ".benchmarks" / "quantisation"
 
 
@@ -58,21 +59,7 @@ def trained_folder(data: Path, steps: int) -> Path:
     """Return the folder of the trained proxy, and train it if it is not there yet."""
     folder = _CACHE / f"tiny-{steps}"
     if not (folder / "training.json").is_file():
-        corpus = read_corpora(
-            [data / "reading_comprehension.jsonl", data / "wikipedia_passages.jsonl"]
-        )
-        asked = {
-            target.question
-            for half in (0, 1)
-            for _, targets in load_targets(data, (*DATASETS, "simpleqa"), half=half, limit=None)
-            for target in targets
-        }
-        unasked = tuple(r for r in corpus.readings[::2] if r.question not in asked)
-        train_proxy(
-            replace(corpus, readings=unasked, passages=corpus.passages[::2]),
-            folder,
-            Settings(_SHAPE, steps=steps),
-        )
+        train_proxy(training_corpus(data), folder, Settings(SHAPES["tiny"], steps=steps))
     return folder
 
 
@@ -83,7 +70,9 @@ def exported(folder: Path) -> dict[str, Path]:
 
     found = {name: folder / name.replace(" ", "-") for name in EXPORTS}
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    model = make_model(_SHAPE, tokenizer.get_vocab_size())
+    settings = json.loads((folder / "training.json").read_text(encoding="utf-8"))["settings"]
+    shape = Shape(**settings["shape"])
+    model = make_model(shape, tokenizer.get_vocab_size())
     state = torch.load(folder / "training" / "state.pt", weights_only=True)
     model.load_state_dict(state["model"])
     for name, out in found.items():
@@ -98,7 +87,7 @@ def exported(folder: Path) -> dict[str, Path]:
             out,
             tokenizer=tokenizer,
             precision=precision,  # type: ignore[arg-type]
-            max_length=_SHAPE.length,
+            max_length=shape.length,
             gates={precision: gate},
         )
     return found
@@ -253,6 +242,8 @@ def _gated(folder: Path) -> dict[str, Any]:
     size = sum((folder / file).stat().st_size for file in manifest.files)
     return {
         "gate": "passes" if not failures else ", ".join(failures),
+        "relative_error": float(f"{parity.relative_error:.3g}"),
+        "same_blame": parity.same_blame,
         "rank_correlation": round(parity.rank_correlation, 4),
         "mean_token_error": float(f"{parity.mean_token_error:.3g}"),
         "megabytes": round(size / 1e6, 2),
@@ -263,7 +254,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Train if need be, run the comparison and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quantisation", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
-    parser.add_argument("--steps", type=int, default=600, help="of training; about 20 minutes")
+    parser.add_argument("--steps", type=int, default=300, help="of training; some minutes")
+    parser.add_argument("--proxy", type=Path, help="a folder that was trained, instead")
     parser.add_argument("--events", type=int, default=150)
     parser.add_argument("--half", type=int, choices=(0, 1), default=1, help="1: the report half")
     parser.add_argument("--seed", type=int, default=0, help="of which events are drawn")
@@ -271,19 +263,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
     logging.getLogger("ragguard.training").setLevel(logging.INFO)
-    folders = exported(trained_folder(arguments.data, arguments.steps))
+    folder = arguments.proxy or trained_folder(arguments.data, arguments.steps)
+    folders = exported(folder)
     asked = events(arguments.data, half=arguments.half, limit=arguments.events, seed=arguments.seed)
     with Progress(console=Console(stderr=True)) as progress:
         rows = run(folders, asked, progress)
     columns = ("export", "events", "identical_sets", "events_with_blame", "identical_with_blame")
-    columns += ("gc_mean_difference", "gate")
+    columns += ("gc_mean_difference", "relative_error", "gate")
     table = Table(*columns)
     for row in rows:
         table.add_row(*(str(row[name]) for name in columns))
     Console().print(table)
     if arguments.json is not None:
         command = ["python", "-m", "benchmarks.quantisation"]
-        command += ["--data", arguments.data.resolve().name, "--steps", str(arguments.steps)]
+        command += ["--data", arguments.data.resolve().name]
+        command += (
+            ["--proxy", folder.name] if arguments.proxy else ["--steps", str(arguments.steps)]
+        )
         command += ["--events", str(arguments.events), "--half", str(arguments.half)]
         command += ["--seed", str(arguments.seed)]
         about = describe_run(command, (), seed=arguments.seed, limit=arguments.events)

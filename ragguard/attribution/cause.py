@@ -128,8 +128,8 @@ def find_cause(scope: Scope, evidence: Evidence, probe: Probe, *, top_k: int) ->
     on their own (`Probe.leads`). They show how clearly the attack states it: suspects further down
     that support it less than 0.6 times as much as the median of these are let go. If they carry the
     question, `marked` tells who came with them. The `top_k` best of the rest must not lead to the
-    response. If they still do, the rest is searched in the same way; if nobody stands apart there,
-    those of the `top_k` that support the response are blamed too.
+    response. If they still do, the rest is searched in the same way for passages that support it;
+    if nobody stands apart there, those of the `top_k` that support it are blamed too.
 
     Args:
         scope: n passages in rank order.
@@ -154,16 +154,19 @@ def find_cause(scope: Scope, evidence: Evidence, probe: Probe, *, top_k: int) ->
         if guilty.any() and not (read.size and probe.reproduces([passages[i] for i in read])):
             break
         found = _stand_apart(scope, evidence, probe, rest, top_k)
-        if isinstance(found, str):
-            if not guilty.any():
-                return Finding(nobody, "unclear", found)
-            found = read[evidence.support[read] >= MIN_SUPPORT]
+        if guilty.any():
+            # A generator that says so whatever it reads would have everybody blamed in turn.
+            supports = evidence.support >= MIN_SUPPORT
+            stating = read[:0] if isinstance(found, str) else found[supports[found]]
+            found = stating if stating.size else read[supports[read]]
             if not found.size:
                 return Finding(
                     nobody,
                     "unclear",
                     "the response is given without the passages that stand apart, too",
                 )
+        elif isinstance(found, str):
+            return Finding(nobody, "unclear", found)
         guilty[found] = True
     count = int(guilty.sum())
     return Finding(

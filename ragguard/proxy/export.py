@@ -13,27 +13,33 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
-from ragguard.proxy.graph import keep_scored_rows, transpose_weights, with_division
 from ragguard.proxy.manifest import Manifest, Precision, sha256_of
 from ragguard.proxy.onnx import OnnxProxy
-from ragguard.proxy.parity import GATES, PROBES, Gate, Parity, Probe, compare
+from ragguard.proxy.original import TorchProxy, measure, torch_log_probabilities
+from ragguard.proxy.parity import GATES, PROBES, Gate, Probe
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
+from ragguard.proxy.quantise import writers
+from ragguard.proxy.verdicts import Scope, demo_scopes, verdict
 
-__all__ = ["export_proxy", "torch_log_probabilities"]
+__all__ = ["export_proxy"]
 
 # One protobuf file holds 2 GiB; beyond half of that the weights go into a file of their own.
 _ONE_FILE_BYTES = 2**30
+
+_ADVICE: Mapping[str, str] = {
+    "int8": "export with precision fp32, with fp16 for a GPU, or fp16-weights for a smaller file",
+    "fp16-weights": "export with precision fp32",
+    "fp16": "export with precision fp32",
+    "fp32": "the model computes what its graph does not; use another model",
+}
 
 _INPUTS = ("input_ids", "attention_mask", "positions")
 
@@ -48,12 +54,15 @@ def export_proxy(
     opset: int = 18,
     prompt: PromptFormat | None = None,
     probes: Sequence[Probe] = PROBES,
+    scopes: Sequence[Scope] | None = None,
     gates: Mapping[str, Gate] = GATES,
 ) -> Manifest:
     """Export `model` into `folder` and return its manifest, if it scores as the original does.
 
+    It does if its log-probabilities are close and if RAGOrigin blames the same passages with both.
     "int8" is tried with dynamic quantisation (weights a channel, activations a tensor) and, when
-    that fails the gate, in blocks of 32 weights and activations each.
+    that fails the gate, in blocks of 32 weights and activations each. No other precision than the
+    one that was asked for is written: `ProxyError` says which to ask for.
 
     Args:
         model: A causal language model of transformers (Llama, Qwen2, Qwen3, GPT-2, GPT-NeoX and
@@ -61,16 +70,18 @@ def export_proxy(
         folder: Where to write model.onnx, tokenizer.json and manifest.json: new or empty.
         tokenizer: The model's fast tokenizer, or a `tokenizers.Tokenizer`; None loads it by the
             model's name.
-        precision: "fp32", "fp16" (for GPUs; slow on a CPU) or "int8".
+        precision: "fp32", "fp16" (for GPUs; slow on a CPU), "fp16-weights" (half the size of fp32
+            and as fast; computes in fp32) or "int8".
         max_length: Tokens a prompt may have; lowered to what the model was built for.
         opset: ONNX opset.
         prompt: The words around the texts; pass those the model was trained with.
-        probes: Texts on which the export is compared with the original.
+        probes: Texts on which the export's log-probabilities are compared with the original's.
+        scopes: Events on which their verdicts are; None: 16 of the demo's knowledge base.
         gates: What the export must meet, by precision.
 
     Raises:
         MissingExtraError: torch, transformers, onnx, onnxscript or onnxruntime is not installed.
-        InvalidInputError: The precision is unknown, or there is no probe.
+        InvalidInputError: The precision is unknown, or there is no probe or scope.
         ProxyError: The folder is not empty, the model has no form that can be exported, or the
             export fails its gate; nothing is then left behind.
     """
@@ -88,6 +99,11 @@ def export_proxy(
     if not probes or any(len(set(probe.contexts)) < 2 for probe in probes):
         raise InvalidInputError(
             "probes must hold at least one Probe, each of at least two different contexts"
+        )
+    scopes = demo_scopes() if scopes is None else scopes
+    if not scopes or any(len(set(scope.passages)) < 2 for scope in scopes):
+        raise InvalidInputError(
+            "scopes must hold at least one Scope, each of at least two different passages"
         )
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -118,9 +134,10 @@ def export_proxy(
     try:
         with _as_scorer(model) as original:
             expected = [torch_log_probabilities(original, encoder, probe) for probe in probes]
+            verdicts = [verdict(TorchProxy(original, encoder), scope) for scope in scopes]
             _write_graph(original, work / "float.onnx", precision, opset)
         reached = []
-        for quantization, write in _writers(precision, onnx):
+        for quantization, write in writers(precision, onnx):
             out = work / quantization
             out.mkdir()
             write(work / "float.onnx", out / "model.onnx")
@@ -132,7 +149,7 @@ def export_proxy(
             )
             candidate.write(out)
             try:
-                parity = _measured(out, probes, expected)
+                parity = measure(OnnxProxy(out), probes, expected, scopes, verdicts)
             except ProxyError as error:
                 reached.append(f"{quantization}: {error}")
                 continue
@@ -149,43 +166,8 @@ def export_proxy(
         shutil.rmtree(work, ignore_errors=True)
     raise ProxyError(
         f"the {precision} export of {manifest.architecture} does not score as the original "
-        f"({'; '.join(reached)}); export in a higher precision"
+        f"({'; '.join(reached)}); {_ADVICE[precision]}"
     )
-
-
-def torch_log_probabilities(
-    model: Any, encoder: PromptEncoder, probe: Probe
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what `OnnxProxy.token_log_probabilities` should: torch, one prompt at a time.
-
-    Takes the model's own forward pass with all its logits, so that nothing of the scoring graph
-    is taken for granted.
-    """
-    import torch
-
-    prompts = encoder.encode(probe.contexts, probe.query, probe.response)
-    scored = np.concatenate([prompts.query, prompts.response])
-    out = np.empty((len(prompts.rows), len(scored)))
-    with torch.no_grad():
-        for into, row in zip(out, prompts.rows, strict=True):
-            tokens = torch.from_numpy(row)[None].to(model.device)
-            logits = model(input_ids=tokens, use_cache=False).logits[0].float()
-            of_next = torch.log_softmax(logits[:-1], dim=-1).gather(1, tokens[0, 1:, None])
-            into[:] = of_next[:, 0].cpu().numpy()[scored]
-    return out[:, : len(prompts.query)], out[:, len(prompts.query) :]
-
-
-def _measured(
-    folder: Path,
-    probes: Sequence[Probe],
-    expected: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
-) -> Parity:
-    proxy = OnnxProxy(folder)
-    exported = [
-        proxy.token_log_probabilities(probe.contexts, probe.query, probe.response)
-        for probe in probes
-    ]
-    return compare(exported, expected)
 
 
 @contextmanager
@@ -270,79 +252,6 @@ def _scoring_graph(model: Any) -> Any:
             return of_next.gather(2, input_ids.gather(1, positions)[:, :, None])[:, :, 0]
 
     return ScoringGraph().eval()
-
-
-_Writer = Callable[[Path, Path], None]
-
-
-def _writers(
-    precision: Precision, onnx: Any
-) -> list[tuple[Literal["none", "dynamic", "blocks"], _Writer]]:
-    """Return the ways to reach a precision, the preferred one first."""
-    if precision == "int8":
-        return [("dynamic", _quantize_dynamic), ("blocks", _quantize_blocks)]
-
-    def as_it_is(source: Path, out: Path) -> None:
-        _save(_faster(onnx.load(str(source))), out, Path(f"{source}.data").exists())
-
-    return [("none", as_it_is)]
-
-
-def _quantize_dynamic(source: Path, out: Path) -> None:
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    model, external = _with_plain_products(source)
-    quantize_dynamic(
-        model,
-        str(out),
-        per_channel=True,
-        weight_type=QuantType.QInt8,
-        op_types_to_quantize=["MatMul"],
-        use_external_data_format=external,
-    )
-
-
-def _quantize_blocks(source: Path, out: Path) -> None:
-    from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
-
-    model, external = _with_plain_products(source)
-    # Accuracy level 4 multiplies in int8, block by block: without it the weights are expanded to
-    # float first, which is no faster than the float graph.
-    quantizer = MatMulNBitsQuantizer(
-        model, bits=8, block_size=32, is_symmetric=True, accuracy_level=4
-    )
-    quantizer.process()
-    _save(quantizer.model.model, out, external)
-
-
-def _with_plain_products(source: Path) -> tuple[Any, bool]:
-    """Return the graph with every weight in a MatMul of its own: all that the quantisers read."""
-    import onnx
-    from onnxruntime.quantization.onnx_model import ONNXModel
-
-    model = _faster(onnx.load(str(source)))
-    transpose_weights(model.graph)
-    wrapped = ONNXModel(model)
-    wrapped.replace_gemm_with_matmul()
-    return wrapped.model, Path(f"{source}.data").exists()
-
-
-def _faster(model: Any) -> Any:
-    """Return the model with its graph rewritten for speed, in place."""
-    # The recorded shapes would contradict what takes the place of the tensors.
-    del model.graph.value_info[:]
-    with_division(model.graph)
-    keep_scored_rows(model.graph)
-    return model
-
-
-def _save(model: Any, out: Path, external: bool) -> None:
-    import onnx
-
-    if external:
-        onnx.save_model(model, str(out), save_as_external_data=True, location=f"{out.name}.data")
-    else:
-        onnx.save_model(model, str(out))
 
 
 def _backend_tokenizer(tokenizer: Any) -> Any:

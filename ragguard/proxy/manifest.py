@@ -16,7 +16,8 @@ __all__ = ["FORMAT", "Manifest", "Precision", "sha256_of"]
 
 FORMAT = "ragguard-proxy/1"
 
-Precision = Literal["fp32", "fp16", "int8"]
+Precision = Literal["fp32", "fp16", "fp16-weights", "int8"]
+"""Of weights and arithmetic; with "fp16-weights" only the weights are in fp16."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Manifest:
 
     Attributes:
         architecture: Class of the exported model, such as "LlamaForCausalLM".
-        precision: "fp32", "fp16" or "int8".
+        precision: "fp32", "fp16", "fp16-weights" or "int8".
         quantization: "none", "dynamic" (activations a tensor) or "blocks" (MatMulNBits, 8 bits).
         opset: ONNX opset of the graph.
         max_length: Tokens that the model reads at most.

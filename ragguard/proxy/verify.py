@@ -9,14 +9,19 @@ from typing import Any
 
 from ragguard.errors import MissingExtraError, ProxyError
 from ragguard.proxy.onnx import OnnxProxy
-from ragguard.proxy.parity import GATES, PROBES, Parity, Probe, compare
+from ragguard.proxy.parity import GATES, PROBES, Parity, Probe
 from ragguard.proxy.prompt import PromptEncoder
+from ragguard.proxy.verdicts import Scope, demo_scopes, verdict
 
 __all__ = ["verify_proxy"]
 
 
 def verify_proxy(
-    folder: str | os.PathLike[str], *, model: Any = None, probes: Sequence[Probe] = PROBES
+    folder: str | os.PathLike[str],
+    *,
+    model: Any = None,
+    probes: Sequence[Probe] = PROBES,
+    scopes: Sequence[Scope] | None = None,
 ) -> Parity | None:
     """Check an exported folder: its files, that the graph runs, and its parity.
 
@@ -25,6 +30,7 @@ def verify_proxy(
         model: The original, a causal language model of transformers or the path of one; None:
             the files are compared with the manifest, and the probes only have to score finite.
         probes: The texts that are scored.
+        scopes: The events on which verdicts are compared; None: those of `export_proxy`.
 
     Returns:
         How far the export is from `model`, or None without one.
@@ -35,11 +41,9 @@ def verify_proxy(
             `model` does within the gate of its precision.
     """
     proxy = OnnxProxy(folder)
-    exported = [
-        proxy.token_log_probabilities(probe.contexts, probe.query, probe.response)
-        for probe in probes
-    ]
     if model is None:
+        for probe in probes:
+            proxy.token_log_probabilities(probe.contexts, probe.query, probe.response)
         return None
     try:
         import torch
@@ -48,7 +52,7 @@ def verify_proxy(
         raise MissingExtraError("comparing with the original", "export,onnx") from error
     from tokenizers import Tokenizer
 
-    from ragguard.proxy.export import torch_log_probabilities
+    from ragguard.proxy.original import TorchProxy, measure, torch_log_probabilities
 
     if isinstance(model, (str, os.PathLike)):
         try:
@@ -64,17 +68,18 @@ def verify_proxy(
         manifest.prompt,
         manifest.max_length,
     )
-    original = [torch_log_probabilities(model, encoder, probe) for probe in probes]
-    if any(
-        ours.shape != theirs.shape
-        for pair in zip(exported, original, strict=True)
-        for ours, theirs in zip(*pair, strict=True)
-    ):
-        raise ProxyError(f"{folder} and the model read different tokens; pass its own original")
-    parity = compare(exported, original)
+    scopes = demo_scopes() if scopes is None else scopes
+    parity = measure(
+        proxy,
+        probes,
+        [torch_log_probabilities(model, encoder, probe) for probe in probes],
+        scopes,
+        [verdict(TorchProxy(model, encoder), scope) for scope in scopes],
+    )
     failures = GATES[manifest.precision].failures(parity)
     if failures:
         raise ProxyError(
-            f"{folder} does not score as the model ({', '.join(failures)}); export it again"
+            f"{folder} does not score as the model ({', '.join(failures)}); export it again, in a "
+            "higher precision if it is not fp32"
         )
     return parity

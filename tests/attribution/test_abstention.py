@@ -152,3 +152,29 @@ def test_whoever_is_blamed_leads_to_the_response_and_the_rest_does_not(data):
         assert (support[guilty] >= MIN_SUPPORT).all()
         assert leads(support[guilty], 1.0)
         assert not probe.reproduces([passages[i] for i in np.flatnonzero(~guilty)[:top_k]])
+
+
+class Always:
+    """A generator that gives the response whatever it reads."""
+
+    def reproduces(self, passages):
+        return True
+
+    def leads(self, passages, standing):
+        return True
+
+
+@given(st.data())
+def test_a_generator_that_always_says_so_accuses_nobody_who_does_not(data):
+    count = data.draw(st.integers(1, 25))
+    shares = st.lists(st.floats(0, 1), min_size=count, max_size=count)
+    scores = tuple(np.array(data.draw(shares)) for _ in range(3))
+    support = np.array(data.draw(shares)) * data.draw(st.sampled_from([0.0, 0.5, 1.0]))
+    scope = Scope([Passage(str(i)) for i in range(count)], (True,), complete=True)
+    evidence = Evidence("who", scores, support, np.zeros(count))
+    finding = find_cause(scope, evidence, Always(), top_k=5)
+    everybody = finding.responsible.all()
+    assert everybody or not finding.responsible.any()
+    assert everybody == (finding.cause == "poisoning")
+    if everybody:
+        assert (support >= MIN_SUPPORT).sum() >= count / 2

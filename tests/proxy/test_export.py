@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,12 +18,16 @@ pytest.importorskip("onnxscript", reason="exporting needs onnxscript")
 onnx = pytest.importorskip("onnx", reason="exporting needs onnx")
 pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
 
-from ragguard.proxy import export  # noqa: E402
+from ragguard.proxy import export, quantise  # noqa: E402
 from ragguard.proxy.export import export_proxy  # noqa: E402
 from ragguard.proxy.onnx import OnnxProxy  # noqa: E402
+from ragguard.proxy.verdicts import Scope, demo_scopes  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
+FEW = demo_scopes()[:1]
+# Random weights have no opinion that eight bits could keep.
+LENIENT = {**GATES, "int8": replace(GATES["int8"], same_blame=0.0, relative_error=10.0)}
 FAMILIES = ("llama", "qwen2", "qwen3", "gpt2", "gpt-neox", "opt")
 QUERY = "In which year was the Oskar Bridge opened?"
 RESPONSE = "It was opened in 1911."
@@ -61,7 +66,9 @@ def slow_token_scores(model, tokenizer, context, query, response):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_scores_as_torch_does(family, tiny_model, tiny_tokenizer, tmp_path):
     model = tiny_model(family)
-    manifest = export_proxy(model, tmp_path / "out", tokenizer=tiny_tokenizer, max_length=200)
+    manifest = export_proxy(
+        model, tmp_path / "out", tokenizer=tiny_tokenizer, max_length=200, scopes=FEW
+    )
     assert manifest.architecture == type(model).__name__
     proxy = OnnxProxy(tmp_path / "out", threads=1)
     of_query, of_response = proxy.token_log_probabilities(CONTEXTS, QUERY, RESPONSE)
@@ -78,7 +85,7 @@ def test_every_family_scores_as_torch_does(family, tiny_model, tiny_tokenizer, t
 @pytest.fixture(scope="module")
 def exported(tiny_model, tiny_tokenizer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("proxy") / "llama"
-    export_proxy(tiny_model("llama"), folder, tokenizer=tiny_tokenizer, max_length=200)
+    export_proxy(tiny_model("llama"), folder, tokenizer=tiny_tokenizer, max_length=200, scopes=FEW)
     return folder
 
 
@@ -150,6 +157,8 @@ class TestPrecisions:
             tokenizer=tiny_tokenizer,
             precision="int8",
             max_length=200,
+            gates=LENIENT,
+            scopes=FEW,
         )
         assert manifest.quantization in ("dynamic", "blocks")
         assert 1e-4 < manifest.parity["mean_token_error"] < 0.15
@@ -168,16 +177,18 @@ class TestPrecisions:
                     weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
             onnx.save_model(model, out)
 
-        monkeypatch.setattr(export, "_quantize_dynamic", spoiled)
+        monkeypatch.setattr(quantise, "write_dynamic", spoiled)
         manifest = export_proxy(
             tiny_model("gpt2"),
             tmp_path / "out",
             tokenizer=tiny_tokenizer,
             precision="int8",
             max_length=200,
+            gates=LENIENT,
+            scopes=FEW,
         )
         assert manifest.quantization == "blocks"
-        assert GATES["int8"].failures(Parity(**manifest.parity)) == []
+        assert LENIENT["int8"].failures(Parity(**manifest.parity)) == []
         nodes = onnx.load(tmp_path / "out/model.onnx").graph.node
         assert sum(node.op_type == "MatMulNBits" for node in nodes) == 9
         OnnxProxy(tmp_path / "out").score(CONTEXTS, QUERY, RESPONSE)
@@ -189,12 +200,13 @@ class TestPrecisions:
             tokenizer=tiny_tokenizer,
             precision="fp16",
             max_length=200,
+            scopes=FEW,
         )
         assert manifest.parity["mean_token_error"] < 0.02
         weights = onnx.load(tmp_path / "out/model.onnx").graph.initializer
         assert any(weight.data_type == onnx.TensorProto.FLOAT16 for weight in weights)
 
-    @pytest.mark.parametrize("precision", ["fp32", "int8"])
+    @pytest.mark.parametrize("precision", ["fp32", "fp16-weights", "int8"])
     def test_weights_too_large_for_one_file(
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch, precision
     ):
@@ -205,6 +217,8 @@ class TestPrecisions:
             tokenizer=tiny_tokenizer,
             precision=precision,
             max_length=200,
+            gates=LENIENT,
+            scopes=FEW,
         )
         assert set(manifest.files) == {"model.onnx", "model.onnx.data", "tokenizer.json"}
         OnnxProxy(tmp_path / "out").score(CONTEXTS, QUERY, RESPONSE)
@@ -217,18 +231,86 @@ class TestPrecisions:
                 tokenizer=tiny_tokenizer,
                 precision="int8",
                 max_length=200,
-                gates={**GATES, "int8": Gate(1e-9, 1e-9, 1.0)},
+                gates={**GATES, "int8": Gate(1e-9, 1e-9, 1.0, 1.0, 1e-9)},
+                scopes=FEW,
             )
         assert "dynamic: max_token_error" in str(caught.value)
         assert "blocks: max_token_error" in str(caught.value)
+        assert "export with precision fp32" in str(caught.value)
         assert list(tmp_path.iterdir()) == []
+
+    def test_fp16_weights_are_half_as_large_and_blame_the_same(
+        self, tiny_model, tiny_tokenizer, tmp_path
+    ):
+        model = tiny_model("llama")
+        sizes = {}
+        for precision in ("fp32", "fp16-weights"):
+            manifest = export_proxy(
+                model,
+                tmp_path / precision,
+                tokenizer=tiny_tokenizer,
+                precision=precision,
+                max_length=200,
+            )
+            sizes[precision] = (tmp_path / precision / "model.onnx").stat().st_size
+        assert manifest.precision == "fp16-weights"
+        assert manifest.parity["same_blame"] == 1.0
+        assert 1e-6 < manifest.parity["relative_error"] < 7e-3
+        # The graph itself, without weights, is a third of these tiny files.
+        assert sizes["fp16-weights"] < 0.75 * sizes["fp32"]
+        exact = OnnxProxy(tmp_path / "fp32", threads=1).score(CONTEXTS, QUERY, RESPONSE)
+        ours = OnnxProxy(tmp_path / "fp16-weights", threads=1).score(CONTEXTS, QUERY, RESPONSE)
+        np.testing.assert_allclose(ours.generation_influence, exact.generation_influence, atol=2e-2)
+
+
+class TestTheGateOfVerdicts:
+    """Weights on a coarse grid survive eight bits; weights in which small ones matter do not."""
+
+    def test_int8_passes_where_the_same_passages_are_blamed(
+        self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch
+    ):
+        def unchanged(source, out):
+            quantise.writers("fp32", onnx)[0][1](source, out)
+
+        monkeypatch.setattr(quantise, "write_dynamic", unchanged)
+        manifest = export_proxy(
+            tiny_model("llama"),
+            tmp_path / "out",
+            tokenizer=tiny_tokenizer,
+            precision="int8",
+            max_length=200,
+        )
+        assert manifest.quantization == "dynamic"
+        assert manifest.parity["same_blame"] == 1.0
+
+    def test_int8_is_refused_where_others_are_blamed_though_every_token_is_close(
+        self, tiny_model, tiny_tokenizer, tmp_path
+    ):
+        model = tiny_model("llama")
+        with torch.no_grad():
+            # Passages hardly matter, so that their scores lie close together.
+            model.lm_head.weight.mul_(0.2)
+        with pytest.raises(ProxyError, match="export with precision fp32") as caught:
+            export_proxy(
+                model,
+                tmp_path / "out",
+                tokenizer=tiny_tokenizer,
+                precision="int8",
+                max_length=200,
+            )
+        for form in ("dynamic", "blocks"):
+            reasons = next(p for p in str(caught.value).split("(", 1)[1].split("; ") if form in p)
+            assert "relative_error" in reasons
+            assert "token_error" not in reasons
+        manifest = export_proxy(model, tmp_path / "out", tokenizer=tiny_tokenizer, max_length=200)
+        assert manifest.parity["same_blame"] == 1.0
 
 
 def test_the_model_is_left_as_it_was(tiny_model, tiny_tokenizer, tmp_path):
     model = tiny_model("llama").to(torch.bfloat16).train()
     before = copy.deepcopy(model.state_dict())
     attention = model.config._attn_implementation
-    export_proxy(model, tmp_path / "out", tokenizer=tiny_tokenizer, max_length=200)
+    export_proxy(model, tmp_path / "out", tokenizer=tiny_tokenizer, max_length=200, scopes=FEW)
     assert model.training
     assert model.config._attn_implementation == attention
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
@@ -240,7 +322,7 @@ def test_exports_by_the_path_of_a_model(tiny_model, tiny_tokenizer, tmp_path):
     wrapped = transformers.PreTrainedTokenizerFast(tokenizer_object=tiny_tokenizer)
     wrapped.save_pretrained(tmp_path / "model")
     (tmp_path / "out").mkdir()
-    export_proxy(tmp_path / "model", tmp_path / "out", max_length=4096)
+    export_proxy(tmp_path / "model", tmp_path / "out", max_length=4096, scopes=FEW)
     assert Manifest.read(tmp_path / "out").max_length == 256
     assert json.loads((tmp_path / "out/tokenizer.json").read_text())["truncation"] is None
 
@@ -254,6 +336,11 @@ class TestBadInput:
     def test_an_unknown_precision(self, tiny_tokenizer, tmp_path):
         with pytest.raises(InvalidInputError, match="fp32, fp16, int8"):
             export_proxy(None, tmp_path / "out", tokenizer=tiny_tokenizer, precision="int4")
+
+    @pytest.mark.parametrize("scopes", [(), (Scope(("same", "same"), "q", "r"),)])
+    def test_scopes_that_compare_nothing(self, tiny_tokenizer, tmp_path, scopes):
+        with pytest.raises(InvalidInputError, match="scopes"):
+            export_proxy(None, tmp_path / "out", tokenizer=tiny_tokenizer, scopes=scopes)
 
     @pytest.mark.parametrize("probes", [(), (Probe(("same", "same"), "q", "r"),)])
     def test_probes_that_compare_nothing(self, tiny_tokenizer, tmp_path, probes):

@@ -10,10 +10,10 @@ class TestParity:
     def test_by_hand(self):
         ours = (np.array([[-1.0], [-2.0]]), np.array([[-1.0, -3.0], [-2.0, -2.5]]))
         theirs = (np.array([[-1.0], [-2.5]]), np.array([[-1.0, -3.0], [-2.0, -1.5]]))
-        parity = compare([ours], [theirs])
+        parity = compare([ours], [theirs], same_blame=0.75, relative_error=0.5)
         # Six tokens, differences 0.5 and 1.0; the two contexts change places: -2, -2.25 and
         # -2, -1.75.
-        assert parity == Parity(1.0, 0.25, -1.0)
+        assert parity == Parity(1.0, 0.25, -1.0, 0.75, 0.5)
 
     @pytest.mark.parametrize(
         ("right", "expected"),
@@ -25,5 +25,11 @@ class TestParity:
 
     def test_nan_fails_the_gate(self):
         nan = float("nan")
-        assert len(Gate(1.0, 1.0, 0.5).failures(Parity(nan, nan, nan))) == 3
-        assert Gate(1.0, 1.0, 0.5).failures(Parity(1.0, 1.0, 0.5)) == []
+        gate = Gate(1.0, 1.0, 0.5, 1.0, 0.1)
+        assert len(gate.failures(Parity(nan, nan, nan, nan, nan))) == 5
+        assert gate.failures(Parity(1.0, 1.0, 0.5, 1.0, 0.1)) == []
+
+    def test_verdicts_alone_fail_the_gate(self):
+        gate = Gate(1.0, 1.0, 0.5, 1.0, 0.1)
+        assert gate.failures(Parity(0.0, 0.0, 1.0, 0.9, 0.0)) == ["same_blame 0.9000 < 1.0"]
+        assert gate.failures(Parity(0.0, 0.0, 1.0, 1.0, 0.2)) == ["relative_error 0.2 > 0.1"]

@@ -76,11 +76,12 @@ class TestTrainProxy:
         record = json.loads((folder / "training.json").read_text())
         assert record["steps"] == 300
         assert record["log"] == result.log
+        assert record["plans"] == [[0, 300]]
         assert record["settings"]["shape"]["hidden"] == 64
         card = (folder / "README.md").read_text()
         assert f"{result.parameters:,} parameters" in card
         assert f"{result.log[-1]['held_out_response_loss']:.3f}" in card
-        assert result.manifest.precision in ("int8", "fp32")
+        assert result.manifest.precision in ("int8", "fp16-weights", "fp32")
         assert default(folder).manifest == result.manifest
 
     def test_a_finished_folder_is_not_overwritten(self, trained):
@@ -90,7 +91,7 @@ class TestTrainProxy:
     def test_a_run_of_other_settings_is_not_gone_on_with(self, trained, tmp_path):
         shutil.copytree(trained[0] / "training", tmp_path / "run" / "training")
         with pytest.raises(InvalidInputError, match="other settings or texts"):
-            train_proxy(CORPUS, tmp_path / "run", Settings(LEARNER, steps=301))
+            train_proxy(CORPUS, tmp_path / "run", Settings(LEARNER, steps=300, seed=1))
 
 
 @pytest.mark.parametrize(
@@ -218,6 +219,17 @@ class TestLoop:
         run.steps, run.step = 1, 0
         run.run()
         assert run.log[-1]["context_loss"] > 1.0
+
+    def test_a_run_that_is_gone_on_with_may_end_sooner(self, new_loop, monkeypatch):
+        monkeypatch.setattr(loop_module, "_CHECKPOINT_SECONDS", -1.0)
+        with pytest.raises(StopHereError):
+            new_loop("sooner", InterruptedSource).run()
+        with pytest.raises(InvalidInputError, match="at step 3; pass at least as many steps"):
+            new_loop("sooner", steps=2).run()
+        shorter = new_loop("sooner", steps=4)
+        shorter.run()
+        assert shorter.step == 4
+        assert shorter.plans == [[0, 6], [3, 4]]
 
     def test_minutes_become_steps_after_the_warm_up(self, new_loop):
         run = new_loop("minutes", steps=None, minutes=1e-6)

@@ -14,9 +14,12 @@ pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
 from ragguard.proxy.export import export_proxy
 from ragguard.proxy.manifest import sha256_of
 from ragguard.proxy.parity import GATES
+from ragguard.proxy.verdicts import demo_scopes
 from ragguard.proxy.verify import verify_proxy
 
 pytestmark = pytest.mark.torch
+
+FEW = demo_scopes()[:1]
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +30,16 @@ def original(tiny_model):
 @pytest.fixture(scope="module")
 def exported(original, tiny_tokenizer, tmp_path_factory):
     folder = tmp_path_factory.mktemp("verify") / "proxy"
-    export_proxy(original, folder, tokenizer=tiny_tokenizer)
+    export_proxy(original, folder, tokenizer=tiny_tokenizer, scopes=FEW)
     return folder
 
 
 def test_an_export_is_verified_against_its_original(exported, original, tmp_path):
     assert verify_proxy(exported) is None
-    parity = verify_proxy(exported, model=original)
+    parity = verify_proxy(exported, model=original, scopes=FEW)
     assert GATES["fp32"].failures(parity) == []
     original.save_pretrained(tmp_path / "hf")
-    assert verify_proxy(exported, model=str(tmp_path / "hf")) == parity
+    assert verify_proxy(exported, model=str(tmp_path / "hf"), scopes=FEW) == parity
 
 
 def test_another_model_is_not_its_original(exported, original, tiny_model):
@@ -46,7 +49,7 @@ def test_another_model_is_not_its_original(exported, original, tiny_model):
     with torch.no_grad():
         other.get_input_embeddings().weight.mul_(1.5)
     with pytest.raises(ProxyError, match="does not score as the model"):
-        verify_proxy(exported, model=other)
+        verify_proxy(exported, model=other, scopes=FEW)
 
 
 def test_a_folder_that_is_no_model_is_named(exported, tmp_path):

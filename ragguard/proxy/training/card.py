@@ -31,9 +31,11 @@ Use it with `RAGGUARD_PROXY=<this folder>` or `ragguard.proxy.OnnxProxy(<this fo
 ## Training
 
 {trained.steps} steps of {shape.rows} x {shape.length} tokens, {trained.seconds / 60.0:.1f} minutes,
-seed {seed}. Loss on the tokens of question and answer, in the prompt of `manifest.json`. Half of
-the examples come from the question records, if there are any; the others are sentences of the
-passages with a name or number asked for, and made-up names and numbers in its place.
+seed {seed}. Loss on the tokens of question and answer and on a fifth of the others, in the prompt
+of `manifest.json`. Half of the examples come from the question records, if there are any; the
+others are sentences of the passages with a name or number asked for, and made-up names and numbers
+in its place. Short exercises in looking up and copying come between, at first more often than
+later.
 
 | file | records | SHA-256 begins |
 |---|---|---|

@@ -95,6 +95,8 @@ class Loop:
         step: The next step.
         seconds: What the steps before it took.
         log: Step, losses in nats per token, learning rate and seconds, at forty moments or fewer.
+        plans: From which step on how many steps were planned; a run that is gone on with may end
+            sooner or later than planned at first, and its learning rate falls accordingly.
     """
 
     model: Any
@@ -110,18 +112,20 @@ class Loop:
     step: int = 0
     seconds: float = 0.0
     log: list[dict[str, float]] = field(default_factory=list)
+    plans: list[list[int]] = field(default_factory=list)
 
     def run(self) -> None:
         """Train to the end, and keep the state every two minutes and then.
 
         Raises:
-            InvalidInputError: The checkpoint is of another run.
+            InvalidInputError: The checkpoint is of another run, or beyond `steps`.
         """
         import torch
 
         optimizer = Optimizer(self.model)
         if self.checkpoint.exists():
             self._restore(optimizer)
+        self._plan()
         held_out = list(self._held_out_batches())
         self.model.train()
         last = began = time.monotonic()
@@ -142,6 +146,7 @@ class Loop:
             if self.steps is None and self.step == WARM_UP:
                 self.steps = _planned(self.minutes, self.seconds)
                 logger.info("%d steps fit into %g minutes", self.steps, self.minutes)
+                self._plan()
             total = self.steps or WARM_UP
             if self.step % max(_LEAST_BETWEEN_LOGS, total // _LOGS) == 0 or self.step == total:
                 self._note(sums, rate, held_out)
@@ -207,6 +212,10 @@ class Loop:
             of_response,
         )
 
+    def _plan(self) -> None:
+        if self.steps is not None and (not self.plans or self.plans[-1][1] != self.steps):
+            self.plans.append([self.step, self.steps])
+
     def _keep(self, optimizer: Optimizer) -> None:
         import torch
 
@@ -218,6 +227,7 @@ class Loop:
             "steps": self.steps,
             "seconds": self.seconds,
             "log": self.log,
+            "plans": self.plans,
         }
         # Written aside first: an interruption must not cost the state before.
         aside = self.checkpoint.with_suffix(".new")
@@ -235,8 +245,12 @@ class Loop:
             )
         self.model.load_state_dict(state["model"])
         optimizer.restore(state["optimizer"])
-        self.step, self.steps = state["step"], state["steps"]
-        self.seconds, self.log = state["seconds"], state["log"]
+        self.step, self.steps = state["step"], self.steps or state["steps"]
+        if self.steps is not None and self.step > self.steps:
+            raise InvalidInputError(
+                f"{self.checkpoint} is at step {self.step}; pass at least as many steps"
+            )
+        self.seconds, self.log, self.plans = state["seconds"], state["log"], state["plans"]
         logger.info("going on at step %d", self.step)
 
 

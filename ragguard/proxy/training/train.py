@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
-from ragguard.proxy.manifest import Manifest
+from ragguard.proxy.manifest import Manifest, Precision
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 from ragguard.proxy.training.card import model_card
 from ragguard.proxy.training.corpus import Corpus
@@ -72,7 +72,9 @@ class Trained:
 
 
 def train_proxy(corpus: Corpus, folder: str | os.PathLike[str], settings: Settings) -> Trained:
-    """Train a proxy on `corpus` and export it into `folder`, in int8 if that passes its gate.
+    """Train a proxy on `corpus` and export it into `folder`, as small as passes its gate.
+
+    In int8, else with fp16 weights, else in fp32.
 
     The folder holds what `OnnxProxy` loads, README.md (a model card) and training.json (settings,
     texts, loss curve); `training/` in it holds the state. A run that was interrupted goes on where
@@ -129,6 +131,7 @@ def train_proxy(corpus: Corpus, folder: str | os.PathLike[str], settings: Settin
         "sources": corpus.sources,
         "parameters": trained.parameters,
         "steps": trained.steps,
+        "plans": loop.plans,
         "seconds": round(trained.seconds, 1),
         "threads": torch.get_num_threads(),
         "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
@@ -144,12 +147,14 @@ def train_proxy(corpus: Corpus, folder: str | os.PathLike[str], settings: Settin
 def _export(model: Any, tokenizer: Any, shape: Shape, folder: Path) -> Manifest:
     from ragguard.proxy.export import export_proxy
 
-    try:
-        return export_proxy(
-            model, folder, tokenizer=tokenizer, precision="int8", max_length=shape.length
-        )
-    except ProxyError as error:
-        logger.info("int8 is not exact enough, exporting in fp32: %s", error)
+    smaller: tuple[Precision, ...] = ("int8", "fp16-weights")
+    for precision in smaller:
+        try:
+            return export_proxy(
+                model, folder, tokenizer=tokenizer, precision=precision, max_length=shape.length
+            )
+        except ProxyError as error:
+            logger.info("%s is not exact enough: %s", precision, error)
     return export_proxy(model, folder, tokenizer=tokenizer, max_length=shape.length)
 
 
@@ -162,8 +167,9 @@ def _texts(corpus: Corpus) -> Iterator[str]:
 
 
 def _identity(corpus: Corpus, settings: Settings) -> str:
-    """Return a hash of everything that decides what is trained."""
-    digest = hashlib.sha256(json.dumps(asdict(settings), sort_keys=True).encode())
+    """Return a hash of everything but the steps that decides what is trained."""
+    settled = {"shape": asdict(settings.shape), "seed": settings.seed}
+    digest = hashlib.sha256(json.dumps(settled, sort_keys=True).encode())
     for text in _texts(corpus):
         digest.update(text.encode("utf-8") + b"\0")
     return digest.hexdigest()

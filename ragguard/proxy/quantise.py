@@ -1,0 +1,112 @@
+"""The forms in which a scoring graph is written: as it is, or with its matrices in eight bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from ragguard.proxy.graph import keep_scored_rows, transpose_weights, with_division
+from ragguard.proxy.manifest import Precision
+
+__all__ = ["Writer", "write_blocks", "write_dynamic", "write_half_weights", "writers"]
+
+_SMALL = 1024
+"""Values below which a tensor is not worth a cast."""
+
+Writer = Callable[[Path, Path], None]
+
+
+def writers(
+    precision: Precision, onnx: Any
+) -> list[tuple[Literal["none", "dynamic", "blocks"], Writer]]:
+    """Return the ways to reach a precision, the preferred one first."""
+    if precision == "int8":
+        return [("dynamic", write_dynamic), ("blocks", write_blocks)]
+    if precision == "fp16-weights":
+        return [("none", write_half_weights)]
+
+    def as_it_is(source: Path, out: Path) -> None:
+        _save(_faster(onnx.load(str(source))), out, Path(f"{source}.data").exists())
+
+    return [("none", as_it_is)]
+
+
+def write_dynamic(source: Path, out: Path) -> None:
+    """Write the graph in eight bits: a scale for a channel of weights, a tensor of activations."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    model, external = _with_plain_products(source)
+    quantize_dynamic(
+        model,
+        str(out),
+        per_channel=True,
+        weight_type=QuantType.QInt8,
+        op_types_to_quantize=["MatMul"],
+        use_external_data_format=external,
+    )
+
+
+def write_blocks(source: Path, out: Path) -> None:
+    """Write the graph in eight bits: a scale for 32 weights, or activations, in a row."""
+    from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
+
+    model, external = _with_plain_products(source)
+    # Accuracy level 4 multiplies in int8, block by block: without it the weights are expanded to
+    # float first, which is no faster than the float graph.
+    quantizer = MatMulNBitsQuantizer(
+        model, bits=8, block_size=32, is_symmetric=True, accuracy_level=4
+    )
+    quantizer.process()
+    _save(quantizer.model.model, out, external)
+
+
+def write_half_weights(source: Path, out: Path) -> None:
+    """Write the graph with all large weights in fp16; they become fp32 when it is loaded."""
+    import numpy as np
+    import onnx
+
+    model = _faster(onnx.load(str(source)))
+    casts = []
+    for weight in model.graph.initializer:
+        values = onnx.numpy_helper.to_array(weight)
+        if values.dtype != np.float32 or values.size < _SMALL:
+            continue
+        name = weight.name
+        half = onnx.numpy_helper.from_array(values.astype(np.float16), f"{name}.half")
+        weight.CopyFrom(half)
+        casts.append(onnx.helper.make_node("Cast", [half.name], [name], to=onnx.TensorProto.FLOAT))
+    nodes = [*casts, *model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    _save(model, out, Path(f"{source}.data").exists())
+
+
+def _with_plain_products(source: Path) -> tuple[Any, bool]:
+    """Return the graph with every weight in a MatMul of its own: all that the quantisers read."""
+    import onnx
+    from onnxruntime.quantization.onnx_model import ONNXModel
+
+    model = _faster(onnx.load(str(source)))
+    transpose_weights(model.graph)
+    wrapped = ONNXModel(model)
+    wrapped.replace_gemm_with_matmul()
+    return wrapped.model, Path(f"{source}.data").exists()
+
+
+def _faster(model: Any) -> Any:
+    """Return the model with its graph rewritten for speed, in place."""
+    # The recorded shapes would contradict what takes the place of the tensors.
+    del model.graph.value_info[:]
+    with_division(model.graph)
+    keep_scored_rows(model.graph)
+    return model
+
+
+def _save(model: Any, out: Path, external: bool) -> None:
+    import onnx
+
+    if external:
+        onnx.save_model(model, str(out), save_as_external_data=True, location=f"{out.name}.data")
+    else:
+        onnx.save_model(model, str(out))

@@ -1,0 +1,37 @@
+"""The figures of docs/proxies.md are those of committed results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.report import read
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = (ROOT / "docs" / "proxies.md").read_text(encoding="utf-8")
+
+ATTRIBUTION = "| {} | {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} |"
+
+
+def test_the_loss_curve():
+    record = json.loads((RESULTS / "proxy_training.json").read_text(encoding="utf-8"))
+    for row in (record["log"][0], *record["log"][9::10], record["log"][-1]):
+        found = (row["held_out_query_loss"], row["held_out_response_loss"])
+        assert f"| {row['step']:,} | {found[0]:.2f} | {found[1]:.2f} |" in PAGE
+    assert f"{record['steps']:,} steps" in PAGE
+
+
+@pytest.mark.parametrize("name", ["proxy_ranks", "proxy_ranks_lexical"])
+def test_ranks(name):
+    (row,) = read(RESULTS / f"{name}.json")["sections"]["proxy_ranks"]
+    assert f"| {row['generation_influence']} | {row['semantic_correlation']} |" in PAGE
+
+
+def test_attribution():
+    for row in read(RESULTS / "proxy_attribution.json")["sections"]["proxy_attribution"]["summary"]:
+        values = (row[name] for name in ("dacc", "fpr", "fnr", "fnr_stating", "clean_blamed"))
+        if row["response"] == "short":
+            assert ATTRIBUTION.format(row["proxy"], row["form"], *values) in PAGE
