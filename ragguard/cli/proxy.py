@@ -25,6 +25,7 @@ class Precision(StrEnum):
 
     fp32 = "fp32"
     fp16 = "fp16"
+    fp16_weights = "fp16-weights"
     int8 = "int8"
 
 
