@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,16 @@ from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.parity import Parity, Probe, compare
 from ragguard.proxy.prompt import PromptEncoder
 from ragguard.proxy.scores import Scores
-from ragguard.proxy.verdicts import Scope, Verdict, relative_error, same_blame, verdict
+from ragguard.proxy.verdicts import (
+    Scope,
+    Verdict,
+    relative_error,
+    same_blame,
+    tells_apart,
+    verdict,
+)
+
+logger = logging.getLogger("ragguard.proxy")
 
 __all__ = ["TorchProxy", "measure", "torch_log_probabilities"]
 
@@ -74,7 +84,8 @@ def measure(
         probes: Where log-probabilities are compared.
         expected: Those of the original.
         scopes: Where verdicts are compared.
-        verdicts: Those of the original.
+        verdicts: Those of the original. They are compared only if it tells planted passages from
+            others (`tells_apart`); else as many agree as there are.
 
     Raises:
         ProxyError: The export reads other tokens than the original, or fails to score.
@@ -89,6 +100,11 @@ def measure(
         for ours, theirs in zip(*pair, strict=True)
     ):
         raise ProxyError("the export and the model read different tokens; pass its own original")
+    if not tells_apart(scopes, verdicts):
+        logger.warning(
+            "the model does not tell planted passages from others, so that no verdicts are compared"
+        )
+        return compare(exported, expected, same_blame=1.0, relative_error=0.0)
     found = [verdict(proxy, scope) for scope in scopes]
     return compare(
         exported,

@@ -19,7 +19,15 @@ from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
 from ragguard.proxy.scores import Proxy
 
-__all__ = ["Scope", "Verdict", "demo_scopes", "relative_error", "same_blame", "verdict"]
+__all__ = [
+    "Scope",
+    "Verdict",
+    "demo_scopes",
+    "relative_error",
+    "same_blame",
+    "tells_apart",
+    "verdict",
+]
 
 _SIZE = 15
 _TOP_K = 5
@@ -34,11 +42,13 @@ class Scope:
         passages: At most 15, best first, as a retriever ranks them.
         query: The question.
         response: The answer.
+        planted: Which of the passages were planted; empty if that is not known.
     """
 
     passages: tuple[str, ...]
     query: str
     response: str
+    planted: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,8 @@ def demo_scopes(count: int = _COUNT) -> tuple[Scope, ...]:
         order = np.argsort(-(similarity @ embedder.embed([question.text])[0]), kind="stable")
         every = [*texts, *planted]
         ranked = tuple(every[index] for index in order[:_SIZE])
-        scopes.append(Scope(ranked, question.text, response))
+        ours = tuple(bool(index >= len(texts)) for index in order[:_SIZE])
+        scopes.append(Scope(ranked, question.text, response, ours))
     return tuple(scopes)
 
 
@@ -104,6 +115,25 @@ def verdict(proxy: Proxy, scope: Scope) -> Verdict:
             ]
         ),
     )
+
+
+def tells_apart(scopes: Sequence[Scope], verdicts: Sequence[Verdict]) -> bool:
+    """Return whether a proxy's verdicts are worth keeping.
+
+    They are if in half of the scopes with something planted it blames half of that or more, and
+    nothing else, and also if no scope says what was planted. A model with random weights blames at random, and an
+    export of it cannot be asked for the same.
+    """
+    known = [
+        (np.array(scope.planted), verdict.blamed)
+        for scope, verdict in zip(scopes, verdicts, strict=True)
+        if any(scope.planted)
+    ]
+    right = [
+        not (blamed & ~planted).any() and 2 * int((blamed & planted).sum()) >= int(planted.sum())
+        for planted, blamed in known
+    ]
+    return 2 * sum(right) >= len(right)
 
 
 def same_blame(ours: Sequence[Verdict], theirs: Sequence[Verdict]) -> float:

@@ -283,9 +283,19 @@ class TestTheGateOfVerdicts:
         assert manifest.quantization == "dynamic"
         assert manifest.parity["same_blame"] == 1.0
 
-    def test_int8_is_refused_where_others_are_blamed_though_every_token_is_close(
-        self, tiny_model, tiny_tokenizer, tmp_path
+    def test_a_model_that_cannot_tell_is_not_asked_for_the_same_verdicts(
+        self, tiny_model, tiny_tokenizer, tmp_path, caplog
     ):
+        manifest = export_proxy(
+            tiny_model("llama"), tmp_path / "out", tokenizer=tiny_tokenizer, precision="int8"
+        )
+        assert manifest.quantization == "dynamic"
+        assert "no verdicts are compared" in caplog.text
+
+    def test_int8_is_refused_where_others_are_blamed_though_every_token_is_close(
+        self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch
+    ):
+        monkeypatch.setattr("ragguard.proxy.original.tells_apart", lambda *_: True)
         model = tiny_model("llama")
         with torch.no_grad():
             # Passages hardly matter, so that their scores lie close together.

@@ -12,6 +12,7 @@ from ragguard.proxy.verdicts import (
     demo_scopes,
     relative_error,
     same_blame,
+    tells_apart,
     verdict,
 )
 
@@ -115,3 +116,27 @@ class TestDemoScopes:
         shifted = [verdict(Shifted(lambda text: 0.3), scope) for scope in scopes]
         assert relative_error(shifted, theirs) == pytest.approx(0.0, abs=1e-9)
         assert same_blame(shifted, theirs) == 1.0
+
+
+class TestTellsApart:
+    def test_by_hand(self):
+        scopes = [
+            Scope(("a", "b", "c"), "q", "r", planted)
+            for planted in ((True, True, False), (True, False, False), (False, False, False))
+        ]
+        clean = blaming(0, 0, 1)  # nothing was planted there: it does not count
+        assert tells_apart(scopes, [blaming(1, 0, 0), blaming(0, 0, 0), clean])
+        assert tells_apart(scopes, [blaming(1, 0, 1), blaming(1, 0, 0), clean])
+        assert not tells_apart(scopes, [blaming(1, 0, 1), blaming(0, 0, 0), clean])
+        assert tells_apart([Scope(("a",), "q", "r")], [blaming(0)])
+
+    def test_the_lexical_proxy_tells_and_a_random_one_does_not(self):
+        scopes = demo_scopes()
+        draw = np.random.default_rng(0)
+
+        class Random:
+            def score(self, contexts, query, response):
+                return Scores(*-draw.uniform(1.0, 5.0, (2, len(contexts))))
+
+        assert tells_apart(scopes, [verdict(LexicalProxy(), scope) for scope in scopes])
+        assert not tells_apart(scopes, [verdict(Random(), scope) for scope in scopes])
