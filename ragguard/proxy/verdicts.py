@@ -121,8 +121,8 @@ def tells_apart(scopes: Sequence[Scope], verdicts: Sequence[Verdict]) -> bool:
     """Return whether a proxy's verdicts are worth keeping.
 
     They are if in half of the scopes with something planted it blames half of that or more, and
-    nothing else, and also if no scope says what was planted. A model with random weights blames at random, and an
-    export of it cannot be asked for the same.
+    nothing else, and also if no scope says what was planted. A model with random weights blames at
+    random, and an export of it cannot be asked for the same.
     """
     known = [
         (np.array(scope.planted), verdict.blamed)
