@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+from functools import partial
 
 import pytest
+
+from ragguard.proxy.verdicts import demo_scopes
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -14,6 +18,16 @@ _SENTENCES = [
     "Passage: the moss of Pell was first described by Ines Varga.",
     "Question: how do I reset the pump? Answer: hold the green switch for ten seconds.",
 ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def few_scopes():
+    """Compare verdicts on four scopes: all sixteen take torch many seconds an export."""
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("export", "verify"):
+            module = importlib.import_module(f"ragguard.proxy.{name}")
+            patched.setattr(module, "demo_scopes", partial(demo_scopes, 4))
+        yield
 
 
 @pytest.fixture(scope="session")
