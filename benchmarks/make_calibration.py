@@ -43,7 +43,7 @@ Weigh = Callable[[Floats], Floats]
 
 _ERRORS = Console(stderr=True)
 
-SIZES = (5, 10, 20)
+SIZES = (5, 10, 20, 50)
 CONFIDENCE = 0.9
 """That of the bound on the share of clean queries above a score."""
 
@@ -117,7 +117,7 @@ def lifted(
     above = np.arange(1, size + 1) * queries / size
     bound = beta.ppf(confidence, above + 1, np.maximum(queries - above, 1e-9))
     # How many of the new scores are to lie at or above each of the old ones.
-    rank = np.minimum(size, np.ceil(bound * (size + 1))).astype(int)
+    rank = np.ceil(bound * (size + 1)).astype(int)
     kept = np.searchsorted(rank, np.arange(1, size + 1), side="right") - 1
     return ordered[np.maximum(kept, 0)][::-1]
 
@@ -166,7 +166,9 @@ def compared(made: Sequence[dict[str, Any]]) -> Table:
         "size", "reference", "queries", "shipped", "99 % score", "shipped", "largest difference"
     )
     for entry in made:
-        other = shipped[entry["size"], entry["with_reference"]]
+        other = shipped.get((entry["size"], entry["with_reference"]))
+        if other is None:  # a size that is new
+            continue
         pairs = [(entry[name], other[name]) for name in ("scores", "passage_scores")]
         same_size = all(len(mine) == len(theirs) for mine, theirs in pairs)
         gaps = [np.abs(np.subtract(*pair)).max() for pair in pairs] if same_size else [np.nan]

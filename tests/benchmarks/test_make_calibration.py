@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta
 
 from benchmarks import make_calibration
 from benchmarks.data import skerrin
 from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import FOLDS, samples
-from benchmarks.make_calibration import calibrate, cross_fitted
+from benchmarks.make_calibration import calibrate, cross_fitted, lifted
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.detectors import DETECTORS, Detector
 from ragguard.inline.signals import SIGNALS
@@ -24,7 +27,7 @@ def split():
 def test_calibrations_for_every_size_with_and_without_reference(split):
     made = list(calibrate([split.limited(3)], [HashedEmbedder()], [suspicions] * FOLDS))
     assert [(entry["size"], entry["with_reference"]) for entry in made] == [
-        (size, reference) for size in (5, 10, 20) for reference in (False, True)
+        (size, reference) for size in (5, 10, 20, 50) for reference in (False, True)
     ]
     for entry in made:
         assert entry["scorer"] == SCORER
@@ -33,7 +36,8 @@ def test_calibrations_for_every_size_with_and_without_reference(split):
         assert entry["passage_scores"][-1] == max(entry["scores"])
 
 
-def test_every_query_is_scored_by_the_weights_of_its_own_fold(split):
+def test_every_query_is_scored_by_the_weights_of_its_own_fold(split, monkeypatch):
+    monkeypatch.setattr(make_calibration, "lifted", lambda scores, _: np.sort(scores))
     constant = [lambda signals, fold=fold: np.full(len(signals), fold) for fold in range(FOLDS)]
     made = list(calibrate([split.limited(FOLDS + 1)], [HashedEmbedder()], constant))
     assert made[0]["scores"] == [0, 0, 1, 2, 3, 4]
@@ -70,3 +74,30 @@ def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatc
     signals = np.zeros((1, len(SIGNALS)))
     signals[0, SIGNALS.index(next(iter(PLANS.values())).signals[0])] = 1.0
     assert weigh[1](signals)[0] == pytest.approx(line + 3.0 + 2.0)
+
+
+@given(
+    st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=60),
+    st.sampled_from([1, 2]),
+    st.floats(0.5, 0.99),
+)
+def test_lifted_scores_give_upper_bounds_for_p_values(scores, sets, confidence):
+    scores = sorted(scores * sets)
+    queries, size = len(scores) // sets, len(scores)
+    made = lifted(scores, queries, confidence)
+    assert len(made) == size
+    assert made.tolist() == sorted(made.tolist())
+    assert set(made.tolist()) <= set(scores)
+    for score in scores:
+        above = sum(other >= score for other in scores) / sets
+        # Clopper and Pearson's bound: so few or fewer are seen with probability 1 - confidence.
+        bound = beta.ppf(confidence, above + 1, queries - above) if above < queries else 1.0
+        p_value = (1 + sum(other >= score for other in made.tolist())) / (1 + size)
+        assert p_value >= bound - 1e-9 or p_value == 1.0
+
+
+def test_lifted_scores_by_hand():
+    # Of ten queries 1, 2, 3, 4, 5 above a score are bounded, at even odds, by 0.162, 0.259, 0.355,
+    # 0.452, 0.548: of eleven ranks these are 2, 3, 4, 5 and 7.
+    made = lifted([float(n) for n in range(10)], 10, 0.5)
+    assert made.tolist() == [2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 7.0, 8.0, 9.0, 9.0]

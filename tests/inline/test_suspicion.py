@@ -178,13 +178,13 @@ def test_a_set_is_as_suspicious_as_its_most_suspicious_passage(signals):
 
 SHIPPED = [
     default_calibration(size, with_reference=reference)
-    for size in (5, 10, 20)
+    for size in (5, 10, 20, 50)
     for reference in (False, True)
 ]
 
 
 def test_the_shipped_calibration_is_of_these_detectors():
-    assert [calibration.scorer for calibration in SHIPPED] == [SCORER] * 6
+    assert [calibration.scorer for calibration in SHIPPED] == [SCORER] * 8
     for calibration in SHIPPED:
         # At half of clean queries or more some passage has at least a little of a signal.
         assert calibration.p_value(LARGEST_BIAS, calibration.size) > 0.5
