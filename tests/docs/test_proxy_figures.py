@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGE = (ROOT / "docs" / "proxies.md").read_text(encoding="utf-8")
 
+QUANTISATION = "| {} | {:.1f} % | {:.1f} % | {:g} | {:g} | {:g} |"
 ATTRIBUTION = "| {} | {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} |"
 
 
@@ -35,3 +36,17 @@ def test_attribution():
         values = (row[name] for name in ("dacc", "fpr", "fnr", "fnr_stating", "clean_blamed"))
         if row["response"] == "short":
             assert ATTRIBUTION.format(row["proxy"], row["form"], *values) in PAGE
+
+
+def test_quantisation():
+    for row in read(RESULTS / "quantisation.json")["sections"]["quantisation"]:
+        line = QUANTISATION.format(
+            row["export"],
+            100 * row["identical_sets"],
+            100 * row["identical_with_blame"],
+            row["gc_mean_difference"],
+            row["relative_error"],
+            row["megabytes"],
+        )
+        assert line in PAGE
+        assert row["gate"] == "passes" or "int8" in row["export"]
