@@ -237,7 +237,7 @@ def _spread(found: Sequence[Attribution]) -> float:
 
 def _gated(folder: Path) -> dict[str, Any]:
     manifest = Manifest.read(folder)
-    parity = Parity(**manifest.parity)  # type: ignore[arg-type]
+    parity = Parity(**manifest.parity)
     failures = GATES[manifest.precision].failures(parity)
     size = sum((folder / file).stat().st_size for file in manifest.files)
     return {

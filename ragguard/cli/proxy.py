@@ -192,7 +192,10 @@ def train(
 
 
 def _parity(parity: Any) -> str:
-    return ", ".join(f"{name} {value:.3g}" for name, value in parity.items())
+    return ", ".join(
+        f"{name} {'not compared' if value is None else f'{value:.3g}'}"
+        for name, value in parity.items()
+    )
 
 
 def _size(folder: Path, names: list[str]) -> int:

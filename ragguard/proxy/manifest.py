@@ -34,7 +34,7 @@ class Manifest:
         prompt: The words around passage, question and answer.
         files: SHA-256 in hex of every file, by its name in the folder.
         versions: Version of each library that took part in the export.
-        parity: How far the graph is from the original model (`ragguard.proxy.export.Parity`).
+        parity: How far the graph is from the original model (`ragguard.proxy.parity.Parity`).
     """
 
     architecture: str
@@ -46,7 +46,7 @@ class Manifest:
     prompt: PromptFormat
     files: Mapping[str, str]
     versions: Mapping[str, str]
-    parity: Mapping[str, float] = field(default_factory=dict)
+    parity: Mapping[str, float | None] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json` into the folder."""

@@ -23,9 +23,9 @@ from ragguard.proxy.verdicts import (
     verdict,
 )
 
-logger = logging.getLogger("ragguard.proxy")
-
 __all__ = ["TorchProxy", "measure", "torch_log_probabilities"]
+
+logger = logging.getLogger("ragguard.proxy")
 
 
 def torch_log_probabilities(
@@ -85,7 +85,7 @@ def measure(
         expected: Those of the original.
         scopes: Where verdicts are compared.
         verdicts: Those of the original. They are compared only if it tells planted passages from
-            others (`tells_apart`); else as many agree as there are.
+            others (`tells_apart`); what a model blames at random, no export blames again.
 
     Raises:
         ProxyError: The export reads other tokens than the original, or fails to score.
@@ -104,7 +104,7 @@ def measure(
         logger.warning(
             "the model does not tell planted passages from others, so that no verdicts are compared"
         )
-        return compare(exported, expected, same_blame=1.0, relative_error=0.0)
+        return compare(exported, expected, same_blame=None, relative_error=None)
     found = [verdict(proxy, scope) for scope in scopes]
     return compare(
         exported,

@@ -29,16 +29,17 @@ class Parity:
         mean_token_error: Mean absolute difference, nats.
         rank_correlation: Spearman correlation of the contexts' generation influence, mean over the
             probes: attribution depends on the order of passages only.
-        same_blame: Share of scopes in which RAGOrigin blames the very same passages.
+        same_blame: Share of scopes in which RAGOrigin blames the very same passages; None if that
+            was not compared.
         relative_error: `ragguard.proxy.verdicts.relative_error`: differences of the scores in
-            units of their spread in a scope.
+            units of their spread in a scope; None if that was not compared.
     """
 
     max_token_error: float
     mean_token_error: float
     rank_correlation: float
-    same_blame: float
-    relative_error: float
+    same_blame: float | None
+    relative_error: float | None
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,17 @@ class Gate:
     relative_error: float
 
     def failures(self, parity: Parity) -> list[str]:
-        """Return, in words, each limit that is not met."""
+        """Return, in words, each limit that is not met; what was not compared meets any."""
         out = []
         for name in ("max_token_error", "mean_token_error", "relative_error"):
+            found, limit = getattr(parity, name), getattr(self, name)
             # "not <=" rather than ">": NaN fails.
-            if not getattr(parity, name) <= getattr(self, name):
-                out.append(f"{name} {getattr(parity, name):.3g} > {getattr(self, name):.3g}")
+            if found is not None and not found <= limit:
+                out.append(f"{name} {found:.3g} > {limit:.3g}")
         for name in ("rank_correlation", "same_blame"):
-            if not getattr(parity, name) >= getattr(self, name):
-                out.append(f"{name} {getattr(parity, name):.4f} < {getattr(self, name)}")
+            found, limit = getattr(parity, name), getattr(self, name)
+            if found is not None and not found >= limit:
+                out.append(f"{name} {found:.4f} < {limit}")
         return out
 
 
@@ -82,8 +85,8 @@ def compare(
     exported: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
     original: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
     *,
-    same_blame: float,
-    relative_error: float,
+    same_blame: float | None,
+    relative_error: float | None,
 ) -> Parity:
     """Compare log-probabilities, one pair a probe.
 

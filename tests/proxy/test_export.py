@@ -274,6 +274,7 @@ class TestTheGateOfVerdicts:
         def unchanged(source, out):
             quantise.writers("fp32", onnx)[0][1](source, out)
 
+        monkeypatch.setattr("ragguard.proxy.original.tells_apart", lambda *_: True)
         monkeypatch.setattr(quantise, "write_dynamic", unchanged)
         manifest = export_proxy(
             tiny_model("llama"),
@@ -296,6 +297,9 @@ class TestTheGateOfVerdicts:
         )
         assert manifest.quantization == "dynamic"
         assert "no verdicts are compared" in " ".join(said)
+        assert manifest.parity["same_blame"] is None
+        assert manifest.parity["relative_error"] is None
+        assert manifest.parity["rank_correlation"] >= GATES["int8"].rank_correlation
 
     def test_int8_is_refused_where_others_are_blamed_though_every_token_is_close(
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch

@@ -33,3 +33,8 @@ class TestParity:
         gate = Gate(1.0, 1.0, 0.5, 1.0, 0.1)
         assert gate.failures(Parity(0.0, 0.0, 1.0, 0.9, 0.0)) == ["same_blame 0.9000 < 1.0"]
         assert gate.failures(Parity(0.0, 0.0, 1.0, 1.0, 0.2)) == ["relative_error 0.2 > 0.1"]
+
+    def test_verdicts_that_were_not_compared_fail_no_gate_and_token_errors_still_do(self):
+        gate = Gate(1.0, 1.0, 0.5, 1.0, 0.1)
+        assert gate.failures(Parity(0.0, 0.0, 1.0, None, None)) == []
+        assert gate.failures(Parity(2.0, 0.0, 1.0, None, None)) == ["max_token_error 2 > 1"]
