@@ -12,6 +12,7 @@ from ragguard.audit.records import ScoredQuery
 from ragguard.audit.sampling import RECENT_SIZE, sampled
 from ragguard.errors import CalibrationError
 from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.suspicion import nonconformity
 
 __all__ = ["calibration_from", "recent_p_values"]
 
@@ -72,7 +73,11 @@ def calibration_from(
 
 
 def recent_p_values(
-    scored: Sequence[ScoredQuery], scorer: str, calibration: Calibration | None
+    scored: Sequence[ScoredQuery],
+    scorer: str,
+    calibration: Calibration | None,
+    *,
+    alpha: float,
 ) -> tuple[NDArray[np.float64], int]:
     """Return the p-values of the newest queries, and the size of what they are compared with.
 
@@ -81,6 +86,7 @@ def recent_p_values(
         scorer: Records of other versions of the scorer are left out.
         calibration: None for the shipped one. With a calibration of one's own, queries that differ
             from it in having reference passages or not are left out.
+        alpha: Of the gates that recorded them; it says how many passages of a query they looked at.
 
     Returns:
         float64 array of shape (m,), m at most `RECENT_SIZE`, and how many queries the calibration
@@ -91,8 +97,10 @@ def recent_p_values(
         recent = [item for item in recent if item.with_reference == calibration.with_reference]
     p_values, sizes = [], []
     for record in recent:
-        judged = len(record.suspicions)
-        measure = calibration or default_calibration(judged, with_reference=record.with_reference)
-        p_values.append(measure.p_value(record.score, judged))
+        measure = calibration or default_calibration(
+            len(record.suspicions), with_reference=record.with_reference
+        )
+        judged = np.array(record.suspicions[: measure.reach(alpha)])
+        p_values.append(measure.p_value(nonconformity(judged), len(judged)))
         sizes.append(len(measure.scores))
     return np.array(p_values, dtype=np.float64), min(sizes, default=1)

@@ -44,7 +44,7 @@ def drift(
     if measure is not None:
         measure.require(alpha)
     with opened_store(store) as opened:
-        p_values, calibrated = recent_p_values(opened.scores(), SCORER, measure)
+        p_values, calibrated = recent_p_values(opened.scores(), SCORER, measure, alpha=alpha)
     found = compare(p_values, calibrated, alpha)
     if as_json:
         write_json({**asdict(found), "calibrated": calibrated})

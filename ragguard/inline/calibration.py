@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from math import ceil, floor
@@ -34,6 +34,9 @@ class Calibration:
         with_reference: True if passages below the judged ones were given as reference.
         scorer: Version of the signals and weights that the scores were made with.
         source: Where the traffic came from, in words.
+        in_blocks: Whether a query with more passages than `size` is judged block by block. False
+            for the shipped sample: the line of a second block would be as far as the few clean
+            queries that look most attacked, so that only the passages that rank first are judged.
     """
 
     scores: Floats = field(repr=False)
@@ -42,6 +45,7 @@ class Calibration:
     with_reference: bool
     scorer: str
     source: str
+    in_blocks: bool = True
 
     def __post_init__(self) -> None:
         """Check and sort.
@@ -95,6 +99,8 @@ class Calibration:
         Every block of `size` passages beyond the first multiplies the smallest p-value; past this
         many the gate could never fire.
         """
+        if not self.in_blocks:
+            return self.size
         return self.size * max(1, floor(alpha * (1 + len(self.scores)) + 1e-9))
 
     def passage_p_values(self, suspicions: Floats) -> Floats:
@@ -175,7 +181,8 @@ def _from_json(data: dict[str, Any], where: str) -> Calibration:
 def _shipped() -> tuple[Calibration, ...]:
     file = resources.files("ragguard.inline") / "default_calibration.json"
     entries = json.loads(file.read_text(encoding="utf-8"))
-    return tuple(_from_json(entry, "the shipped calibration") for entry in entries)
+    read = (_from_json(entry, "the shipped calibration") for entry in entries)
+    return tuple(replace(entry, in_blocks=False) for entry in read)
 
 
 def default_calibration(judged: int, *, with_reference: bool) -> Calibration:

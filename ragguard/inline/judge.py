@@ -196,10 +196,7 @@ class ConformalJudge:
             calibration = default_calibration(k, with_reference=over_fetched)
         shown = passages if calibration.with_reference else passages[:k]
         scored = self.score(query, shown, k)
-        # Of more passages than the shipped sample has, those that rank first are looked at: the
-        # line of a second block would be as far as the one clean query that looks most attacked.
-        own = self._calibration is not None
-        gated = scored.suspicion[: calibration.reach(self._alpha) if own else calibration.size]
+        gated = scored.suspicion[: calibration.reach(self._alpha)]
         p_value = calibration.p_value(nonconformity(gated), len(gated))
         if p_value > self._alpha:
             kept = [False] * len(passages)

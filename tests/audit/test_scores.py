@@ -279,14 +279,33 @@ def test_recent_p_values_are_those_of_the_calibration():
         scored(10, scorer="other"),
         scored(10, suspicions=(10.0, 0.0, 0.0)),
     ]
-    p_values, size = recent_p_values(records, "s", calibration)
+    p_values, size = recent_p_values(records, "s", calibration, alpha=0.2)
     assert size == 9
     assert p_values.tolist() == pytest.approx([6 / 10, 2 / 10, 1 / 10, 2 / 10])
-    p_values, size = recent_p_values([], "s", calibration)
+    p_values, size = recent_p_values([], "s", calibration, alpha=0.2)
     assert (p_values.tolist(), size) == ([], 1)
-    p_values, size = recent_p_values([scored(-100), scored(100)], "s", None)
+    p_values, size = recent_p_values(
+        [scored(-100, suspicions=(-100.0, -200.0)), scored(100)], "s", None, alpha=0.2
+    )
     queries = len(default_calibration(3, with_reference=False).scores)
     assert (p_values.tolist(), size) == ([1.0, 1 / (queries + 1)], queries)
+
+
+def test_recent_p_values_are_of_the_passages_that_the_gate_looks_at():
+    calibration = Calibration(
+        np.arange(1.0, 10.0), np.arange(3.0), 2, with_reference=False, scorer="s", source="test"
+    )
+    behind = scored(10, suspicions=(4.0, 5.0, 10.0))
+    # Of 9 queries a share of 0.1 allows one block of two passages, and 0.2 allows two blocks.
+    assert recent_p_values([behind], "s", calibration, alpha=0.1)[0] == pytest.approx([6 / 10])
+    assert recent_p_values([behind], "s", calibration, alpha=0.2)[0] == pytest.approx([2 / 10])
+    largest = default_calibration(10_000, with_reference=False).size
+    for place, p_value in ((largest - 1, 0.01), (largest, 1.0)):
+        suspicions = [-100.0] * (largest + 1)
+        suspicions[place] = 100.0
+        shipped = scored(100, suspicions=tuple(suspicions))
+        assert recent_p_values([shipped], "s", None, alpha=0.01)[0] <= p_value
+        assert recent_p_values([shipped], "s", None, alpha=0.01)[0] >= p_value / 100
 
 
 def test_writers_that_forget_at_once_do_not_get_in_each_others_way(store):

@@ -340,6 +340,11 @@ def test_reach_is_what_the_smallest_p_value_allows(queries, alpha, reach):
     assert sample.p_value(queries, reach + 1) > alpha
 
 
+def test_of_the_shipped_calibration_one_block_is_within_reach():
+    shipped = default_calibration(5, with_reference=False)
+    assert shipped.reach(0.01) == shipped.reach(0.5) == shipped.size
+
+
 @given(
     st.lists(st.integers(0, 5), min_size=1, max_size=60),
     st.floats(0.01, 0.9),
