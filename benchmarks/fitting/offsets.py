@@ -70,7 +70,7 @@ def offsets(found: Samples, scores: Mapping[str, Floats]) -> dict[str, float]:
         scores: For every detector the sets' cross-fitted scores.
 
     Returns:
-        The best of `_STARTS` ascents from random starts.
+        The best of `_STARTS` ascents from random starts, `_HEAD_START` added.
     """
     recalls = [Recalls(found, alpha) for alpha in _ALPHAS]
     names = tuple(scores)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.forms import FITTED_FORMS
+from ragguard.inline.signals import SIGNALS
 
 __all__ = ["PLANS", "Plan"]
 
@@ -35,14 +36,7 @@ PLANS: Mapping[str, Plan] = {
     "key words": Plan(("key_pairs", "key_edge"), ("keywords",)),
     "key row": Plan(("key_row", "company_key_row"), ("stuffed",)),
     "company": Plan(
-        (
-            "company_restatement",
-            "company_heading",
-            "company_dense",
-            "company_disorder",
-            "company_strewn",
-            "company_key_row",
-        ),
+        tuple(name for name in SIGNALS if name.startswith("company_")),
         tuple(form for form in FITTED_FORMS if form != "prepend"),
         counts=(5,),
     ),

@@ -57,7 +57,7 @@ def inserted_share(
         places: Where in the passage which word of the question stands, in order.
     """
     classes = language_model().classes
-    pairs = frozenset(query.pairs)
+    pairs = query.pairs
     misfit: dict[str, float] = {}
     counts: dict[str, int] = {}
     last = len(sequence) - 1

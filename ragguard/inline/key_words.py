@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from ragguard.inline.ramps import ramp
 from ragguard.inline.words import QueryWords
 
-__all__ = ["NO_ROW", "Rows", "key_word_rows"]
+__all__ = ["Rows", "key_word_rows"]
 
-_ONE, _SEVERAL = 1, 3  # pairs in one row: what names show as well, and what only lists show
+_SEVERAL = (1.0, 3.0)  # pairs in one row: what names show as well, and what only lists show
 _MOST = 0.6  # of the content words: from here on a row is long
 _EDGE = (0.5, 0.9)  # of the content words in a row at an edge: none of it counts, all of it
 _FEW_KEYS = 3
@@ -36,9 +37,6 @@ class Rows(NamedTuple):
     parted: float
     mixed: float
     edge: float
-
-
-NO_ROW = Rows(0.0, 0.0, 0.0)
 
 
 def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: int) -> Rows:
@@ -68,14 +66,8 @@ def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: 
         if not pairs:
             continue
         share = len(set(row)) / len(query.content)
-        parted = max(parted, _several(in_order))
-        mixed = max(mixed, _several(pairs) * min(1.0, share / _MOST))
+        parted = max(parted, ramp(in_order, _SEVERAL))
+        mixed = max(mixed, ramp(pairs, _SEVERAL) * min(1.0, share / _MOST))
         if places[first][0] == 0 or places[stop - 1][0] == length - 1:
-            low, high = _EDGE
-            whole = min(1.0, max(0.0, (share - low) / (high - low)))
-            edge = max(edge, whole * min(1.0, len(query.content) / _FEW_KEYS))
+            edge = max(edge, ramp(share, _EDGE) * min(1.0, len(query.content) / _FEW_KEYS))
     return Rows(parted, mixed, edge)
-
-
-def _several(pairs: int) -> float:
-    return min(1.0, max(0.0, (pairs - _ONE) / (_SEVERAL - _ONE)))

@@ -1,10 +1,16 @@
-"""Shares on a scale of their own, and the weight of words in and outside a stretch of a passage."""
+"""Shares on a scale of their own, and how much of a question a stretch of a passage quotes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["outside", "ramp", "weight_of"]
+from ragguard.inline.words import QueryWords
+
+__all__ = ["outside", "quoted", "ramp", "weight_of"]
+
+# From a share that says nothing to one that says all there is to say.
+_HELD = (0.5, 1.0)
+_REST = (0.0, 0.4)
 
 
 def ramp(share: float, between: tuple[float, float]) -> float:
@@ -38,3 +44,27 @@ def outside(
         if (count := counts.get(word, 0)) and count > stretch.count(word)
     ]
     return min(1.0, sum(found))
+
+
+def quoted(
+    query: QueryWords,
+    stretch: Sequence[str],
+    counts: Mapping[str, int],
+    weights: Mapping[str, float],
+) -> float:
+    """Return how much of a question's content a stretch holds and the passage says again elsewhere.
+
+    Args:
+        query: The question.
+        stretch: The words of the stretch.
+        counts: How often each word of the question stands in the passage.
+        weights: The weight of every content word of the question; sum 1.
+
+    Returns:
+        A number in [0, 1]; 0 if none of the words that make it a question is in the stretch, since
+        a sentence that answers it holds the others.
+    """
+    if query.asking and query.asking.isdisjoint(stretch):
+        return 0.0
+    rest = ramp(outside(stretch, counts, weights), _REST)
+    return rest and rest * ramp(weight_of(stretch, weights), _HELD)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ragguard.inline.ramps import outside, ramp, weight_of
+from ragguard.inline.ramps import outside, quoted, ramp, weight_of
 from ragguard.inline.words import PassageWords, QueryWords
 
 __all__ = ["Runs", "edge_runs", "longest_run", "runs"]
@@ -21,8 +21,6 @@ _LEAST_EDGE = 2  # words: one alone says nothing
 _LONG_EDGE = 5  # words
 # From a share that says nothing to one that says all there is to say.
 _RUN = (0.5, 0.9)
-_HELD = (0.5, 1.0)
-_REST = (0.0, 0.4)
 _EDGES = (0.3, 0.7)
 _EDGE_HELD = (0.7, 1.0)
 _EDGE_REST = (0.0, 0.3)
@@ -128,18 +126,15 @@ def runs(
         return _NOTHING
     inside = asked[start : start + length]
     whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
-    rest = outside(inside, counts, weights) if length > _RUN[0] * len(asked) else 0.0
-    # A sentence that answers the question has the words of it but those that ask.
-    restatement = 0.0
-    if rest and not (query.asking and query.asking.isdisjoint(inside)):
-        held = ramp(weight_of(inside, weights), _HELD)
-        restatement = ramp(length / len(asked), _RUN) * held * ramp(rest, _REST)
+    restatement = ramp(length / len(asked), _RUN)
+    if restatement:
+        restatement *= quoted(query, inside, counts, weights)
     at_edge = False
     if whole:
         stretch = f" {' '.join(inside)} "
         before = passage.joined[: passage.joined.index(stretch)]
         # A heading and the question, where a page breaks off, hold no answer to it.
-        answers = rest > 0.0 or len(said) >= 2 * len(asked)
+        answers = len(said) >= 2 * len(asked) or outside(inside, counts, weights) > 0.0
         ends = answers and passage.joined.endswith(stretch)
         at_edge = before.strip() in _LEAD_INS or ends
     return Runs(whole, at_edge, restatement, _heading(query, said, counts, weights))

@@ -13,7 +13,7 @@ from itertools import pairwise
 from operator import sub
 from typing import NamedTuple, TypeVar
 
-from ragguard.inline.ramps import outside, ramp, weight_of
+from ragguard.inline.ramps import quoted, ramp
 from ragguard.inline.words import QueryWords
 
 __all__ = ["Stretch", "dense", "stretches"]
@@ -21,10 +21,7 @@ __all__ = ["Stretch", "dense", "stretches"]
 _One = TypeVar("_One")
 
 _SOME = 0.5
-# From a share that says nothing to one that says all there is to say.
-_DENSE = (0.7, 1.0)
-_HELD = (0.5, 1.0)
-_REST = (0.0, 0.4)
+_DENSE = (0.7, 1.0)  # a share that says nothing, and one that says all there is to say
 
 
 class Stretch(NamedTuple):
@@ -65,7 +62,7 @@ def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
     # Most passages hold no stretch with so many places at all.
     if min(map(sub, ats[least:], ats), default=length) >= length:
         return _NONE
-    asked = frozenset(query.pairs)
+    asked = query.pairs
     # The pair that each place makes with the one before, if the question has it.
     pairs = [
         (before, word) if at == last + 1 and (before, word) in asked else None
@@ -118,10 +115,7 @@ def dense(
         weights: The weight of every content word of the question; sum 1.
 
     Returns:
-        A number in [0, 1]; 0 if none of the words that make it a question is in the stretch, since
-        a sentence that answers it holds the others.
+        A number in [0, 1].
     """
-    if stretch.share <= _DENSE[0] or (query.asking and query.asking.isdisjoint(stretch.words)):
-        return 0.0
-    held = ramp(weight_of(stretch.words, weights), _HELD)
-    return ramp(stretch.share, _DENSE) * held * ramp(outside(stretch.words, counts, weights), _REST)
+    share = ramp(stretch.share, _DENSE)
+    return share and share * quoted(query, stretch.words, counts, weights)

@@ -55,19 +55,19 @@ class QueryWords(NamedTuple):
         distinct: Its words as a set.
         content: Its distinct words without English function words, in order; all of its words if
             it has no others.
-        pairs: Its distinct pairs of neighbours, in order.
+        pairs: Its pairs of neighbours.
         parted: Its pairs of content words that only function words part: neighbours in a string
             of key words, but not in the question.
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
-        spellings: From every deletion of its words of 4 to 32 letters (`ragguard.inline.spelling`)
+        spellings: From every likeness of its words of 4 to 32 letters (`ragguard.inline.spelling`)
             to the word, the last of several.
     """
 
     sequence: tuple[str, ...]
     distinct: frozenset[str]
     content: tuple[str, ...]
-    pairs: tuple[tuple[str, str], ...]
+    pairs: frozenset[tuple[str, str]]
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
     spellings: dict[str, str]
@@ -97,8 +97,9 @@ _remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
 
 
 def forget_passages() -> None:
-    """Forget the passages read so far; a benchmark of first readings needs it."""
+    """Forget the passages and spellings read so far; a benchmark of first readings needs it."""
     _remembered.cache_clear()
+    likenesses.cache_clear()
 
 
 @lru_cache(maxsize=_CACHED_QUERIES)
@@ -107,10 +108,10 @@ def query_words(text: str) -> QueryWords:
     sequence = tuple(tokens(text))
     in_order = tuple(dict.fromkeys(sequence))
     content = tuple(word for word in in_order if word not in STOP_WORDS) or in_order
-    pairs = tuple(dict.fromkeys(pairwise(sequence)))
+    pairs = frozenset(pairwise(sequence))
     # "The keeper's lamp" and "keeper lamp" are one name.
     possessed = pairwise([word for word in sequence if word != "s"])
-    parted = frozenset(pairwise(content)) - frozenset(pairs) - frozenset(possessed)
+    parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
     asking = _INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
     # A number that differs in one digit is another number.
     spellings = {
@@ -140,5 +141,6 @@ def as_meant(query: QueryWords, passage: PassageWords) -> PassageWords:
         if not word.isalpha() and (letters := letters_of(word)) in query.distinct
     }
     sequence = tuple([meant.get(word, word) for word in passage.sequence])
-    joined = f" {' '.join(sequence)} "
-    return PassageWords(sequence, frozenset(sequence), joined, passage.address, passage.odd)
+    return passage._replace(
+        sequence=sequence, distinct=frozenset(sequence), joined=f" {' '.join(sequence)} "
+    )

@@ -105,7 +105,7 @@ def word_for_word(asked, said, weights):
         answers = rest > 0.0 or len(said) >= 2 * len(asked)
         out["echo_whole"] = 1.0
         ends = said[-length:] == run and answers
-        out["echo_edge"] = float(asks(asked, run) and (leads or ends))
+        out["echo_edge"] = float(leads or ends)
     begins, ends = edge_runs(asked, said)
     edges = said[: begins + (said[0] in LEAD_INS)] + (said[-ends:] if ends else [])
     out["heading"] = (

@@ -27,6 +27,17 @@ def test_no_signal_speaks_for_a_passage(detector):
     assert min(detector.weights.values()) >= 0.0
 
 
+def test_every_signal_is_heard():
+    heard = {
+        name
+        for detector in DETECTORS.values()
+        for term, weight in detector.weights.items()
+        if weight > 0.0
+        for name in term
+    }
+    assert heard == set(SIGNALS)
+
+
 def test_those_set_by_hand_are_among_them_and_alone_hear_their_signal():
     fitted = {name: one for name, one in DETECTORS.items() if name not in BY_HAND}
     assert {name: DETECTORS[name] for name in BY_HAND} == BY_HAND

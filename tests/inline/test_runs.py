@@ -152,6 +152,8 @@ def test_nearly_the_whole_question_is_the_whole():
     asked = question.split()
     assert found(question, " ".join(asked[:18])).at_edge
     assert not found(question, " ".join(asked[:17])).whole
+    # Also without the word that asks: who leaves that out of an attack leaves little out.
+    assert found(f"who {' '.join(asked[1:])}", " ".join(asked[1:])).at_edge
 
 
 def test_a_restatement_is_the_question_and_once_more_its_words():
