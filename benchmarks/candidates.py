@@ -181,5 +181,5 @@ def _stemmed(passage: PassageWords) -> PassageWords:
 def _stemmed_query(query: QueryWords) -> QueryWords:
     words = tuple(map(stem, query.sequence))
     content = tuple(dict.fromkeys(map(stem, query.content)))
-    pairs = tuple(dict.fromkeys(pairwise(words)))
+    pairs = frozenset(pairwise(words))
     return query._replace(sequence=words, distinct=frozenset(words), content=content, pairs=pairs)

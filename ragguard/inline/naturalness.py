@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from sys import intern
 from typing import NamedTuple
@@ -105,6 +105,11 @@ class LanguageModel:
 
     classes: WordClasses
     oddness: NDArray[np.int32]
+
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The listed words."""
+        return frozenset(self.classes)
 
 
 @cache

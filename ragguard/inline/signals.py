@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import fsum, log
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -143,8 +143,7 @@ def _content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dic
 
 
 def _coverage(weights: Mapping[str, float], words: frozenset[str]) -> float:
-    # The exact sum: a set's order differs between processes, and so would a running sum's digits.
-    return min(1.0, fsum([weights[word] for word in weights.keys() & words]))
+    return min(1.0, sum([weight for word, weight in weights.items() if word in words]))
 
 
 def _echo(query: QueryWords, weights: Mapping[str, float], passage: PassageWords) -> _Echo:

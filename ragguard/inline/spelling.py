@@ -13,8 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
-__all__ = ["LONGEST", "SHORTEST", "deletions", "letters_of", "likenesses", "respelled"]
+__all__ = [
+    "LONGEST",
+    "SHORTEST",
+    "Spellings",
+    "deletions",
+    "letters_of",
+    "likenesses",
+    "respelled",
+]
 
 SHORTEST = 4
 """Letters of a word at least; shorter ones are all alike."""
@@ -58,19 +67,65 @@ def deletions(word: str) -> frozenset[str]:
     return frozenset([letters, *[letters[:at] + letters[at + 1 :] for at in range(len(letters))]])
 
 
-def respelled(known: dict[str, str], asked: frozenset[str], odd: Iterable[str]) -> dict[str, str]:
+class Spellings(NamedTuple):
+    """How the words of a question may be written.
+
+    Attributes:
+        forms: From every likeness of the words to the word, the last of several.
+        heads: The first two letters of every deletion.
+        tails: The last two letters of every deletion.
+        outer: The first and the last letter of every word.
+    """
+
+    forms: dict[str, str]
+    heads: frozenset[str]
+    tails: frozenset[str]
+    outer: frozenset[str]
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Spellings:
+        """Collect the likenesses of some words, each of `SHORTEST` letters at least."""
+        forms = {form: word for word in words for form in likenesses(word)}
+        cut = [form for form in forms if not form.startswith("*")]
+        return cls(
+            forms,
+            frozenset([form[:2] for form in cut]),
+            frozenset([form[-2:] for form in cut]),
+            frozenset([form[1] + form[-1] for form in forms if form.startswith("*")]),
+        )
+
+    def may_mean(self, word: str) -> bool:
+        """Return False if a word of `SHORTEST` letters or more has none of these likenesses.
+
+        Most words have none, and their edges show it at a fraction of the cost.
+        """
+        letters = word if word.isalpha() else letters_of(word)
+        if letters[0] + letters[-1] in self.outer:
+            return True
+        heads, tails = self.heads, self.tails
+        return (
+            letters[:2] in heads or letters[1:3] in heads or letters[0] + letters[2] in heads
+        ) and (
+            letters[-2:] in tails or letters[-3:-1] in tails or letters[-3] + letters[-1] in tails
+        )
+
+
+def respelled(known: Spellings, asked: frozenset[str], odd: Iterable[str]) -> dict[str, str]:
     """Return which word of the question each misspelt word is.
 
     Args:
-        known: From every likeness of the question's words to the word, the last of several.
+        known: The spellings of the question's longer words.
         asked: The question's words.
-        odd: Words of a passage that the language model does not list.
+        odd: Words of a passage that the language model does not list, of `SHORTEST` letters each
+            at least.
     """
     found = {}
     for word in odd:
-        if word in asked or (forms := likenesses(word)).isdisjoint(known):
+        if word in asked or not known.may_mean(word):
             continue
         # Words with a likeness in common differ by one letter in length at most.
-        meant = {known[form] for form in forms & known.keys()}
+        meant = {known.forms[form] for form in likenesses(word) & known.forms.keys()}
+        if not meant:
+            continue
         found[word] = min(meant, key=lambda other: (abs(len(other) - len(word)), other))
     return found

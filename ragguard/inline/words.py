@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ragguard.inline.address import address, may_address
 from ragguard.inline.naturalness import language_model
-from ragguard.inline.spelling import LONGEST, SHORTEST, letters_of, likenesses, respelled
+from ragguard.inline.spelling import LONGEST, SHORTEST, Spellings, letters_of, likenesses, respelled
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 __all__ = [
@@ -60,8 +60,7 @@ class QueryWords(NamedTuple):
             of key words, but not in the question.
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
-        spellings: From every likeness of its words of 4 to 32 letters (`ragguard.inline.spelling`)
-            to the word, the last of several.
+        spellings: How its words of 4 to 32 letters may be written (`ragguard.inline.spelling`).
     """
 
     sequence: tuple[str, ...]
@@ -70,7 +69,7 @@ class QueryWords(NamedTuple):
     pairs: frozenset[tuple[str, str]]
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
-    spellings: dict[str, str]
+    spellings: Spellings
 
 
 def passage_words(text: str) -> PassageWords:
@@ -84,8 +83,7 @@ def _read(text: str) -> PassageWords:
     distinct = frozenset(sequence)
     # The words of one passage in thirty leave it open, and only then the text is searched.
     addresses = address(fold(text), distinct) if may_address(distinct) else 0.0
-    listed = language_model().classes
-    odd = frozenset([word for word in distinct if word not in listed and _may_be_misspelt(word)])
+    odd = frozenset(filter(_may_be_misspelt, distinct - language_model().listed))
     return PassageWords(tuple(sequence), distinct, f" {' '.join(sequence)} ", addresses, odd)
 
 
@@ -114,12 +112,7 @@ def query_words(text: str) -> QueryWords:
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
     asking = _INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
     # A number that differs in one digit is another number.
-    spellings = {
-        form: word
-        for word in in_order
-        if word.isalpha() and _may_be_misspelt(word)
-        for form in likenesses(word)
-    }
+    spellings = Spellings.of([w for w in in_order if w.isalpha() and _may_be_misspelt(w)])
     distinct = frozenset(sequence)
     return QueryWords(sequence, distinct, content, pairs, parted, asking, spellings)
 
@@ -129,7 +122,7 @@ def as_meant(query: QueryWords, passage: PassageWords) -> PassageWords:
 
     One word may be like one of the question by chance, a plural or another spelling.
     """
-    if len(passage.odd) < _SEVERAL or not query.spellings:
+    if len(passage.odd) < _SEVERAL or not query.spellings.forms:
         return passage
     meant = respelled(query.spellings, query.distinct, passage.odd)
     if len(set(meant.values())) < _SEVERAL:

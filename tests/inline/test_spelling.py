@@ -8,6 +8,7 @@ from ragguard.inline.naturalness import language_model
 from ragguard.inline.spelling import (
     LONGEST,
     SHORTEST,
+    Spellings,
     deletions,
     letters_of,
     likenesses,
@@ -20,8 +21,8 @@ some_letters = st.text("abc134", max_size=7)
 
 
 def known(*asked):
-    """From every deletion of some words to the word."""
-    return {form: word for word in asked for form in likenesses(word)}
+    """How some words may be written."""
+    return Spellings.of(asked)
 
 
 def meant(asked, *odd):
@@ -100,6 +101,26 @@ def test_whatever_has_a_form_in_common_with_a_word_is_respelled(asked, odd):
         assert word not in found or found[word] in alike
 
 
+@given(
+    st.lists(st.text("abcd1", min_size=4, max_size=7), min_size=1, max_size=3),
+    st.text("abcd1", min_size=4, max_size=7),
+)
+def test_what_may_mean_no_word_has_no_form_in_common_with_any(asked, odd):
+    # Words in a question are all letters; digits in the text are read as letters.
+    asked = [letters_of(word) for word in asked]
+    if any(likenesses(word) & likenesses(odd) for word in asked):
+        assert known(*asked).may_mean(odd)
+
+
+def test_most_words_are_told_from_the_question_by_their_edges():
+    spellings = known("lighthouse", "skerrin", "harbour")
+    assert [w for w in ("lihgthouse", "lxxxxxe", "zzyzx", "kerri") if spellings.may_mean(w)] == [
+        "lihgthouse",
+        "lxxxxxe",
+        "kerri",
+    ]
+
+
 # Passages as they are meant
 
 QUERY = query_words("Who built the lighthouse of Skerrin harbour?")
@@ -151,7 +172,7 @@ def test_only_words_of_some_length_are_looked_at():
     short, long = "x" * (SHORTEST - 1), "qz" * (LONGEST // 2) + "q"
     assert passage_words(f"{short} {short}x {long} {long[:-1]}").odd == {f"{short}x", long[:-1]}
     asked = query_words(f"{short} {long}")
-    assert asked.spellings == {}
+    assert asked.spellings.forms == {}
     # A text may be one word, whose deletions would fill the memory.
     assert passage_words("zq" * 10_000).odd == frozenset()
 

@@ -122,13 +122,13 @@ def test_longer_words_that_are_not_listed_are_odd():
 
 
 def test_the_spellings_of_a_question_lead_to_its_longer_words():
-    spellings = query_words("who saw the pier lamps").spellings
+    spellings = query_words("who saw the pier lamps").spellings.forms
     assert {form for form, word in spellings.items() if word == "pier"} == {
         *("pier", "ier", "per", "pir", "pie", "*peir"),
     }
     assert set(spellings.values()) == {"pier", "lamps"}
     # A form of several words is that of the last.
-    assert query_words("tamp lamp").spellings["amp"] == "lamp"
+    assert query_words("tamp lamp").spellings.forms["amp"] == "lamp"
 
 
 def test_the_words_that_ask_by_hand():
