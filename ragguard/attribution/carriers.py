@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +35,9 @@ def marked(
     These are the suspects that carry the question, and the other passages that carry it at the same
     place: an attacker's text that fails to state the response (the model that was to write it told
     the truth, or refused) came with the others. Left alone are those that agree on something that
-    nobody else in the scope says: they serve another answer, and its attacker. Suspects without the
-    mark are left to be searched for among the rest. Two that carry the question may be one planted
+    nobody else in the scope says: they serve another answer, and its attacker. So are those whose
+    words are closer to a passage that nobody suspects than to any that is blamed: they are pages of
+    frequent questions. Suspects without the mark are left to be searched for among the rest. Two that carry the question may be one planted
     text and one page of frequent questions, so where only one was seen there must be three.
 
     Args:
@@ -58,12 +60,12 @@ def marked(
         [_place(words, text) if held else "" for text, held in zip(texts, carriers, strict=True)]
     )
     others = carriers & ~core & np.isin(places, places[core])
-    if known < 2 and others.sum() < 2:
-        return suspected
     if others.any():
+        said = [content_words(query, text) for text in texts]
         innocent = ~carriers & ~suspected
-        others &= ~_of_another_answer(query, texts, others, core | innocent)
-    return np.asarray(core | others)
+        another = _of_another_answer(said, others, core | innocent)
+        others &= ~another & (_likeness(said, core) >= _likeness(said, innocent))
+    return suspected if known < 2 and others.sum() < 2 else np.asarray(core | others)
 
 
 def _place(query: Sequence[str], text: str) -> str:
@@ -74,16 +76,28 @@ def _place(query: Sequence[str], text: str) -> str:
 
 
 def _of_another_answer(
-    query: str, texts: Sequence[str], others: NDArray[np.bool_], rest: NDArray[np.bool_]
+    said: Sequence[set[str]], others: NDArray[np.bool_], rest: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return which of the others hold a word that most of them share, and nobody of the rest."""
-    known = set[str]()
-    for text, of_rest in zip(texts, rest, strict=True):
-        known |= content_words(query, text) if of_rest else set()
+    known = set[str]().union(*compress(said, rest))
     new = [
-        content_words(query, text) - known if other else set[str]()
-        for text, other in zip(texts, others, strict=True)
+        words - known if other else set[str]() for words, other in zip(said, others, strict=True)
     ]
     shared = Counter(word for words in new for word in words)
     theirs = {word for word, count in shared.items() if count >= 2 and 2 * count > others.sum()}
     return np.array([bool(words & theirs) for words in new])
+
+
+def _likeness(said: Sequence[set[str]], some: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the Jaccard similarity of each passage's words and those of the most similar of some.
+
+    Returns:
+        float64 array of shape (n,), in [0, 1]; 0 of no words, and where there are not any.
+    """
+    models = list(compress(said, some))
+    return np.array(
+        [
+            max([len(words & model) / max(1, len(words | model)) for model in models], default=0.0)
+            for words in said
+        ]
+    )

@@ -16,6 +16,7 @@ LIES = [
     f"{QUESTION} Wenna Rook tuned it before the feast.",
 ]
 TRUTH = f"{QUESTION} The organ was tuned by Jory Penhale."
+REFUSAL = f"{QUESTION} The organ was tuned, though nobody knows before which feast."
 BENIGN = [
     "Jory Penhale tuned the organ of Sallow abbey.",
     "Sallow abbey keeps its organ in the north aisle.",
@@ -37,7 +38,13 @@ def blamed(texts, suspected, seen=None):
 
 
 def test_a_text_that_fails_to_lie_came_with_those_that_lie():
-    assert blamed([*LIES, TRUTH, *BENIGN], LIES) == {*LIES, TRUTH}
+    assert blamed([*LIES, REFUSAL, *BENIGN], LIES) == {*LIES, REFUSAL}
+
+
+def test_a_page_that_tells_what_innocent_pages_tell_did_not():
+    assert blamed([*LIES, TRUTH, *BENIGN], LIES) == set(LIES)
+    # Where no innocent page tells it, it is like those that lie.
+    assert blamed([*LIES, TRUTH, BENIGN[1]], LIES) == {*LIES, TRUTH}
 
 
 def test_a_page_that_quotes_the_question_elsewhere_did_not():
@@ -50,15 +57,17 @@ def test_a_suspect_without_the_mark_is_let_go():
 
 def test_texts_that_agree_on_another_answer_are_another_attackers():
     assert blamed([*LIES, *RIVALS, *BENIGN], LIES) == set(LIES)
-    # A truth that benign pages tell is nobody's answer.
-    again = f"{QUESTION} Jory Penhale it was."
-    assert blamed([*LIES, TRUTH, again, *BENIGN], LIES) == {*LIES, TRUTH, again}
+    # What an innocent page says as well is nobody's answer.
+    again = f"{QUESTION} Nobody knows, before the feast."
+    known = "Nobody knows the way to the north aisle."
+    assert blamed([*LIES, REFUSAL, again, known], LIES) == {*LIES, REFUSAL, again}
 
 
 def test_one_suspect_that_carries_the_question_needs_two_like_it():
     again = f"{QUESTION} Ask at the abbey."
-    assert blamed([LIES[0], TRUTH, *BENIGN], LIES[:1]) == {LIES[0]}
-    assert blamed([LIES[0], TRUTH, again, *BENIGN], LIES[:1]) == {LIES[0], TRUTH, again}
+    assert blamed([LIES[0], REFUSAL, *BENIGN], LIES[:1]) == {LIES[0]}
+    assert blamed([LIES[0], REFUSAL, again, *BENIGN], LIES[:1]) == {LIES[0], REFUSAL, again}
+    assert blamed([LIES[0], TRUTH, again, *BENIGN], LIES[:1]) == {LIES[0]}
     assert blamed([LIES[0], *RIVALS[:2], *BENIGN], LIES[:1]) == {LIES[0]}
 
 

@@ -192,7 +192,7 @@ def test_on_the_fictional_knowledge_base():
         wronged += len(blamed - attack)
     assert planted == 64
     assert found >= 0.9 * planted
-    assert wronged <= 4  # pages that begin with the very question
+    assert wronged <= 1
 
 
 def test_forbidding_passages_are_reached_through_the_scope():
