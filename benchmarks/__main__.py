@@ -80,10 +80,10 @@ def _run(arguments: argparse.Namespace, errors: Console) -> tuple[dict[str, Any]
             )
         if "attribution" in arguments.sections:
             from benchmarks import attribution
+            from benchmarks.attribution_events import Selection
 
-            sections["attribution"] = attribution.run(
-                folder, limit=limit, seed=arguments.seed, progress=progress
-            )
+            selection = Selection(folder, limit, arguments.seed)
+            sections["attribution"] = attribution.run(selection, progress)
         if "cost" in arguments.sections:
             attacked = [dataset for dataset in datasets if dataset.kinds]
             bar = progress.add_task("cost", total=cost.steps(limit))

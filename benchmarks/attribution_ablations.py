@@ -13,8 +13,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -22,22 +20,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmarks.attribution_events import Selection, clean_event, poisoned_events
+from benchmarks.attribution_rows import Outcomes, summary
 from benchmarks.command import half_parser
-from benchmarks.forms import DEFAULT_FORMS
-from benchmarks.misgeneration import (
-    MAIN_KINDS,
-    MAX_SCOPE,
-    OWN,
-    TOP_K,
-    Event,
-    KnowledgeBase,
-    Tally,
-    chosen,
-    datasets,
-    event,
-    in_form,
-    rounded,
-)
+from benchmarks.misgeneration import MAIN_KINDS, MAX_SCOPE, TOP_K, Event, rounded
 from benchmarks.report import describe_run, write
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.attribution.ablation import AblationScore, LeaveOneOut
@@ -164,84 +150,39 @@ VARIANTS: Mapping[str, Variant] = {
 """What is measured, by name."""
 
 
-def run(
-    data_dir: Path | None,
-    *,
-    limit: int | None,
-    seed: int,
-    progress: Progress,
-    half: int = 1,
-) -> dict[str, Any]:
+def run(selection: Selection, progress: Progress) -> dict[str, Any]:
     """Return rows for the variants, and for the baselines that take passages away.
-
-    Args:
-        data_dir: Folder of datasets; None: only the project's own.
-        limit: Reported records of a dataset at most.
-        seed: Chooses which five texts are planted where an attack has more.
-        progress: Told about every record.
-        half: 1 reports the odd records; the even ones are what the constants were chosen on.
 
     Raises:
         InvalidInputError: A line of a file is not a record.
     """
     embedder = CachedEmbedder(HashedEmbedder())
-    tallies: dict[tuple[str, str, str], dict[str, Tally]] = {}
-    blamed: dict[tuple[str, str], dict[str, list[bool]]] = {}
-    baselines: dict[str, Attributor] = {
+    outcomes = Outcomes()
+    baselines: dict[str, Attributor | Variant] = {
         "leave-one-out": LeaveOneOut(top_k=TOP_K),
-        "random ablations": AblationScore(top_k=TOP_K, seed=seed),
+        "random ablations": AblationScore(top_k=TOP_K, seed=selection.seed),
+        "as shipped": VARIANTS["as shipped"],
     }
     read: dict[tuple[str, str], list[tuple[int, int, int, int]]] = {}
-    for name, targets, texts in datasets(data_dir, limit, half):
-        source = "own" if name == OWN else "public"
-        base = KnowledgeBase(texts)
+    for name, targets, base in selection.datasets():
         bar = progress.add_task(f"ablations: {name}", total=len(targets))
         for number, target in enumerate(targets):
-            events = [
-                (
-                    "clean",
-                    Event(
-                        target.question, target.wrong, base.ranked(target.question, ()), frozenset()
-                    ),
-                )
-            ]
-            for kind in MAIN_KINDS:
-                for form in DEFAULT_FORMS if kind in target.poison else ():
-                    attack = event(target, base, in_form(target, form, chosen(target, kind, seed)))
-                    if attack is not None:
-                        events.append((form, attack))
+            events = [("clean", clean_event(target, base))]
+            for kind, form, attack in poisoned_events(target, base, selection.seed):
+                if kind in MAIN_KINDS:
+                    events.append((form, attack))
             for form, found in events:
+                stratum = {"form": form} if found.poison else {}
                 for label, variant in VARIANTS.items():
                     attribution = variant.attribute(found, embedder)
-                    if form == "clean":
-                        outcomes = blamed.setdefault((source, label), {}).setdefault(name, [])
-                        outcomes.append(bool(attribution.responsible))
-                    else:
-                        strata = tallies.setdefault((source, label, form), {})
-                        strata.setdefault(name, Tally()).add(found, attribution)
+                    outcomes.add(name, found, attribution, variant=label, **stratum)
                 if number < _BASELINE_RECORDS:
-                    for label, method in {
-                        **baselines,
-                        "as shipped": VARIANTS["as shipped"],
-                    }.items():
+                    for label, method in baselines.items():
                         read.setdefault((label, form), []).append(
                             _among_read(method, found, embedder)
                         )
             progress.advance(bar)
-    variants = [
-        {
-            "data": source,
-            "variant": label,
-            "form": form,
-            "events": sum(tally.events for tally in strata.values()),
-            **{
-                measure: rounded(mean(tally.row()[measure] for tally in strata.values()))
-                for measure in ("dacc", "fpr", "fnr", "fnr_stating", "scope")
-            },
-            "clean_blamed": rounded(mean(mean(o) for o in blamed[source, label].values())),
-        }
-        for (source, label, form), strata in tallies.items()
-    ]
+    variants = summary(outcomes.poisoned(), outcomes.clean(), by=("data", "variant", "form"))
     return {"variants": variants, "baselines": [_baseline(*item) for item in read.items()]}
 
 
@@ -275,17 +216,11 @@ def _baseline(key: tuple[str, str], counts: Sequence[tuple[int, int, int, int]])
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    parser = half_parser("attribution_ablations", __doc__)
-    arguments = parser.parse_args(argv)
+    arguments = half_parser("attribution_ablations", __doc__).parse_args(argv)
+    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
     errors, out = Console(stderr=True), Console()
     with Progress(console=errors) as progress:
-        sections = run(
-            arguments.data,
-            limit=arguments.limit,
-            seed=arguments.seed,
-            progress=progress,
-            half=arguments.half,
-        )
+        sections = run(selection, progress)
     if arguments.json is not None:
         command = ["python", "-m", "benchmarks.attribution_ablations", "--data", "DIR"]
         command += ["--half", str(arguments.half)]

@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -22,26 +21,17 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.attribution import RESPONSES, clean_event, poisoned_events
+from benchmarks.attribution_events import RESPONSES, Selection, clean_event, poisoned_events
+from benchmarks.attribution_rows import Outcomes, summary
 from benchmarks.command import half_parser
-from benchmarks.misgeneration import (
-    MAIN_KINDS,
-    MAX_SCOPE,
-    TOP_K,
-    Event,
-    KnowledgeBase,
-    Tally,
-    datasets,
-    rounded,
-)
+from benchmarks.misgeneration import TOP_K, rounded
 from benchmarks.report import describe_run, write
-from ragguard.attribution import Attribution, RAGOrigin
+from ragguard.attribution import RAGOrigin
 from ragguard.proxy import LexicalProxy, OnnxProxy, Proxy, Scores
 
 __all__ = ["Mixed", "Remembered", "main", "run"]
 
 _CLOSING = " \t\n.!"
-_MEASURES = ("dacc", "fpr", "fnr", "fnr_stating")
 
 
 class Remembered:
@@ -106,27 +96,21 @@ class Mixed:
 
 
 def run(
-    data_dir: Path | None,
+    selection: Selection,
     folders: Mapping[str, Path],
     *,
     shares: Sequence[float],
-    limit: int | None,
     every: int,
-    seed: int,
     progress: Progress,
-    half: int = 1,
 ) -> dict[str, Any]:
     """Return the section's rows.
 
     Args:
-        data_dir: Folder of datasets; None: only the project's own.
+        selection: The records.
         folders: Exported proxies by name.
         shares: The weights that a folder's proxy has in the mixtures.
-        limit: Reported records of a dataset at most.
-        every: Takes every n-th of them.
-        seed: Chooses which five texts are planted where an attack has more.
+        every: Takes every n-th record.
         progress: Told about every record.
-        half: 1 reports the odd records; the even ones are what is chosen on.
 
     Raises:
         InvalidInputError: A line of a file is not a record.
@@ -142,44 +126,28 @@ def run(
                 single["lexical"], single[name], share
             )
     origins = {name: RAGOrigin(proxy=proxy, top_k=TOP_K) for name, proxy in proxies.items()}
-    poisoned: list[dict[str, Any]] = []
-    clean: list[dict[str, Any]] = []
-    for dataset, targets, texts in datasets(data_dir, limit, half):
-        base, taken = KnowledgeBase(texts), targets[::every]
+    outcomes = Outcomes()
+    for dataset, targets, base in selection.datasets():
+        taken = targets[::every]
         bar = progress.add_task(dataset, total=len(taken))
-        strata: dict[tuple[str, ...], Tally] = {}
-        blamed: dict[tuple[str, str], list[bool]] = {}
         for target in taken:
-            events = list(poisoned_events(target, base, seed))
+            attacks = list(poisoned_events(target, base, selection.seed))
             unpoisoned = clean_event(target, base)
             for name, origin in origins.items():
                 for wording, respond in RESPONSES.items():
-                    for kind, form, attack in events:
-                        strata.setdefault((name, kind, form, wording), Tally()).add(
-                            attack, _attributed(origin, attack, respond(attack.wrong))
-                        )
-                    found = _attributed(origin, unpoisoned, respond(unpoisoned.wrong))
-                    blamed.setdefault((name, wording), []).append(bool(found.responsible))
+                    response = respond(target.wrong)
+                    for kind, form, attack in attacks:
+                        found = origin.attribute(target.question, response, attack.retrieve)
+                        stratum = {"proxy": name, "kind": kind, "form": form}
+                        outcomes.add(dataset, attack, found, **stratum, response=wording)
+                    found = origin.attribute(target.question, response, unpoisoned.retrieve)
+                    outcomes.add(dataset, unpoisoned, found, proxy=name, response=wording)
             for proxy in single.values():
                 proxy.forget()
             progress.advance(bar)
-        keys = ("proxy", "kind", "form", "response")
-        poisoned += [
-            {"dataset": dataset, **dict(zip(keys, key, strict=True)), **tally.row()}
-            for key, tally in strata.items()
-        ]
-        clean += [
-            {
-                "dataset": dataset,
-                "proxy": name,
-                "response": wording,
-                "events": len(outcomes),
-                "blamed": rounded(mean(outcomes)),
-            }
-            for (name, wording), outcomes in blamed.items()
-        ]
+    poisoned, clean = outcomes.poisoned(), outcomes.clean()
     return {
-        "summary": _summary(poisoned, clean),
+        "summary": summary(poisoned, clean, by=("proxy", "form", "response")),
         "poisoned": poisoned,
         "clean": clean,
         "ms_per_text": {
@@ -187,42 +155,6 @@ def run(
             for name, proxy in single.items()
         },
     }
-
-
-def _attributed(origin: RAGOrigin, event: Event, response: str) -> Attribution:
-    return origin.attribute(
-        event.question,
-        response,
-        lambda query, limit: event.retrieve(query, min(limit, MAX_SCOPE)),
-    )
-
-
-def _summary(
-    poisoned: Sequence[Mapping[str, Any]], clean: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Return a row for each proxy, form and wording: means over datasets of means over kinds."""
-    rows = []
-    main = [row for row in poisoned if row["kind"] in MAIN_KINDS]
-    for key in dict.fromkeys((row["proxy"], row["form"], row["response"]) for row in main):
-        name, form, wording = key
-        mine = [r for r in main if (r["proxy"], r["form"], r["response"]) == key]
-        sets = list(dict.fromkeys(row["dataset"] for row in mine))
-        means = {
-            measure: mean(mean(r[measure] for r in mine if r["dataset"] == one) for one in sets)
-            for measure in _MEASURES
-        }
-        innocent = [r for r in clean if (r["proxy"], r["response"]) == (name, wording)]
-        rows.append(
-            {
-                "proxy": name,
-                "form": form,
-                "response": wording,
-                "events": sum(row["events"] for row in mine),
-                **{measure: rounded(value) for measure, value in means.items()},
-                "clean_blamed": rounded(mean(row["blamed"] for row in innocent)),
-            }
-        )
-    return rows
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -238,14 +170,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     with Progress(console=Console(stderr=True)) as progress:
         result = run(
-            arguments.data,
+            Selection(arguments.data, arguments.limit, arguments.seed, arguments.half),
             {folder.name: folder for folder in arguments.proxy},
             shares=arguments.shares,
-            limit=arguments.limit,
             every=arguments.every,
-            seed=arguments.seed,
             progress=progress,
-            half=arguments.half,
         )
     if arguments.json is not None:
         _save(arguments, result)

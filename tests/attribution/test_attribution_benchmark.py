@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 attribution = pytest.importorskip("benchmarks.attribution")
+attribution_events = pytest.importorskip("benchmarks.attribution_events")
 misgeneration = pytest.importorskip("benchmarks.misgeneration")
 
 from ragguard.attribution import Attribution, PassageScore  # noqa: E402
@@ -32,7 +33,7 @@ def test_tally_counts_missed_poison_as_false_negative():
 
 def test_runs_without_a_data_folder_and_finds_prepended_statements():
     with Progress(console=Console(file=io.StringIO())) as progress:
-        result = attribution.run(None, limit=2, seed=0, progress=progress)
+        result = attribution.run(attribution_events.Selection(limit=2), progress)
     rows = [
         row
         for row in result["poisoned"]
@@ -59,7 +60,7 @@ def test_a_single_text_is_one_that_states_the_answer_and_is_read():
         (),
     )
     base = misgeneration.KnowledgeBase(["The organ of Sallow abbey is old."] * 9)
-    found = list(attribution.single_events(target, base, 0))
+    found = list(attribution_events.single_events(target, base, 0))
     assert {form for form, _ in found} == {"prepend", "plain"}
     for form, event in found:
         (text,) = event.poison

@@ -9,6 +9,7 @@ from rich.progress import Progress
 
 events = pytest.importorskip("benchmarks.events")
 ablations = pytest.importorskip("benchmarks.attribution_ablations")
+attribution_events = pytest.importorskip("benchmarks.attribution_events")
 misgeneration = pytest.importorskip("benchmarks.misgeneration")
 strata = pytest.importorskip("benchmarks.strata")
 
@@ -116,7 +117,7 @@ def test_the_variant_as_shipped_is_the_product():
 
 def test_ablations_run_without_a_data_folder():
     with quiet() as progress:
-        result = ablations.run(None, limit=1, seed=0, progress=progress)
+        result = ablations.run(attribution_events.Selection(limit=1), progress)
     shipped = {row["form"]: row for row in result["variants"] if row["variant"] == "as shipped"}
     bare = {row["form"]: row for row in result["variants"] if row["variant"] == "the paper"}
     assert shipped["prepend"]["dacc"] == 1.0

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from rich.progress import Progress
 
-from benchmarks.proxy_attribution import Mixed, Remembered, _shares, _summary, run
+from benchmarks.attribution_events import Selection
+from benchmarks.proxy_attribution import Mixed, Remembered, _shares, run
 from ragguard.proxy import LexicalProxy, Scores
 
 TEXTS = ["The moss was found by Ines Varga.", "It rained in Pell.", ""]
@@ -74,28 +75,9 @@ def test_a_closing_full_stop_is_not_asked_of_the_language_model(response, asked)
     assert exact.responses == [response]
 
 
-def test_the_summary_is_a_mean_over_datasets_of_means_over_kinds():
-    common = {"proxy": "p", "form": "plain", "response": "short", "events": 2}
-    zero = {"fpr": 0.0, "fnr": 0.0, "fnr_stating": 0.0}
-    rows = [
-        {**common, **zero, "dataset": "nq", "kind": "poisonedrag", "dacc": 1.0},
-        {**common, **zero, "dataset": "nq", "kind": "gpt4", "dacc": 0.5},
-        {**common, **zero, "dataset": "msmarco", "kind": "gpt4", "dacc": 0.25},
-        {**common, **zero, "dataset": "msmarco", "kind": "garag", "dacc": 0.0},
-    ]
-    clean = [
-        {"dataset": "nq", "proxy": "p", "response": "short", "events": 4, "blamed": 0.25},
-        {"dataset": "nq", "proxy": "p", "response": "sentence", "events": 4, "blamed": 1.0},
-    ]
-    (row,) = _summary(rows, clean)
-    assert row["dacc"] == 0.5  # of 0.75 and 0.25
-    assert row["events"] == 6
-    assert row["clean_blamed"] == 0.25
-
-
 def test_the_projects_own_data_with_the_lexical_proxy():
     with Progress(disable=True) as progress:
-        found = run(None, {}, shares=(), limit=4, every=2, seed=0, progress=progress)
+        found = run(Selection(limit=4), {}, shares=(), every=2, progress=progress)
     assert {row["proxy"] for row in found["poisoned"]} == {"lexical"}
     assert {row["form"] for row in found["summary"]} == {"prepend", "plain"}
     assert all(row["dacc"] > 0.9 for row in found["summary"])
