@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import threading
-import time
-import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TypeVar
+from collections.abc import Callable
 
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit.fork import follow_forks
 from ragguard.audit.records import AuditStore, Event
-from ragguard.errors import EventNotFoundError, InvalidInputError, RagguardError, StoreError
+from ragguard.background.attempts import Attempts
+from ragguard.background.saving import Saver
+from ragguard.background.submissions import Submissions
+from ragguard.background.waiting import Backoff, Deadline
+from ragguard.errors import EventNotFoundError, InvalidInputError
 
 __all__ = ["Worker"]
 
 logger = logging.getLogger(__name__)
-
-_FIRST_RETRY_S = 0.1
-_LAST_RETRY_S = 10.0
-
-_T = TypeVar("_T")
 
 
 class Worker:
@@ -40,13 +34,7 @@ class Worker:
     `on_done` may be called more than once for an event and must be idempotent. A worker that stands
     still for longer than its lease and finds the event taken over writes nothing: the number of
     the attempt is its fencing token.
-
-    Attributes:
-        dropped: How many submitted events were lost because the queue was full, the worker was
-            closed, or the store refused them.
     """
-
-    dropped: int
 
     def __init__(
         self,
@@ -81,28 +69,31 @@ class Worker:
         ):
             if not value > 0:
                 raise InvalidInputError(f"{name} must be positive, not {value}; leave it out")
-        self._store = store
-        self._attribute = attribute
-        self._on_done = on_done
-        self._max_attempts = max_attempts
-        self._lease_s = lease_s
         self._poll_s = poll_s
-        self._max_unsaved = max_unsaved
-        self._closed = False
-        self.dropped = 0
-        self._reset()
+        self._submissions = Submissions(store, max_unsaved=max_unsaved, poll_s=poll_s)
+        self._saver = Saver(store, self._submissions)
+        self._attempts = Attempts(
+            store,
+            attribute,
+            on_done=on_done,
+            on_settled=self._submissions.settle,
+            max_attempts=max_attempts,
+            lease_s=lease_s,
+        )
+        self._make_threads()
         follow_forks(self)
-        _workers.add(self)
+
+    @property
+    def dropped(self) -> int:
+        """How many submitted events were lost.
+
+        The queue was full, the worker was closed, or the store refused them.
+        """
+        return self._submissions.dropped
 
     def submit(self, event: Event) -> None:
         """Take over an event and return at once; never waits for the store, never raises."""
-        with self._state:
-            lost = self._closed or len(self._unsaved) >= self._max_unsaved
-            if not lost:
-                self._unsaved[event.id] = event
-                self._submitted[event.id] = None
-        if lost:
-            self._drop(event.id, "the worker is closed" if self._closed else "the queue is full")
+        if not self._submissions.take(event):
             return
         try:
             self.start()
@@ -113,10 +104,10 @@ class Worker:
     def start(self) -> None:
         """Start the threads unless they run already or the worker is closed."""
         started = False
-        with self._state:
+        with self._starting:
             for name, work in (("save", self._save_all), ("attribute", self._attribute_all)):
                 thread = self._threads.get(name)
-                if not self._closed and (thread is None or not thread.is_alive()):
+                if not self._submissions.closed and (thread is None or not thread.is_alive()):
                     thread = threading.Thread(target=work, name=f"ragguard-{name}", daemon=True)
                     thread.start()
                     self._threads[name] = thread
@@ -139,21 +130,7 @@ class Worker:
             StoreError: The store fails.
         """
         self.start()
-        deadline = _deadline(timeout)
-        while True:
-            with self._state:
-                settled = self._settled
-                unsaved = event_id in self._unsaved
-                closed = self._closed
-            if not unsaved and self._is_settled(event_id):
-                return True
-            left = _left(deadline)
-            if closed or left == 0:
-                return False
-            pause = self._poll_s if left is None else min(left, self._poll_s)
-            with self._state:
-                if self._settled == settled and not self._closed:
-                    self._state.wait(pause)
+        return self._submissions.wait(event_id, timeout)
 
     def drain(self, timeout: float | None = None) -> bool:
         """Block until every event submitted here is done or failed; False if the time is up.
@@ -161,16 +138,12 @@ class Worker:
         Raises:
             StoreError: The store fails.
         """
-        deadline = _deadline(timeout)
-        while True:
-            with self._state:
-                event_id = next(iter(self._submitted), None)
-            if event_id is None:
-                return True
-            if not self._wait_unless_dropped(event_id, _left(deadline)):
+        deadline = Deadline(timeout)
+        while (event_id := self._submissions.oldest()) is not None:
+            if not self._wait_unless_dropped(event_id, deadline.left()):
                 return False
-            with self._state:
-                self._submitted.pop(event_id, None)
+            self._submissions.forget(event_id)
+        return True
 
     def close(self, timeout: float | None = 10.0) -> bool:
         """Persist what is not yet persisted, let a running attribution end, stop the threads.
@@ -180,21 +153,20 @@ class Worker:
         Returns:
             True when all events are in the store and all threads have ended within `timeout`.
         """
-        deadline = _deadline(timeout)
-        with self._state:
-            self._closed = True
+        deadline = Deadline(timeout)
+        self._submissions.close()
+        with self._starting:
             threads = dict(self._threads)
-            self._state.notify_all()
         self._stop.set()
         self._work_to_save.set()
         self._work_to_do.set()
         for thread in threads.values():
             if thread is not threading.current_thread():
-                thread.join(_left(deadline))
+                thread.join(deadline.left())
         running = {name for name, thread in threads.items() if thread.is_alive()}
         if "save" not in running:
-            self._save_rest()
-        return not running and not self._unsaved
+            self._saver.save_rest()
+        return not running and not self._submissions.unsaved
 
     def run_once(self) -> bool:
         """Claim one event and attribute it in the caller's thread; False if there is none.
@@ -202,76 +174,25 @@ class Worker:
         Raises:
             StoreError: The store fails.
         """
-        event = self._store.claim_event(lease_s=self._lease_s)
+        event = self._attempts.claim()
         if event is None:
             return False
-        self._process(event, self._stop)
+        self._attempts.make(event, self._stop)
         return True
 
     def run_forever(self, stop: threading.Event) -> None:
         """Attribute events in the caller's thread until `stop` is set."""
         self._attribute_until(stop, stop.wait)
 
-    def _reset(self) -> None:
-        self._state = threading.Condition()
-        self._unsaved: dict[str, Event] = {}
-        self._submitted: dict[str, None] = {}  # not known to be done or failed; in order
-        self._settled = 0
+    def _make_threads(self) -> None:
+        self._starting = threading.RLock()  # a signal may submit while this thread starts them
         self._stop = threading.Event()
         self._work_to_save = threading.Event()
         self._work_to_do = threading.Event()
         self._threads: dict[str, threading.Thread] = {}
 
-    def _drop(self, event_id: str, why: str) -> None:
-        with self._state:
-            self.dropped += 1
-            dropped = self.dropped
-        # The first, second, fourth, eighth ...: a store that is down must not flood the log.
-        if dropped & (dropped - 1) == 0:
-            logger.error("event %s is lost: %s (%d lost so far)", event_id, why, dropped)
-
     def _save_all(self) -> None:
-        stop, delay = self._stop, _FIRST_RETRY_S
-        while not stop.is_set():
-            self._work_to_save.wait()
-            self._work_to_save.clear()
-            while not stop.is_set() and self._unsaved:
-                try:
-                    self._save_next()
-                except StoreError as error:
-                    if delay == _FIRST_RETRY_S:
-                        logger.warning("events wait in memory, the store fails: %s", error)
-                    stop.wait(delay)
-                    delay = min(2 * delay, _LAST_RETRY_S)
-                else:
-                    delay = _FIRST_RETRY_S
-                    self._work_to_do.set()
-
-    def _save_next(self) -> None:
-        with self._state:
-            event = next(iter(self._unsaved.values()), None)
-        if event is None:
-            return
-        try:
-            self._store.add_event(event)
-        except StoreError:
-            with self._state:
-                # To the end of the line: one event that the store cannot take blocks no other.
-                if self._unsaved.pop(event.id, None) is not None:
-                    self._unsaved[event.id] = event
-            raise
-        except Exception as error:
-            self._drop(event.id, f"the store refused it: {error}")
-        with self._state:
-            # Only now: `wait` finds the event in memory until it is in the store.
-            self._unsaved.pop(event.id, None)
-
-    def _save_rest(self) -> None:
-        try:
-            while self._unsaved:
-                self._save_next()
-        except StoreError as error:
-            logger.error("%d events are lost, the store fails: %s", len(self._unsaved), error)
+        self._saver.save_until(self._stop, self._work_to_save, self._work_to_do.set)
 
     def _attribute_all(self) -> None:
         def idle(seconds: float) -> None:
@@ -283,136 +204,21 @@ class Worker:
         self._attribute_until(self._stop, idle)
 
     def _attribute_until(self, stop: threading.Event, idle: Callable[[float], object]) -> None:
-        delay = _FIRST_RETRY_S
+        backoff = Backoff()
         while not stop.is_set():
             try:
-                event = self._store.claim_event(lease_s=self._lease_s)
+                event = self._attempts.claim()
                 if event is None:
-                    self._forget_settled()
+                    self._submissions.forget_settled()
             except Exception as error:  # whatever the store raises, the worker must live on
-                if delay == _FIRST_RETRY_S:
+                if not backoff.failing:
                     logger.warning("no events can be claimed, the store fails: %s", error)
-                stop.wait(delay)
-                delay = min(2 * delay, _LAST_RETRY_S)
+                backoff.pause(stop)
                 continue
-            delay = _FIRST_RETRY_S
+            backoff.succeeded()
             # After a failed attempt too: what failed now would likely fail again at once.
-            if event is None or not self._process(event, stop):
+            if event is None or not self._attempts.make(event, stop):
                 idle(self._poll_s)
-
-    def _process(self, event: Event, stop: threading.Event) -> bool:
-        """Attribute a claimed event; False when the attempt failed, True when it is settled."""
-        if event.attempts > self._max_attempts:
-            reason = event.error or "the process died or was stopped"
-            return self._fail(
-                event, f"given up after {self._max_attempts} attempts: {reason}", stop
-            )
-        try:
-            with self._lease_kept(event):
-                attribution = self._attribute(event)
-                if self._is_taken_over(event):
-                    return self._give_way(event)
-                if self._on_done is not None:
-                    on_done = self._on_done
-                    self._insist(lambda: on_done(event, attribution), stop)
-                if not self._insist(
-                    lambda: self._store.finish_event(event.id, attribution, attempt=event.attempts),
-                    stop,
-                ):
-                    return self._give_way(event)
-        except Exception as error:
-            return self._fail(event, f"{type(error).__name__}: {error}", stop)
-        except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
-            self._fail(event, "the worker was interrupted", stop)
-            raise
-        self._announce(event.id)
-        return True
-
-    def _still_holds(self, event: Event) -> bool:
-        return self._store.renew_lease(event.id, lease_s=self._lease_s, attempt=event.attempts)
-
-    def _is_taken_over(self, event: Event) -> bool:
-        try:
-            return not self._still_holds(event)
-        except Exception as error:  # what is written at the end is fenced as well
-            logger.warning("the lease of event %s is not renewed: %s", event.id, error)
-            return False
-
-    def _give_way(self, event: Event) -> bool:
-        # This process stood still for longer than a lease, such as a machine that was suspended.
-        logger.warning(
-            "attempt %d to attribute event %s came too late: another worker has taken over",
-            event.attempts,
-            event.id,
-        )
-        return True
-
-    def _fail(self, event: Event, error: str, stop: threading.Event) -> bool:
-        final = event.attempts >= self._max_attempts
-        logger.warning(
-            "attempt %d of %d to attribute event %s failed: %s",
-            event.attempts,
-            self._max_attempts,
-            event.id,
-            error,
-        )
-        try:
-            changed = self._insist(
-                lambda: self._store.fail_event(
-                    event.id, error, final=final, attempt=event.attempts
-                ),
-                stop,
-            )
-        except RagguardError as failure:
-            logger.error("event %s stays claimed until its lease ends: %s", event.id, failure)
-        else:
-            if not changed:
-                return self._give_way(event)
-            if final:
-                self._announce(event.id)
-        return False
-
-    def _insist(self, action: Callable[[], _T], stop: threading.Event) -> _T:
-        """Repeat `action` while the store fails: an attribution may have cost minutes."""
-        deadline = time.monotonic() + self._lease_s
-        delay = _FIRST_RETRY_S
-        while True:
-            try:
-                return action()
-            except StoreError:
-                if stop.is_set() or time.monotonic() + delay > deadline:
-                    raise
-            stop.wait(delay)
-            delay = min(2 * delay, _LAST_RETRY_S)
-
-    @contextmanager
-    def _lease_kept(self, event: Event) -> Iterator[None]:
-        ended = threading.Event()
-
-        def renew() -> None:
-            while not ended.wait(self._lease_s / 3):
-                try:
-                    if not self._still_holds(event):
-                        return
-                except Exception as error:
-                    logger.warning("the lease of event %s is not renewed: %s", event.id, error)
-
-        thread = threading.Thread(target=renew, name="ragguard-lease", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
-
-    def _announce(self, event_id: str) -> None:
-        with self._state:
-            self._submitted.pop(event_id, None)
-            self._settled += 1
-            self._state.notify_all()
-
-    def _is_settled(self, event_id: str) -> bool:
-        return self._store.event(event_id).status in ("done", "failed")
 
     def _wait_unless_dropped(self, event_id: str, timeout: float | None) -> bool:
         try:
@@ -420,41 +226,10 @@ class Worker:
         except EventNotFoundError:
             return True
 
-    def _forget_settled(self) -> None:
-        """Drop the ids of submitted events that other processes have finished."""
-        while True:
-            with self._state:
-                event_id = next(iter(self._submitted), None)
-                if event_id is None or event_id in self._unsaved:
-                    return
-            try:
-                if not self._is_settled(event_id):
-                    return
-            except EventNotFoundError:
-                pass
-            with self._state:
-                self._submitted.pop(event_id, None)
-
     def _before_fork(self) -> None:
         """Nothing to do: the child starts from an empty queue, the parent keeps its own."""
 
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
-            self._reset()
-
-
-_workers: weakref.WeakSet[Worker] = weakref.WeakSet()
-
-
-@atexit.register
-def _save_all_at_exit() -> None:
-    for worker in list(_workers):
-        worker._save_rest()
-
-
-def _deadline(timeout: float | None) -> float | None:
-    return None if timeout is None else time.monotonic() + timeout
-
-
-def _left(deadline: float | None) -> float | None:
-    return None if deadline is None else max(0.0, deadline - time.monotonic())
+            self._submissions.reset()
+            self._make_threads()

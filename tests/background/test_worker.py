@@ -95,8 +95,8 @@ def worker_of():
 
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch):
-    monkeypatch.setattr("ragguard.background.worker._FIRST_RETRY_S", 0.001)
-    monkeypatch.setattr("ragguard.background.worker._LAST_RETRY_S", 0.01)
+    monkeypatch.setattr("ragguard.background.waiting._FIRST_RETRY_S", 0.001)
+    monkeypatch.setattr("ragguard.background.waiting._LAST_RETRY_S", 0.01)
 
 
 def test_a_submitted_event_is_attributed(store, worker_of):
@@ -577,11 +577,11 @@ def test_events_that_others_finished_are_forgotten(store, worker_of):
     worker.start = lambda: None
     worker.submit(event("e"))
     worker.submit(event("f"))
-    worker._save_rest()
-    assert list(worker._submitted) == ["e", "f"]
+    worker._saver.save_rest()
+    assert list(worker._submissions._submitted) == ["e", "f"]
     store.finish_event("e", attribute(event("e")))
-    worker._forget_settled()
-    assert list(worker._submitted) == ["f"]
+    worker._submissions.forget_settled()
+    assert list(worker._submissions._submitted) == ["f"]
 
 
 @pytest.mark.parametrize("option", ["max_attempts", "lease_s", "poll_s", "max_unsaved"])
@@ -677,7 +677,7 @@ def test_a_killed_process_loses_nothing(sql_url, open_sql, worker_of):
         worker.submit(Event("running", "q", "r"))
         sys.stdin.readline()
         worker.submit(Event("pending", "q", "r"))
-        while worker._unsaved:
+        while worker._submissions.unsaved:
             threading.Event().wait(0.01)
         print("saved", flush=True)
         threading.Event().wait()
