@@ -13,11 +13,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import attack, clean, cost
-from benchmarks.command import choices, positive, without_warnings
+from benchmarks.command import add_forms, choices, positive, without_warnings
 from benchmarks.data import Dataset, skerrin
 from benchmarks.defences import PACKAGE, all_defences, package_version
 from benchmarks.embedders import EMBEDDERS, MINILM, MiniLM, built_in, minilm_folder
-from benchmarks.forms import DEFAULT_FORMS, FORMS
+from benchmarks.forms import DEFAULT_FORMS
 from benchmarks.reading import load_with_reading
 from benchmarks.report import describe_run, write
 from benchmarks.retrieval import planted
@@ -159,12 +159,7 @@ def _parser() -> argparse.ArgumentParser:
         default=SECTIONS,
         help=f"comma-separated: {', '.join(SECTIONS)} (default: all)",
     )
-    parser.add_argument(
-        "--forms",
-        type=choices(tuple(FORMS)),
-        default=DEFAULT_FORMS,
-        help=f"'all' or comma-separated: {', '.join(FORMS)} (default: {', '.join(DEFAULT_FORMS)})",
-    )
+    add_forms(parser, DEFAULT_FORMS)
     parser.add_argument(
         "--embedders",
         type=choices(EMBEDDERS),

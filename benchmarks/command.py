@@ -18,6 +18,7 @@ from benchmarks.report import describe_run, write
 from ragguard.embedding import Embedder
 
 __all__ = [
+    "add_forms",
     "choices",
     "embedders_for",
     "half_parser",
@@ -45,13 +46,23 @@ def new_parser(
     )
     parser.add_argument("--json", type=Path, help="write the result here")
     if forms:
-        parser.add_argument(
-            "--forms",
-            type=choices(tuple(FORMS)),
-            default=tuple(forms),
-            help=f"comma-separated: {', '.join(FORMS)} (default: {', '.join(forms)})",
-        )
+        add_forms(parser, forms)
     return parser
+
+
+def add_forms(parser: argparse.ArgumentParser, default: Sequence[str]) -> None:
+    """Add --forms to a parser.
+
+    Args:
+        parser: Of any command.
+        default: The question forms if there is no --forms.
+    """
+    parser.add_argument(
+        "--forms",
+        type=choices(tuple(FORMS)),
+        default=tuple(default),
+        help=f"'all' or comma-separated: {', '.join(FORMS)} (default: {', '.join(default)})",
+    )
 
 
 def half_parser(name: str, description: str | None) -> argparse.ArgumentParser:

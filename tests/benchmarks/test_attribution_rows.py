@@ -32,13 +32,8 @@ def test_events_without_poison_are_counted_as_clean():
     outcomes.add("nq", clean, blaming({"calm": True}))
     public, own = outcomes.poisoned()
     assert list(public)[:4] == ["dataset", "data", "kind", "events"]
-    assert (public["data"], public["events"], public["dacc"], public["fnr"]) == (
-        "public",
-        2,
-        0.75,
-        0.5,
-    )
-    assert (own["dataset"], own["data"], own["events"], own["dacc"]) == (OWN, "own", 1, 1.0)
+    assert (public["data"], public["events"], public["fnr"]) == ("public", 2, 0.5)
+    assert (own["dataset"], own["data"], own["events"], own["fnr"]) == (OWN, "own", 1, 0.0)
     assert outcomes.clean() == [
         {"dataset": "nq", "data": "public", "events": 2, "blamed": 0.5},
         {"dataset": OWN, "data": "own", "events": 1, "blamed": 0.0},
