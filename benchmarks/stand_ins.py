@@ -24,6 +24,7 @@ from ragguard.demo.reader import ExtractiveReader
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
 from ragguard.proxy.words import tokenize
+from ragguard.text import sentences
 
 __all__ = [
     "UNKNOWN",
@@ -111,9 +112,6 @@ class SamplingGenerator:
         ]
 
 
-_SENTENCES = re.compile(r"(?<=[.!?])\s+")
-
-
 def reader_support(background: Iterable[str]) -> Support:
     """Return the demo's extractive reader: the best span of each two successive sentences.
 
@@ -125,10 +123,10 @@ def reader_support(background: Iterable[str]) -> Support:
     reader = ExtractiveReader(background)
 
     def support(question: str, passage: str) -> Mapping[str, float]:
-        sentences = _SENTENCES.split(passage)
+        said = sentences(passage)
         found: dict[str, float] = {}
-        for start in range(max(1, len(sentences) - 1)):
-            answer = reader.answer(question, [Passage(" ".join(sentences[start : start + 2]))])
+        for start in range(max(1, len(said) - 1)):
+            answer = reader.answer(question, [Passage(" ".join(said[start : start + 2]))])
             if answer.text:
                 key = " ".join(tokenize(answer.text)) or answer.text
                 found[key] = max(answer.score, found.get(key, 0.0))

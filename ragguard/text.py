@@ -23,6 +23,7 @@ __all__ = [
     "fold",
     "fold_whole",
     "parted_words",
+    "sentences",
     "split_words",
     "tokens",
     "tokens_whole",
@@ -50,6 +51,7 @@ STOP_WORDS = frozenset(
 
 
 _TOKEN = re.compile(r"[^\W_]+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _BETWEEN_TOKENS = re.compile(rf"([\W_]{{{_KEPT_SIGNS}}})[\W_]+")
 # Twice what "+" would say, since a search skips to a character but not to a repetition.
 _NON_ASCII = re.compile(r"[^\x00-\x7f][^\x00-\x7f]*")
@@ -156,6 +158,17 @@ def tokens_whole(text: str) -> list[str]:
 def split_words(folded: str) -> list[str]:
     """Return the words and numbers of a text that is folded already, in order."""
     return _TOKEN.findall(folded)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the stretches of a text that end in a full stop, "!" or "?" before white space.
+
+    There is always one, be it empty; white space after the last mark has an empty one behind it.
+
+    >>> sentences("It has 4.5 km. Is it open?  Yes")
+    ['It has 4.5 km.', 'Is it open?', 'Yes']
+    """
+    return _SENTENCE_END.split(text)
 
 
 def parted_words(text: str) -> list[str]:

@@ -24,6 +24,7 @@ EXPORTED = {
         "fold",
         "fold_whole",
         "parted_words",
+        "sentences",
         "split_words",
         "tokens",
         "tokens_whole",

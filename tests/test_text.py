@@ -14,6 +14,7 @@ from ragguard.text import (
     fold,
     fold_whole,
     parted_words,
+    sentences,
     split_words,
     tokens,
     tokens_whole,
@@ -206,6 +207,25 @@ def test_encodable_text_is_utf_8_and_keeps_its_length(text):
     assert clean.encode("utf-8").decode("utf-8") == clean
     if not any("\ud800" <= character <= "\udfff" for character in text):
         assert clean == text
+
+
+def test_a_sentence_ends_in_a_mark_before_white_space():
+    assert sentences("At 4.5 km! \n\tWho? e.g. he (or she.) did") == [
+        "At 4.5 km!",
+        "Who?",
+        "e.g.",
+        "he (or she.) did",
+    ]
+    assert sentences("") == [""]
+    assert sentences(" It rained. ") == [" It rained.", ""]
+
+
+@given(st.text(st.sampled_from("ab.!? \n\u00a0")) | ANY_TEXT)
+def test_sentences_are_all_of_a_text_but_the_space_between_them(text):
+    found = sentences(text)
+    assert "".join("".join(found).split()) == "".join(text.split())
+    assert all(sentence[-1] in ".!?" for sentence in found[:-1])
+    assert [part for sentence in found for part in sentences(sentence)] == found
 
 
 def test_stop_words_are_tokens():

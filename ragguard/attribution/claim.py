@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ragguard.proxy.stems import stem, stems
 from ragguard.proxy.words import tokenize, word_log_probability
-from ragguard.text import STOP_WORDS
+from ragguard.text import STOP_WORDS, sentences
 
 __all__ = [
     "answers_agree",
@@ -64,7 +64,6 @@ _CONCEDED = tuple(
 )
 _LEADING = re.compile(r"\d[%\"')]*$|['\u2019]s$")
 _STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _LONGEST_BRIDGE = 2
 _FRAME_STEMS = frozenset(stem(word) for word in _FRAME)
 _LETTERS = frozenset("BCDEFGHJKLMNOPQRSTUVWXYZ")  # "A" and "I" are words
@@ -188,12 +187,12 @@ def statement_coverage(query: str, claimed: str, passages: Sequence[str]) -> NDA
 
 
 def _stated(asked: _Asked, claiming: set[str], text: str) -> float:
-    sentences = [set(stems(sentence)) for sentence in _SENTENCE.split(text)]
-    words = set[str]().union(*sentences)
+    parts = [set(stems(sentence)) for sentence in sentences(text)]
+    words = set[str]().union(*parts)
     whole, held = asked.share(words), len(claiming & words)
     if not held:
         return whole
-    pairs = [a | b for a, b in pairwise(sentences)] or sentences
+    pairs = [a | b for a, b in pairwise(parts)] or parts
     near, pair = max(
         ((len(claiming & pair) / held * asked.share(pair), pair) for pair in pairs),
         key=lambda found: found[0],

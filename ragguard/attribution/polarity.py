@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ragguard.attribution.claim import coverage
 from ragguard.proxy.words import tokenize
+from ragguard.text import sentences
 
 __all__ = ["decides_alike"]
 
@@ -24,7 +25,6 @@ _DENIAL = re.compile(
     r"incorrect)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def decides_alike(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.bool_]:
@@ -48,7 +48,7 @@ def decides_alike(query: str, claimed: str, passages: Sequence[str]) -> NDArray[
     denied = bool(_DENYING & set(tokenize(claimed)))
     found = np.zeros(len(passages), dtype=bool)
     for index, text in enumerate(passages):
-        said = [_after(query, sentence) for sentence in _SENTENCE.split(text)]
+        said = [_after(query, sentence) for sentence in sentences(text)]
         said = [sentence for sentence in said if not sentence.rstrip().endswith("?")]
         if any(tokenize(sentence) for sentence in said):
             deciding = said[int(np.argmax(coverage(query, claimed, said)))]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ragguard.attribution.claim import coverage
 from ragguard.inline.address import address
 from ragguard.proxy.words import tokenize
-from ragguard.text import fold
+from ragguard.text import fold, sentences
 
 __all__ = ["forbids", "is_refusal", "refusal_support"]
 
@@ -116,7 +116,6 @@ _REASONS = re.compile(
     r"defam|falsehood|retracted|inquiry|guidelines)"
 )
 _TOGETHER = 3
-_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _READER = re.compile(
     r"\b(?:assistants?|chat ?bots?|ai|models?|automated systems?|search services?|(?:the )?users?|"
     r"if (?:\w+ )?asked|(?:this|the|such) (?:question|query|request|topic|subject)s?|"
@@ -139,9 +138,9 @@ def forbids(text: str) -> float:
     >>> forbids("The captain declined to name the cargo.")
     0.0
     """
-    sentences = _SENTENCE.split(fold(text))
-    count = max(1, len(sentences) - _TOGETHER + 1)
-    return max(_forbids(" ".join(sentences[at : at + _TOGETHER])) for at in range(count))
+    said = sentences(fold(text))
+    count = max(1, len(said) - _TOGETHER + 1)
+    return max(_forbids(" ".join(said[at : at + _TOGETHER])) for at in range(count))
 
 
 def _forbids(folded: str) -> float:

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from random import Random
 
 from ragguard.proxy.training.corpus import Corpus, Reading
+from ragguard.text import sentences
 
 __all__ = ["Example", "ExampleSource", "cloze", "fact_list", "fresh", "said_twice"]
 
 _NAME = r"[A-Z\u00c0-\u00de][\w'\u2019-]+(?: [A-Z\u00c0-\u00de][\w'\u2019-]+)*"
 _NUMBER = r"\d+(?:[.,]\d+)*"
 _CANDIDATE = re.compile(rf"\b(?:{_NAME}|{_NUMBER})(?!\w)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SHORTEST, _LONGEST = 120, 960
 _NEIGHBOURS = 2
 _TRIES = 8
@@ -94,9 +94,9 @@ def cloze(passage: str, rng: Random) -> Example | None:
     One name or number of a sentence becomes a question word there, and a fresh one in the
     sentences, which are the context.
     """
-    sentences = [sentence for sentence in _SENTENCE_END.split(passage.strip()) if sentence]
-    at = rng.randrange(len(sentences)) if sentences else 0
-    found = list(_CANDIDATE.finditer(sentences[at])) if sentences else []
+    said = [sentence for sentence in sentences(passage.strip()) if sentence]
+    at = rng.randrange(len(said)) if said else 0
+    found = list(_CANDIDATE.finditer(said[at])) if said else []
     # The first word of a sentence has a capital whether it is a name or not.
     chosen = [match for match in found if match.start() > 0 or match[0][0].isdigit()]
     if not chosen:
@@ -107,10 +107,10 @@ def cloze(passage: str, rng: Random) -> Example | None:
     if answer is None:
         return None
     context = " ".join(
-        sentences[max(0, at - rng.randint(0, _NEIGHBOURS)) : at + 1 + rng.randint(0, _NEIGHBOURS)]
+        said[max(0, at - rng.randint(0, _NEIGHBOURS)) : at + 1 + rng.randint(0, _NEIGHBOURS)]
     )
     asked = rng.choice(_ASKED_NUMBER if blank[0][0].isdigit() else _ASKED_NAME)
-    before, after = sentences[at][: blank.start()].split(), sentences[at][blank.end() :].split()
+    before, after = said[at][: blank.start()].split(), said[at][blank.end() :].split()
     words = [*before[-12:], asked, *after[:12]]
     if rng.random() < _KEYWORDS:
         words = [word for word in words if word == asked or rng.random() < _KEPT_WORDS]
