@@ -1,0 +1,46 @@
+"""The schema of the SQL audit store: made where it is missing, and checked for its version."""
+
+from __future__ import annotations
+
+from sqlalchemy import inspect, select
+from sqlalchemy.orm import Session
+
+from ragguard.audit.database import Database
+from ragguard.audit.dialect import SCHEMA_LOCK, lock
+from ragguard.audit.models import SCHEMA_VERSION, Base, MetaRow
+from ragguard.errors import StoreError
+
+__all__ = ["prepare"]
+
+
+def prepare(database: Database) -> None:
+    """Create the tables that are missing; processes that do so together wait for each other.
+
+    Raises:
+        StoreError: The database fails, or the tables were made by a newer version of ragguard.
+    """
+    with database.read() as session:
+        found = _version(session)
+    if found is None or found < SCHEMA_VERSION:
+        with database.write() as session:
+            lock(session, SCHEMA_LOCK)
+            # Asked again under the lock: another process may have been faster.
+            found = _version(session)
+            if found is None or found < SCHEMA_VERSION:
+                # Versions have only ever added tables, so making the missing ones is enough.
+                Base.metadata.create_all(session.connection())
+                session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
+                if found is None:
+                    session.add(MetaRow(name="quarantine_version", value=0))
+                found = SCHEMA_VERSION
+    if found > SCHEMA_VERSION:
+        raise StoreError(
+            f"the audit store {database.name} has schema version {found}, this ragguard "
+            f"knows {SCHEMA_VERSION}; upgrade ragguard-middleware or use another store"
+        )
+
+
+def _version(session: Session) -> int | None:
+    if not inspect(session.connection()).has_table(MetaRow.__tablename__):
+        return None
+    return session.scalar(select(MetaRow.value).where(MetaRow.name == "schema_version"))
