@@ -1,4 +1,4 @@
-"""What one may read from the vectors of a retrieved set: RAGDefender's own scores and simpler ones.
+"""What one may read from a retrieved set as a whole: RAGDefender's own scores and simpler ones.
 
 RAGDefender (Kim, Lee and Koo, 2025, Sections 4.1 and 4.2) sorts passages by these scores and has
 no gate. `benchmarks.plain` puts the same gate behind each of them, to learn whether vectors tell
@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.openings import agreeing_openings
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
 from ragguard.inline.grouping import (
@@ -33,26 +34,31 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SetVectors:
-    """The vectors of one retrieved set, and the similarities that more than one score needs.
+    """The texts and vectors of one retrieved set, and what more than one score needs of them.
 
     Attributes:
         texts: The k texts that the generator gets, k >= 2.
         query: float array of shape (d,), of length 1: the question.
         shown: float array of shape (k, d), unit rows.
-        reference: float array of shape (r, d): what was ranked below; r may be 0.
+        reference: float array of shape (r, d): the vectors of `below`; r may be 0.
+        question: The question.
+        below: The r texts that were ranked below.
     """
 
     texts: tuple[str, ...]
     query: NDArray[np.floating]
     shown: NDArray[np.floating]
     reference: NDArray[np.floating]
+    question: str = ""
+    below: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, retrieved: RetrievedSet, k: int, embedder: Embedder) -> SetVectors:
         """Cut a retrieved set after the first k; the rest is the reference."""
         rows = retrieved.embeddings
         query = embedder.embed([retrieved.question])[0]
-        return cls(retrieved.texts[:k], query, rows[:k], rows[k:])
+        texts, below = retrieved.texts[:k], retrieved.texts[k:]
+        return cls(texts, query, rows[:k], rows[k:], retrieved.question, below)
 
     @cached_property
     def similarity(self) -> Floats:
@@ -185,5 +191,6 @@ SET_SCORES: Mapping[str, Callable[[SetVectors], float]] = {
     "N_adv, clustering": lambda found: found.clustered / len(found.shown),
     "neighbour gap, mean": lambda found: float(_neighbour_gap(found).mean()),
     "mean similarity": lambda found: float(found.factors[0].mean()),
+    "agreeing openings": lambda found: agreeing_openings(found.question, found.texts, found.below),
 }
 """Scores of a set that say nothing of its passages."""
