@@ -23,12 +23,10 @@ __all__ = ["PAGES", "README", "Table", "as_markdown", "as_rich", "filled", "shar
 
 README = Path(__file__).with_name("README.md")
 _DOCS = README.parent.parent / "docs"
-PAGES = (README, _DOCS / "attacker.md", _DOCS / "signals.md")
+PAGES = (README, _DOCS / "attacker.md", _DOCS / "attribution.md", _DOCS / "signals.md")
 """The documents that hold tables."""
 
 Row = Mapping[str, Any]
-
-_ATTRIBUTION = ("summary", "scopes", "clean")
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,11 @@ def _of_scores(rows: Sequence[Row]) -> bool:
 
 
 def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
-    if attribution := sections.get("attribution"):
-        yield from (_plain(f"Attribution: {name}", attribution[name]) for name in _ATTRIBUTION)
+    from benchmarks.attribution_tables import tables as attribution_tables
+    from benchmarks.method_tables import tables as method_tables
+
+    yield from attribution_tables(sections)
+    yield from method_tables(sections)
     if timed := sections.get("cost"):
         from benchmarks.cost_tables import cost_tables
 
@@ -113,11 +114,6 @@ def as_rich(table: Table) -> RichTable:
 def share(part: int, whole: int) -> str:
     """Return a share in per cent, or a dash where there is nothing to have a share of."""
     return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-def _plain(title: str, rows: Sequence[Row]) -> Table:
-    columns = tuple(rows[0]) if rows else ()
-    return Table(title, columns, tuple(tuple(str(row[name]) for name in columns) for row in rows))
 
 
 def main() -> int:

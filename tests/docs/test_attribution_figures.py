@@ -1,0 +1,153 @@
+"""What README.md and docs/attribution.md say in words about attribution holds in the results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+from benchmarks.misgeneration import MAIN_KINDS, OWN, PLANTED
+from benchmarks.report import read
+from ragguard.attribution.scope import MIN_SCOPE
+from ragguard.demo.corpus import load_corpus
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+README, PAGE = (
+    " ".join((ROOT / name).read_text(encoding="utf-8").split())
+    for name in ("README.md", "docs/attribution.md")
+)
+
+
+def sections(name):
+    return read(RESULTS / f"{name}.json")["sections"]
+
+
+def rows(found, **values):
+    return [row for row in found if all(row[name] == value for name, value in values.items())]
+
+
+@pytest.fixture(scope="module")
+def attribution():
+    return sections("default")["attribution"]
+
+
+@pytest.fixture(scope="module")
+def part():
+    variants = rows(sections("attribution_ablations")["variants"], data="public")
+    return {(row["variant"], row["form"]): row for row in variants}
+
+
+def test_the_readme(attribution):
+    ours = rows(attribution["summary"], data="public", response="short", method="ragorigin")
+    dacc = {row["form"]: row["dacc"] for row in ours}
+    assert (
+        f"{dacc['prepend']:.3f} with the question in front, {dacc['plain']:.3f} without" in README
+    )
+    assert f"{100 * ours[0]['clean_blamed']:.1f} % of events without any poison" in README
+    assert "One in twenty-five events without any poison" in README
+    assert ours[0]["clean_blamed_pooled"] == pytest.approx(1 / 25, abs=0.008)
+    took = attribution["ms_per_event"]
+    times = f"{took['median']:.0f} ms of processor time (95th percentile: {took['p95']:.0f} ms"
+    assert f"takes about {times}" in README
+
+
+def test_the_wording_of_the_response_changes_nothing(attribution):
+    assert "Nothing changes if the wrong answer is reported in a sentence" in PAGE
+    short, sentence = (
+        [{**row, "response": ""} for row in rows(attribution["summary"], response=response)]
+        for response in ("short", "sentence")
+    )
+    assert short == sentence
+
+
+def test_half_of_what_is_missed_ranks_below_the_scope(attribution):
+    assert "Half of what is missed in plain form ranks below the scope" in PAGE
+    plain = rows(attribution["poisoned"], form="plain", response="short", method="ragorigin")
+    found = [row for row in plain if row["dataset"] != OWN and row["kind"] in MAIN_KINDS]
+    below, missed = (mean(row[name] for row in found) for name in ("missed_by_scope", "fnr"))
+    assert below / missed == pytest.approx(0.5, abs=0.1)
+
+
+def test_one_text_that_is_not_found_ends_as_unclear(attribution):
+    assert "Where it is not found the event ends as unclear" in PAGE
+    for row in attribution["single"]:
+        assert row["causes"]["unclear"] == round((1 - row["recall"]) * row["events"])
+
+
+def test_many_plain_texts():
+    assert "Of ten or more plain texts more are missed than of five, two in five" in PAGE
+    events = rows(sections("events")["events"], data="public", stratum="many_texts", form="plain")
+    found = {row["case"]: row for row in events}
+    few = found.pop("5 texts")
+    assert len(found) == 3
+    for row in found.values():
+        assert row["fnr"] > few["fnr"]
+        assert row["missed_by_scope"] / row["fnr"] == pytest.approx(0.4, abs=0.07)
+
+
+def test_what_each_part_was_worth(part):
+    assert f"The scope of at least {MIN_SCOPE} passages" in PAGE
+    ours, plain = part["as shipped", "prepend"], part["as shipped", "plain"]
+    for variant in ("scope by Eq. 4 alone", "without GC"):
+        assert part[variant, "plain"]["fnr"] > 1.3 * plain["fnr"]
+    assert "three times as many benign texts" in PAGE
+    assert part["no abstention", "plain"]["fpr"] / plain["fpr"] == pytest.approx(3, abs=0.3)
+    unmarked = part["without the mark of carriers", "prepend"]
+    assert ours["fnr"] / unmarked["fnr"] == pytest.approx(0.5, abs=0.1)
+    for variant in ("without ES", "without SC"):
+        assert part[variant, "plain"]["clean_blamed"] > plain["clean_blamed"]
+    unweighed = part["without weighing the standing", "plain"]
+    assert plain["fnr"] < unweighed["fnr"]
+    assert plain["clean_blamed"] - unweighed["clean_blamed"] == pytest.approx(0.01, abs=0.005)
+    mean_of_three = part["plain mean (Eq. 8)", "plain"]
+    assert mean_of_three["dacc"] == pytest.approx(plain["dacc"], abs=0.002)
+    assert mean_of_three["clean_blamed"] < plain["clean_blamed"]
+
+
+def test_pages_that_begin_with_the_question():
+    corpus = load_corpus()
+    own = [question.text.lower().rstrip("?") for question in corpus.questions]
+    beginning = [any(p.text.lower().startswith(q) for p in corpus.passages) for q in own]
+    variants = rows(sections("attribution_ablations")["variants"], data="own", form="prepend")
+    shipped, unmarked = (
+        rows(variants, variant=name)[0] for name in ("as shipped", "without the mark of carriers")
+    )
+    pages = (shipped["fpr"] - unmarked["fpr"]) * (shipped["scope"] - PLANTED) * shipped["events"]
+    expected = f"for {sum(beginning)} of {len(own)} questions, and {pages:.0f} of these are blamed"
+    assert expected in PAGE
+
+
+def test_the_paper_with_our_scope(part):
+    printed = f"the paper, scope of at least {MIN_SCOPE}"
+    for form in ("prepend", "plain"):
+        assert part[printed, form]["fnr"] < part["as shipped", form]["fnr"]
+        assert part[printed, form]["clean_blamed"] == 1.0
+    loss = part["as shipped", "plain"]["dacc"] - part[printed, "plain"]["dacc"]
+    assert f"loses {loss:.2f} of accuracy in plain form" in PAGE
+
+
+def test_to_rank_is_not_to_decide():
+    ranks = rows(sections("influence")["ranks"], temperature=0.1)
+
+    def found(method, generator, form):
+        part = rows(ranks, method=method, generator=generator, form=form)
+        part = [row for row in part if row["dataset"] != OWN]
+        return sum(row["found"] * row["events"] for row in part) / sum(r["events"] for r in part)
+
+    assert "holds nearly every planted text responsible" in PAGE
+    for form in ("prepend", "plain"):
+        assert found("influence", "two answers", form) > 0.9
+        assert 0.3 < found("influence", "reader", form) < 0.55
+    assert "misses a quarter of those with the generator of two answers" in PAGE
+    assert found("ragorigin", "two answers", "plain") == pytest.approx(0.75, abs=0.03)
+
+
+def test_size():
+    assert "does not matter to its own time" in PAGE
+    assert "Times are of the processor in one thread, median of 60" in PAGE
+    for row in sections("scale")["scale"]:
+        assert row["events"] == 60
+        # A flat index is read from end to end, which leaves cold caches behind.
+        assert row["against_smallest"] < (1.2 if row["index"] == "flat" else 1.1)
