@@ -6,9 +6,10 @@ from rich.console import Console
 
 from ragguard import demo
 from ragguard.demo import scenario
+from ragguard.demo.case import ATTACKS, is_right
 from ragguard.demo.corpus import load_corpus
 from ragguard.demo.report import Asked
-from ragguard.demo.scenario import is_right, run_demo
+from ragguard.demo.scenario import run_demo
 from ragguard.demo.show import show
 from ragguard.errors import InvalidInputError
 
@@ -58,7 +59,7 @@ def test_reports_are_what_users_would_flag(report):
 
 
 def test_every_attack_is_planted(report):
-    assert {(one.attack, one.form, one.planted) for one in report.asked} == set(scenario._ATTACKS)
+    assert {(one.attack, one.form, one.planted) for one in report.asked} == set(ATTACKS)
 
 
 def test_examples_show_what_they_claim(report):
