@@ -14,9 +14,6 @@ set as the package does, is the comparison in which both embed everything.
 from __future__ import annotations
 
 import argparse
-import shutil
-import tempfile
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +27,7 @@ from rich.table import Table
 
 from benchmarks.data import Dataset, load_folder, skerrin
 from benchmarks.embedders import built_in, minilm_folder
+from benchmarks.encoder_export import export
 from benchmarks.report import describe_run, write
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard import Guard, Passage
@@ -39,13 +37,11 @@ from ragguard.inline.signals import forget_soup
 from ragguard.inline.terms import forget_terms
 from ragguard.inline.words import forget_passages, query_words
 
-__all__ = ["Contender", "contenders", "export", "main", "rows", "run", "sets", "time_sets"]
+__all__ = ["Contender", "contenders", "main", "rows", "run", "sets", "time_sets"]
 
 _EXPORT = Path(__file__).resolve().parent.parent / ".benchmarks" / "minilm-onnx"
-_BESIDE = ("tokenizer.json", "sentence_bert_config.json")
 _DATASETS = ("nq", "hotpotqa", "msmarco")
 _PLANTED = 5
-_OPSET = 18
 _REFERENCE = "package single_hop"
 _WIDTH = 150
 
@@ -67,60 +63,6 @@ class Contender:
     wall: list[int] = field(default_factory=list)
     processor: list[int] = field(default_factory=list)
     fired: int = 0
-
-
-def export(model: Path, folder: Path) -> Path:
-    """Export a BERT-like encoder so that `OnnxEmbedder` reads it; what is there already stays.
-
-    Args:
-        model: A folder of transformers form.
-        folder: Where the graph and the tokenizer go.
-    """
-    if (folder / "model.onnx").is_file():
-        return folder
-    import torch
-    from transformers import AutoModel
-
-    encoder = AutoModel.from_pretrained(
-        model, attn_implementation="eager", dtype=torch.float32, local_files_only=True
-    ).eval()
-    # A batch of several: what has length 1 in the example would be fixed in the graph.
-    example = torch.ones(3, 17, dtype=torch.int64)
-    axes = {0: torch.export.Dim("batch", min=1, max=1024), 1: torch.export.Dim("tokens", min=2)}
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as work, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            _hidden_states(encoder),
-            (example, example),
-            f"{work}/model.onnx",
-            dynamo=True,
-            verbose=False,
-            opset_version=_OPSET,
-            external_data=False,
-            input_names=["input_ids", "attention_mask"],
-            output_names=["last_hidden_state"],
-            dynamic_shapes={"tokens": axes, "mask": axes},
-        )
-        for name in _BESIDE:
-            shutil.copy(model / name, folder / name)
-        Path(work, "model.onnx").replace(folder / "model.onnx")
-    return folder
-
-
-def _hidden_states(encoder: Any) -> Any:
-    """Return the encoder as a module with one output: its own answers a mapping."""
-    import torch
-
-    class HiddenStates(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.encoder = encoder
-
-        def forward(self, tokens: Any, mask: Any) -> Any:
-            return self.encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
-
-    return HiddenStates()
 
 
 def sets(

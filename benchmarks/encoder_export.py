@@ -1,0 +1,68 @@
+"""An encoder of transformers form, exported so that `ragguard.embedding.OnnxEmbedder` reads it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+__all__ = ["export"]
+
+_BESIDE = ("tokenizer.json", "sentence_bert_config.json")
+_OPSET = 18
+
+
+def export(model: Path, folder: Path) -> Path:
+    """Export a BERT-like encoder so that `OnnxEmbedder` reads it; what is there already stays.
+
+    Args:
+        model: A folder of transformers form.
+        folder: Where the graph and the tokenizer go.
+    """
+    if (folder / "model.onnx").is_file():
+        return folder
+    import torch
+    from transformers import AutoModel
+
+    encoder = AutoModel.from_pretrained(
+        model, attn_implementation="eager", dtype=torch.float32, local_files_only=True
+    ).eval()
+    # A batch of several: what has length 1 in the example would be fixed in the graph.
+    example = torch.ones(3, 17, dtype=torch.int64)
+    axes = {0: torch.export.Dim("batch", min=1, max=1024), 1: torch.export.Dim("tokens", min=2)}
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as work, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            _hidden_states(encoder),
+            (example, example),
+            f"{work}/model.onnx",
+            dynamo=True,
+            verbose=False,
+            opset_version=_OPSET,
+            external_data=False,
+            input_names=["input_ids", "attention_mask"],
+            output_names=["last_hidden_state"],
+            dynamic_shapes={"tokens": axes, "mask": axes},
+        )
+        for name in _BESIDE:
+            shutil.copy(model / name, folder / name)
+        Path(work, "model.onnx").replace(folder / "model.onnx")
+    return folder
+
+
+def _hidden_states(encoder: Any) -> Any:
+    """Return the encoder as a module with one output: its own answers a mapping."""
+    import torch
+
+    class HiddenStates(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = encoder
+
+        def forward(self, tokens: Any, mask: Any) -> Any:
+            return self.encoder(input_ids=tokens, attention_mask=mask).last_hidden_state
+
+    return HiddenStates()
