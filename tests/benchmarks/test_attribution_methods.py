@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks import forensics, influence, scale
+from benchmarks.made_up import Event, Texts
 from benchmarks.targets import OWN, load_targets, says
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.passage import Passage
@@ -94,13 +95,13 @@ def test_forensics_finds_orders_in_front_of_the_question(progress, serve):
 
 
 def test_a_made_up_knowledge_base_repeats():
-    events = [scale.Event.made_up(number) for number in range(2)]
-    assert events == [scale.Event.made_up(number) for number in range(2)]
-    texts = scale.Texts(events, 50)
+    events = [Event.made_up(number) for number in range(2)]
+    assert events == [Event.made_up(number) for number in range(2)]
+    texts = Texts(events, 50)
     assert len(texts) == 50
     assert texts[7] == events[0].texts[7]
     assert texts[10] == events[1].texts[0]
-    assert texts[40] == scale.Texts(events, 1000)[40] != texts[41]
+    assert texts[40] == Texts(events, 1000)[40] != texts[41]
     with pytest.raises(IndexError):
         texts[50]
 
