@@ -3,7 +3,7 @@
 Runnable: `python -m benchmarks.attribution_ablations --data DIR --json OUT`.
 
 Events and measures are those of `benchmarks.misgeneration`, kinds the main ones, five planted
-texts, the short response. "the paper" is Section 5 as it is printed: plain mean of the z-scores,
+texts or one that states the answer, the short response. "the paper" is Section 5 as it is printed: plain mean of the z-scores,
 2-means, Eq. 4 for the scope, no abstention; it differs from the paper's own figures in the proxy
 and in the scope's probe, which asks no language model here.
 """
@@ -20,8 +20,13 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.attribution_events import Selection, clean_event, poisoned_events
-from benchmarks.attribution_rows import Outcomes, summary
+from benchmarks.attribution_events import (
+    Selection,
+    clean_event,
+    poisoned_events,
+    single_events,
+)
+from benchmarks.attribution_rows import ONE_TEXT, Outcomes, summary
 from benchmarks.command import half_parser
 from benchmarks.misgeneration import MAIN_KINDS, MAX_SCOPE, TOP_K, Event, rounded
 from benchmarks.report import describe_run, write
@@ -142,7 +147,7 @@ VARIANTS: Mapping[str, Variant] = {
     "without SC": Variant(scores=(_ES, _GC)),
     "without GC": Variant(scores=(_ES, _SC)),
     "the paper": Variant(weighting="paper", min_scope=0, abstains=False),
-    "the paper, scope of at least 15": Variant(weighting="paper", abstains=False),
+    f"the paper, scope of at least {MIN_SCOPE}": Variant(weighting="paper", abstains=False),
     "no abstention, ES alone": Variant(scores=(_ES,), abstains=False),
     "no abstention, SC alone": Variant(scores=(_SC,), abstains=False),
     "no abstention, GC alone": Variant(scores=(_GC,), abstains=False),
@@ -181,6 +186,12 @@ def run(selection: Selection, progress: Progress) -> dict[str, Any]:
                         read.setdefault((label, form), []).append(
                             _among_read(method, found, embedder)
                         )
+            for form, found in single_events(target, base, selection.seed):
+                for label, variant in VARIANTS.items():
+                    attribution = variant.attribute(found, embedder)
+                    outcomes.add(
+                        name, found, attribution, variant=label, form=f"{ONE_TEXT}, {form}"
+                    )
             progress.advance(bar)
     variants = summary(outcomes.poisoned(), outcomes.clean(), by=("data", "variant", "form"))
     return {"variants": variants, "baselines": [_baseline(*item) for item in read.items()]}

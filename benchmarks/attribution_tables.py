@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
+from benchmarks.attribution_rows import ONE_TEXT
 from benchmarks.misgeneration import MAIN_KINDS, OWN
 from benchmarks.tables import Table, share
 
@@ -208,11 +209,20 @@ def _parts(rows: Sequence[Row]) -> Table:
     cells = {(row["variant"], row["form"]): row for row in rows}
     return Table(
         "Attribution: what each part was worth, public data",
-        ("variant", *(f"{form}: DACC, FPR, FNR" for form in _FORMS.values()), "clean blamed"),
+        (
+            "variant",
+            *(f"{form}: DACC, FPR, FNR" for form in _FORMS.values()),
+            *(f"one text found, {form}" for form in _FORMS.values()),
+            "clean blamed",
+        ),
         tuple(
             (
                 variant,
                 *(_measures(cells[variant, form]) for form in _FORMS),
+                *(
+                    f"{100 * (1 - cells[variant, f'{ONE_TEXT}, {form}']['fnr']):.1f} %"
+                    for form in _FORMS
+                ),
                 f"{100 * cells[variant, 'prepend']['clean_blamed']:.1f} %",
             )
             for variant in dict.fromkeys(variant for variant, _ in cells)

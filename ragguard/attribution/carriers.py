@@ -37,8 +37,9 @@ def marked(
     the truth, or refused) came with the others. Left alone are those that agree on something that
     nobody else in the scope says: they serve another answer, and its attacker. So are those whose
     words are closer to a passage that nobody suspects than to any that is blamed: they are pages of
-    frequent questions. Suspects without the mark are left to be searched for among the rest. Two that carry the question may be one planted
-    text and one page of frequent questions, so where only one was seen there must be three.
+    frequent questions. Suspects without the mark are left to be searched for among the rest. Two
+    that carry the question may be one planted text and one page of frequent questions, so where
+    only one was seen there must be three.
 
     Args:
         query: The user's question.

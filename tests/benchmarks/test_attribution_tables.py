@@ -127,6 +127,8 @@ def test_parts_and_baselines():
         "variants": [
             {**variant, "form": "prepend", **measures(0.9, 0.1, 0.2)},
             {**variant, "form": "plain", **measures(0.8, 0.3, 0.4)},
+            {**variant, "form": "one text, prepend", **measures(0.9, 0.1, 0.125)},
+            {**variant, "form": "one text, plain", **measures(0.8, 0.3, 0.5)},
             {**variant, "form": "plain", "data": "own", **measures(0.0, 0.0, 0.0)},
         ],
         "baselines": [
@@ -136,7 +138,8 @@ def test_parts_and_baselines():
         ],
     }
     parts, baselines = tables(sections)
-    assert parts.rows == (("as shipped", "0.900, 0.100, 0.200", "0.800, 0.300, 0.400", "4.2 %"),)
+    measured = ("0.900, 0.100, 0.200", "0.800, 0.300, 0.400", "87.5 %", "50.0 %", "4.2 %")
+    assert parts.rows == (("as shipped", *measured),)
     assert baselines.columns[1:3] == ("recall, question in front (9)", "recall, plain (7)")
     assert baselines.rows == (("RAGOrigin", "95 %", "50 %", "2 of 9"),)
 
