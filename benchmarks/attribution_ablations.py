@@ -3,9 +3,9 @@
 Runnable: `python -m benchmarks.attribution_ablations --data DIR --json OUT`.
 
 Events and measures are those of `benchmarks.misgeneration`, kinds the main ones, five planted
-texts or one that states the answer, the short response. "the paper" is Section 5 as it is printed: plain mean of the z-scores,
-2-means, Eq. 4 for the scope, no abstention; it differs from the paper's own figures in the proxy
-and in the scope's probe, which asks no language model here.
+texts or one that states the answer, the short response. "the paper" is Section 5 as it is printed:
+plain mean of the z-scores, 2-means, Eq. 4 for the scope, no abstention; it differs from the paper's
+own figures in the proxy and in the scope's probe, which asks no language model here.
 """
 
 from __future__ import annotations
