@@ -5,27 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import uuid
 from collections.abc import Iterable, Sequence
-from types import NoneType, TracebackType
+from types import TracebackType
 from typing import Any, Literal, Self
 
 from ragguard.arguments import pairs, require_choice, require_k
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
 from ragguard.attribution.retrieval import as_retrieve
-from ragguard.audit import AuditStore, Event, QuarantineWatch, ScoredQuery, open_store
+from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.recorded import calibration_from
-from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
-from ragguard.background.worker import Worker
+from ragguard.background.reports import Reports
+from ragguard.background.tracing import RecentPassages
 from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
-from ragguard.errors import (
-    AttributionPendingError,
-    AttributionTimeoutError,
-    CalibrationError,
-    EventFailedError,
-    InvalidInputError,
-)
+from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.batch import embedded_at_once
 from ragguard.inline.calibration import Calibration, default_calibration, save_calibration
 from ragguard.inline.drift import DriftWatch
@@ -95,8 +88,7 @@ class Guard:
         self._alpha = float(alpha)
         self._mode: Mode = mode
         self._on_error: OnError = on_error
-        self._retrieve = None if retrieve is None else as_retrieve(retrieve)
-        self._attributor = attributor
+        search = None if retrieve is None else as_retrieve(retrieve)
         self._calibration = as_calibration(calibration)
         self._judge: Judge = self._conformal(self._calibration)
         self._owns_store = store is None or isinstance(store, (str, os.PathLike))
@@ -104,8 +96,15 @@ class Guard:
         self._quarantine = QuarantineWatch(self._store)
         self._drift = self._new_drift_watch()
         self._counter = VerdictCounter(self._store, on_scored=self._watch_drift)
-        self._worker = Worker(self._store, self._attribute, on_done=self._put_in_quarantine)
         self._seen = RecentPassages()
+        self._reports = Reports(
+            self._store,
+            seen=self._seen,
+            quarantine=self._quarantine,
+            embedder=self._embedder,
+            retrieve=search,
+            attributor=attributor,
+        )
 
     @classmethod
     def ragdefender(cls, **options: Any) -> Self:
@@ -276,16 +275,7 @@ class Guard:
         Returns:
             The id of the event, for `attribution`.
         """
-        event_id = uuid.uuid4().hex
-        seen: Sequence[Passage] = self._seen.recall(str(query))
-        if passages is not None:
-            try:
-                seen = as_passages(passages)
-            except Exception as error:  # a lazy sequence may raise anything
-                logger.warning("event %s goes without the reported passages: %s", event_id, error)
-        event = Event(event_id, str(query), str(response), tuple(seen), reporter)
-        self._worker.submit(event)
-        return event_id
+        return self._reports.take(query, response, passages, reporter)
 
     def attribution(self, event_id: str, timeout: float | None = None) -> Attribution:
         """Return the attribution of an event.
@@ -300,27 +290,11 @@ class Guard:
             EventFailedError: Attributing failed for good; the message holds the cause.
             EventNotFoundError: There is no such event.
         """
-        if not isinstance(timeout, (int, float, NoneType)):
-            raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
-        if not self._worker.wait(event_id, timeout if timeout is not None else 0.0):
-            if timeout is None:
-                raise AttributionPendingError(
-                    f"event {event_id} is not attributed yet; pass timeout= to wait for it"
-                )
-            raise AttributionTimeoutError(
-                f"event {event_id} was not attributed within {timeout:g} s; "
-                "ask again later, or start `ragguard worker` on the store"
-            )
-        found = self._store.attribution(event_id)
-        if found is None:
-            raise EventFailedError(
-                f"event {event_id} could not be attributed: {self._store.event(event_id).error}"
-            )
-        return found
+        return self._reports.attribution(event_id, timeout)
 
     def close(self) -> None:
         """Write what is pending and stop all threads. Open events stay in the store."""
-        self._worker.close()
+        self._reports.close()
         self._counter.close()
         self._quarantine.close()
         if self._owns_store:
@@ -420,14 +394,3 @@ class Guard:
             errors=int(error is not None),
         )
         return verdict
-
-    def _attribute(self, event: Event) -> Attribution:
-        if self._attributor is None:
-            from ragguard.attribution import RAGOrigin
-
-            self._attributor = RAGOrigin(embedder=self._embedder)
-        return trace(self._store, event, self._attributor, self._retrieve)
-
-    def _put_in_quarantine(self, event: Event, attribution: Attribution) -> None:
-        quarantine_responsible(self._store, event, attribution)
-        self._quarantine.refresh()

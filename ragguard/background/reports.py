@@ -1,0 +1,120 @@
+"""Flagged responses: from a report to its attribution, and from there to quarantine."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Sequence
+from types import NoneType
+
+from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
+from ragguard.audit.records import AuditStore, Event
+from ragguard.audit.watch import QuarantineWatch
+from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
+from ragguard.background.worker import Worker
+from ragguard.embedding.protocol import Embedder
+from ragguard.errors import (
+    AttributionPendingError,
+    AttributionTimeoutError,
+    EventFailedError,
+    InvalidInputError,
+)
+from ragguard.passage import Passage, as_passages
+
+__all__ = ["Reports"]
+
+logger = logging.getLogger(__name__)
+
+
+class Reports:
+    """Takes flagged responses, has a worker attribute them, and quarantines what is responsible.
+
+    Args:
+        store: Keeps the events and their attributions.
+        seen: What the generator saw, for reports that do not say it.
+        quarantine: Follows the store; looks at once when something came in.
+        embedder: Of the `RAGOrigin` that is made where there is no attributor.
+        retrieve: Searches the whole knowledge base; None: the passages of the event are searched.
+        attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy,
+            made when the first event is attributed.
+    """
+
+    def __init__(
+        self,
+        store: AuditStore,
+        *,
+        seen: RecentPassages,
+        quarantine: QuarantineWatch,
+        embedder: Embedder,
+        retrieve: Retrieve | None,
+        attributor: Attributor | None,
+    ) -> None:
+        self._store = store
+        self._seen = seen
+        self._quarantine = quarantine
+        self._embedder = embedder
+        self._retrieve = retrieve
+        self._attributor = attributor
+        self._worker = Worker(store, self._attribute, on_done=self._put_in_quarantine)
+
+    def take(
+        self,
+        query: str,
+        response: str,
+        passages: Sequence[str | Passage] | None,
+        reporter: str | None,
+    ) -> str:
+        """Hand an event to the worker and return its id; `Guard.report` says the rest."""
+        event_id = uuid.uuid4().hex
+        seen: Sequence[Passage] = self._seen.recall(str(query))
+        if passages is not None:
+            try:
+                seen = as_passages(passages)
+            except Exception as error:  # a lazy sequence may raise anything
+                logger.warning("event %s goes without the reported passages: %s", event_id, error)
+        event = Event(event_id, str(query), str(response), tuple(seen), reporter)
+        self._worker.submit(event)
+        return event_id
+
+    def attribution(self, event_id: str, timeout: float | None) -> Attribution:
+        """Return the attribution of an event, after `timeout` seconds at most; None: now.
+
+        Raises:
+            AttributionPendingError: It is not finished, and `timeout` is None.
+            AttributionTimeoutError: It did not finish within `timeout`.
+            EventFailedError: Attributing failed for good.
+            EventNotFoundError: There is no such event.
+            InvalidInputError: `timeout` is no number.
+        """
+        if not isinstance(timeout, (int, float, NoneType)):
+            raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
+        if not self._worker.wait(event_id, timeout if timeout is not None else 0.0):
+            if timeout is None:
+                raise AttributionPendingError(
+                    f"event {event_id} is not attributed yet; pass timeout= to wait for it"
+                )
+            raise AttributionTimeoutError(
+                f"event {event_id} was not attributed within {timeout:g} s; "
+                "ask again later, or start `ragguard worker` on the store"
+            )
+        found = self._store.attribution(event_id)
+        if found is None:
+            raise EventFailedError(
+                f"event {event_id} could not be attributed: {self._store.event(event_id).error}"
+            )
+        return found
+
+    def close(self) -> None:
+        """Persist what is not yet persisted and stop the worker; open events stay in the store."""
+        self._worker.close()
+
+    def _attribute(self, event: Event) -> Attribution:
+        if self._attributor is None:
+            from ragguard.attribution import RAGOrigin
+
+            self._attributor = RAGOrigin(embedder=self._embedder)
+        return trace(self._store, event, self._attributor, self._retrieve)
+
+    def _put_in_quarantine(self, event: Event, attribution: Attribution) -> None:
+        quarantine_responsible(self._store, event, attribution)
+        self._quarantine.refresh()
