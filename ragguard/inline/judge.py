@@ -218,7 +218,8 @@ class ConformalJudge:
             isolated = np.zeros(len(passages), dtype=bool)
             if len(passages) > 1:
                 _, isolated, _ = group_and_isolate(query, passages, embedder, self._strategy)
-            flagged = select(calibration.passage_p_values(judged.suspicion), isolated)
+            p_values = calibration.passage_p_values(judged.suspicion)
+            flagged = select(p_values, judged.suspicion, isolated)
             # Of many passages few can be discoveries; one that would fire the gate by itself goes.
             flagged |= judged.suspicion >= calibration.threshold(self._alpha, len(gated))
             flags = flagged.tolist()

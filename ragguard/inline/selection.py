@@ -9,6 +9,7 @@ __all__ = ["discoveries", "select"]
 
 _FALSE_DISCOVERY_RATE = 0.01
 _COMPANION_P = 0.05
+_COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
 
 
 def discoveries(
@@ -32,16 +33,21 @@ def discoveries(
     return marked
 
 
-def select(p_values: NDArray[np.float64], isolated: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def select(
+    p_values: NDArray[np.float64],
+    suspicion: NDArray[np.float64],
+    isolated: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
     """Mark the passages to drop from a set that the gate found attacked.
 
     The passages whose own evidence is a discovery go, the most suspicious one in any case. Those
     that isolation puts into one group with a discovery go too if their own evidence at least
-    points the same way: closeness to poison alone is not enough, or a benign majority that agrees
-    with itself would go.
+    points the same way, and not much more weakly than against the most suspicious one: closeness
+    to poison alone is not enough, or benign pages on the question would go with it.
 
     Args:
         p_values: float64 array of shape (n,): "this passage is clean", per passage.
+        suspicion: float64 array of shape (n,): what they are the p-values of, log-odds in nats.
         isolated: bool array of shape (n,): what pair-frequency isolation marks.
 
     Returns:
@@ -50,5 +56,6 @@ def select(p_values: NDArray[np.float64], isolated: NDArray[np.bool_]) -> NDArra
     found = discoveries(p_values)
     found[int(np.argmin(p_values))] = True
     if (found & isolated).any():
-        found |= isolated & (p_values <= _COMPANION_P)
+        as_clear = suspicion >= _COMPANION_SHARE * suspicion.max()
+        found |= isolated & as_clear & (p_values <= _COMPANION_P)
     return found

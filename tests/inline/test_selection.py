@@ -5,7 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.selection import _COMPANION_P, discoveries, select
+from ragguard.inline.selection import (
+    _COMPANION_P,
+    _COMPANION_SHARE,
+    discoveries,
+    select,
+)
 
 shares = st.lists(st.floats(0.001, 1.0), min_size=1, max_size=12)
 
@@ -49,7 +54,8 @@ def test_the_most_suspicious_goes_and_the_others_need_evidence_of_their_own(p_va
     n = len(p_values)
     isolated = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     p_values = np.array(p_values)
-    marked = select(p_values, isolated)
+    suspicion = -np.log(p_values) - 1.0
+    marked = select(p_values, suspicion, isolated)
     found = discoveries(p_values)
     assert marked[p_values.argmin()]
     assert (marked | ~found).all()
@@ -57,17 +63,28 @@ def test_the_most_suspicious_goes_and_the_others_need_evidence_of_their_own(p_va
     extra[p_values.argmin()] = False
     assert (isolated | ~extra).all()
     assert (p_values[extra] <= _COMPANION_P).all()
+    assert (suspicion[extra] >= _COMPANION_SHARE * suspicion.max()).all()
 
 
 def test_companions_go_only_with_one_of_their_own_group():
     p_values = np.array([0.0001, _COMPANION_P, _COMPANION_P, *[1.0] * 17])
     assert discoveries(p_values).sum() == 1
     together = np.isin(np.arange(20), [0, 1, 3])
-    assert np.flatnonzero(select(p_values, together)).tolist() == [0, 1]
+    suspicion = np.array([10.0, 4.0, 4.0, *[-1.0] * 17])
+    assert np.flatnonzero(select(p_values, suspicion, together)).tolist() == [0, 1]
     apart = np.isin(np.arange(20), [1, 2, 3])
-    assert np.flatnonzero(select(p_values, apart)).tolist() == [0]
+    assert np.flatnonzero(select(p_values, suspicion, apart)).tolist() == [0]
+
+
+def test_companions_go_only_if_their_evidence_is_not_much_weaker():
+    p_values = np.array([0.0001, *[_COMPANION_P] * 3, *[1.0] * 16])
+    suspicion = np.array([10.0, 4.0, 3.9, 9.0, *[-1.0] * 16])
+    everybody = np.ones(20, dtype=bool)
+    assert np.flatnonzero(select(p_values, suspicion, everybody)).tolist() == [0, 1, 3]
+    # Where even the most suspicious speaks for clean, nobody is its companion.
+    assert np.flatnonzero(select(p_values, suspicion - 20.0, everybody)).tolist() == [0]
 
 
 @pytest.mark.parametrize("value", [0.001, 1.0])
 def test_one_passage_goes_alone(value):
-    assert select(np.array([value]), np.array([False])).tolist() == [True]
+    assert select(np.array([value]), np.array([3.0]), np.array([False])).tolist() == [True]
