@@ -12,21 +12,18 @@ from typing import Any, Literal, Self
 from ragguard.arguments import pairs, require_choice, require_k
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
 from ragguard.attribution.retrieval import as_retrieve
-from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
+from ragguard.audit import AuditStore, QuarantineWatch, open_store
 from ragguard.audit.counting import VerdictCounter
-from ragguard.audit.recorded import calibration_from
 from ragguard.background.reports import Reports
 from ragguard.background.tracing import RecentPassages
+from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.batch import embedded_at_once
-from ragguard.inline.calibration import Calibration, default_calibration, save_calibration
-from ragguard.inline.drift import DriftWatch
-from ragguard.inline.judge import ConformalJudge, Judge, Opened, Strategy
-from ragguard.inline.ragdefender import RAGDefenderJudge
+from ragguard.inline.calibration import Calibration, save_calibration
+from ragguard.inline.judge import Opened, Strategy
 from ragguard.inline.screen import open_screen, unjudged
-from ragguard.inline.suspicion import SCORER
-from ragguard.inline.traffic import as_calibration, calibrated_on, recorded
+from ragguard.inline.traffic import as_calibration, recorded
 from ragguard.passage import Passage, as_passages
 from ragguard.verdict import Mode, Verdict
 
@@ -84,18 +81,19 @@ class Guard:
         if not isinstance(alpha, (int, float)) or not 0.0 < alpha < 1.0:
             raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha!r}; try 0.01")
         self._embedder = CachedEmbedder(as_embedder(embedder))
-        self._strategy: Strategy = strategy
-        self._alpha = float(alpha)
         self._mode: Mode = mode
         self._on_error: OnError = on_error
         search = None if retrieve is None else as_retrieve(retrieve)
-        self._calibration = as_calibration(calibration)
-        self._judge: Judge = self._conformal(self._calibration)
+        self._calibrator = Calibrator(
+            self._embedder,
+            strategy=strategy,
+            alpha=float(alpha),
+            calibration=as_calibration(calibration),
+        )
         self._owns_store = store is None or isinstance(store, (str, os.PathLike))
         self._store = open_store(store)
         self._quarantine = QuarantineWatch(self._store)
-        self._drift = self._new_drift_watch()
-        self._counter = VerdictCounter(self._store, on_scored=self._watch_drift)
+        self._counter = VerdictCounter(self._store, on_scored=self._calibrator.watch)
         self._seen = RecentPassages()
         self._reports = Reports(
             self._store,
@@ -114,7 +112,7 @@ class Guard:
         no effect.
         """
         guard = cls(**options)
-        guard._judge = RAGDefenderJudge(guard._embedder, strategy=guard._strategy)
+        guard._calibrator.judge_without_gate()
         return guard
 
     @property
@@ -208,8 +206,7 @@ class Guard:
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         require_k(k)
-        judge = self._conformal(None)
-        return self._adopt(calibrated_on(pairs("traffic", traffic), judge, k))
+        return self._calibrator.adopt_traffic(pairs("traffic", traffic), k)
 
     def calibrate_from_store(
         self, *, newest: int | None = None, clean_looking: bool = False
@@ -235,14 +232,8 @@ class Guard:
         if newest is not None and (type(newest) is not int or newest < 1):
             raise InvalidInputError(f"newest must be a positive int or None, not {newest!r}")
         self._counter.flush()
-        return self._adopt(
-            calibration_from(
-                self._store.scores(),
-                SCORER,
-                alpha=self._alpha,
-                newest=newest,
-                clean_looking=clean_looking,
-            )
+        return self._calibrator.adopt_recorded(
+            self._store.scores(), newest=newest, clean_looking=clean_looking
         )
 
     def save_calibration(self, path: str | os.PathLike[str]) -> None:
@@ -251,9 +242,10 @@ class Guard:
         Raises:
             CalibrationError: The guard uses the shipped calibration, or the file cannot be written.
         """
-        if self._calibration is None:
+        adopted = self._calibrator.adopted
+        if adopted is None:
             raise CalibrationError("the guard has no calibration of its own; call calibrate first")
-        save_calibration(self._calibration, path)
+        save_calibration(adopted, path)
 
     def report(
         self,
@@ -311,30 +303,6 @@ class Guard:
     ) -> None:
         self.close()
 
-    def _conformal(self, calibration: Calibration | None) -> ConformalJudge:
-        return ConformalJudge(
-            self._embedder, strategy=self._strategy, alpha=self._alpha, calibration=calibration
-        )
-
-    def _adopt(self, calibration: Calibration) -> Calibration:
-        if isinstance(self._judge, RAGDefenderJudge):
-            raise CalibrationError("RAGDefender has no gate to calibrate; use Guard() for one")
-        self._judge = self._conformal(calibration)
-        self._calibration = calibration
-        self._drift = self._new_drift_watch()
-        return calibration
-
-    def _new_drift_watch(self) -> DriftWatch:
-        return DriftWatch(self._alpha, self._calibrated)
-
-    def _calibrated(self) -> int:
-        calibration = self._calibration or default_calibration(1, with_reference=False)
-        return len(calibration.scores)
-
-    def _watch_drift(self, scored: Sequence[ScoredQuery]) -> None:
-        for record in scored:
-            self._drift.see(record.attacked)
-
     def _checked(
         self, query: str, passages: Sequence[str | Passage], k: int | None
     ) -> tuple[list[Passage], int | None]:
@@ -346,7 +314,11 @@ class Guard:
     def _open(self, query: str, given: list[Passage], k: int | None) -> Opened | Exception:
         try:
             return open_screen(
-                query, given, len(given) if k is None else k, self._judge, self._quarantine.keys()
+                query,
+                given,
+                len(given) if k is None else k,
+                self._calibrator.judge,
+                self._quarantine.keys(),
             )
         except Exception as failure:
             return failure

@@ -1,0 +1,107 @@
+"""The judge that a guard asks, what it was calibrated on, and the watch over its promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ragguard.audit.recorded import calibration_from
+from ragguard.audit.records import ScoredQuery
+from ragguard.embedding.protocol import Embedder
+from ragguard.errors import CalibrationError
+from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.drift import DriftWatch
+from ragguard.inline.judge import ConformalJudge, Judge, Strategy
+from ragguard.inline.ragdefender import RAGDefenderJudge
+from ragguard.inline.suspicion import SCORER
+from ragguard.inline.traffic import calibrated_on
+from ragguard.passage import Passage
+
+__all__ = ["Calibrator"]
+
+
+class Calibrator:
+    """Makes the judge anew with every calibration that is adopted, and watches for drift from it.
+
+    Queries may be judged in other threads meanwhile: they go on with the judge they began with.
+
+    Args:
+        embedder: Of the judge.
+        strategy: Of the judge.
+        alpha: Share of clean queries that may be touched.
+        calibration: Scores of clean traffic; None means the shipped ones.
+
+    Attributes:
+        judge: The judge in force.
+        adopted: Its calibration, or None for the shipped one.
+
+    Raises:
+        CalibrationError: The calibration has too few queries for `alpha`.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        strategy: Strategy,
+        alpha: float,
+        calibration: Calibration | None,
+    ) -> None:
+        self._embedder = embedder
+        self._strategy: Strategy = strategy
+        self._alpha = alpha
+        self.adopted = calibration
+        self.judge: Judge = self._judge_by(calibration)
+        self._drift = DriftWatch(alpha, self._calibrated)
+
+    def judge_without_gate(self) -> None:
+        """Judge by RAGDefender as published from now on."""
+        self.judge = RAGDefenderJudge(self._embedder, strategy=self._strategy)
+
+    def adopt_traffic(
+        self, traffic: Iterable[tuple[str, Sequence[str | Passage]]], k: int | None
+    ) -> Calibration:
+        """Adopt trusted clean traffic, and return its calibration.
+
+        Raises:
+            CalibrationError: Fewer than 1 / alpha - 1 queries with passages.
+            InvalidInputError: Passages are of the wrong type.
+        """
+        return self._adopt(calibrated_on(traffic, self._judge_by(None), k))
+
+    def adopt_recorded(
+        self, scored: Sequence[ScoredQuery], *, newest: int | None, clean_looking: bool
+    ) -> Calibration:
+        """Adopt what a store recorded, and return its calibration.
+
+        `ragguard.audit.recorded.calibration_from` says what is taken of it.
+
+        Raises:
+            CalibrationError: Fewer than 1 / alpha - 1 queries were recorded.
+        """
+        return self._adopt(
+            calibration_from(
+                scored, SCORER, alpha=self._alpha, newest=newest, clean_looking=clean_looking
+            )
+        )
+
+    def watch(self, scored: Sequence[ScoredQuery]) -> None:
+        """Look for drift in further queries; one thread at a time."""
+        for record in scored:
+            self._drift.see(record.attacked)
+
+    def _judge_by(self, calibration: Calibration | None) -> ConformalJudge:
+        return ConformalJudge(
+            self._embedder, strategy=self._strategy, alpha=self._alpha, calibration=calibration
+        )
+
+    def _adopt(self, calibration: Calibration) -> Calibration:
+        if isinstance(self.judge, RAGDefenderJudge):
+            raise CalibrationError("RAGDefender has no gate to calibrate; use Guard() for one")
+        self.judge = self._judge_by(calibration)
+        self.adopted = calibration
+        self._drift = DriftWatch(self._alpha, self._calibrated)
+        return calibration
+
+    def _calibrated(self) -> int:
+        calibration = self.adopted or default_calibration(1, with_reference=False)
+        return len(calibration.scores)
