@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks import forensics, influence, scale
+from benchmarks.influence_rows import rank_shares
 from benchmarks.made_up import Event, Texts
 from benchmarks.targets import OWN, load_targets, says
 from ragguard.attribution import Attribution, PassageScore
@@ -35,11 +36,11 @@ class TestRankShares:
         ],
     )
     def test_by_hand(self, scores, shares):
-        assert influence.rank_shares(scores, 0).tolist() == pytest.approx(shares)
+        assert rank_shares(scores, 0).tolist() == pytest.approx(shares)
 
     @given(st.lists(st.integers(0, 3), min_size=1, max_size=6))
     def test_somebody_ranks_first(self, scores):
-        shares = [influence.rank_shares(scores, i) for i in range(len(scores))]
+        shares = [rank_shares(scores, i) for i in range(len(scores))]
         expected = [min(depth, len(scores)) for depth in (1, 2, 3)]
         assert np.sum(shares, axis=0).tolist() == pytest.approx(expected)
 
