@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.misgeneration import MAIN_KINDS, OWN, Event, Tally, rounded
 from ragguard.attribution import Attribution
 
-__all__ = ["MEASURES", "ONE_TEXT", "Outcomes", "summary"]
+__all__ = ["MEASURES", "ONE_TEXT", "Outcomes", "source", "summary"]
 
 MEASURES = ("dacc", "fpr", "fnr", "fnr_stating", "scope")
 """What a summary gives means of; `benchmarks.misgeneration.Tally.row` says what they are."""
@@ -19,6 +19,11 @@ ONE_TEXT = "one text"
 
 Row = Mapping[str, Any]
 _Stratum = tuple[tuple[str, str], ...]
+
+
+def source(dataset: str) -> str:
+    """Return "own" for the project's own data, which are reported apart, else "public"."""
+    return "own" if dataset == OWN else "public"
 
 
 class Outcomes:
@@ -37,8 +42,7 @@ class Outcomes:
             attribution: Whom a method blamed.
             **stratum: Further columns of the row that it counts in.
         """
-        source = "own" if dataset == OWN else "public"
-        key = (("dataset", dataset), ("data", source), *stratum.items())
+        key = (("dataset", dataset), ("data", source(dataset)), *stratum.items())
         if event.poison:
             self._poisoned.setdefault(key, Tally()).add(event, attribution)
         else:

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmarks.attribution_events import Selection
+from benchmarks.attribution_rows import source
 from benchmarks.command import half_parser
 from benchmarks.embedders import MiniLM, minilm_folder
-from benchmarks.misgeneration import OWN, TOP_K, KnowledgeBase, Tally, datasets
+from benchmarks.misgeneration import TOP_K, KnowledgeBase, Tally
 from benchmarks.report import describe_run, write
 from benchmarks.strata import STRATA, Setting
 from ragguard.attribution import RAGOrigin
@@ -27,24 +28,13 @@ from ragguard.attribution import RAGOrigin
 __all__ = ["main", "run"]
 
 
-def run(
-    data_dir: Path | None,
-    *,
-    strata: Sequence[str],
-    limit: int | None,
-    seed: int,
-    progress: Progress,
-    half: int = 1,
-) -> list[dict[str, Any]]:
+def run(selection: Selection, strata: Sequence[str], progress: Progress) -> list[dict[str, Any]]:
     """Return one row for every stratum, case, form and source of data.
 
     Args:
-        data_dir: Folder of datasets; None: only the project's own.
+        selection: Which records are measured.
         strata: Names of `STRATA`.
-        limit: Reported records of a dataset at most.
-        seed: Chooses which texts are planted where an attack has more.
         progress: Told about every record.
-        half: 1 reports the odd records; the even ones are what the constants were chosen on.
 
     Raises:
         InvalidInputError: A line of a file is not a record.
@@ -53,23 +43,21 @@ def run(
     folder = minilm_folder() if "other_retrievers" in strata else None
     minilm = None if folder is None else MiniLM(folder)
     tallies: dict[tuple[str, str, str, str], Tally] = {}
-    for name, targets, texts in datasets(data_dir, limit, half):
-        source = "own" if name == OWN else "public"
-        base = KnowledgeBase(texts)
-        bases = {"built-in, dot product": KnowledgeBase(texts, dot=True)}
+    for name, targets, base in selection.datasets():
+        bases = {"built-in, dot product": KnowledgeBase(base.texts, dot=True)}
         if minilm is not None:
-            bases["MiniLM, cosine"] = KnowledgeBase(texts, embedder=minilm)
-            bases["MiniLM, dot product"] = KnowledgeBase(texts, embedder=minilm, dot=True)
+            bases["MiniLM, cosine"] = KnowledgeBase(base.texts, embedder=minilm)
+            bases["MiniLM, dot product"] = KnowledgeBase(base.texts, embedder=minilm, dot=True)
         bar = progress.add_task(f"events: {name}", total=len(targets))
         for target in targets:
             others = [other for other in targets if other is not target]
-            setting = Setting(base, bases, others, seed)
+            setting = Setting(base, bases, others, selection.seed)
             for stratum in strata:
                 for reported in STRATA[stratum](target, setting):
                     found = origin.attribute(
                         target.question, reported.response, reported.event.retrieve
                     )
-                    key = (source, stratum, reported.case, reported.form)
+                    key = (source(name), stratum, reported.case, reported.form)
                     tallies.setdefault(key, Tally()).add(reported.event, found)
             progress.advance(bar)
     keys = ("data", "stratum", "case", "form")
@@ -87,16 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     strata = arguments.strata.split(",")
     if unknown := set(strata) - STRATA.keys():
         parser.error(f"no stratum {', '.join(sorted(unknown))}; there are {', '.join(STRATA)}")
+    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
     errors, out = Console(stderr=True), Console()
     with Progress(console=errors) as progress:
-        rows = run(
-            arguments.data,
-            strata=strata,
-            limit=arguments.limit,
-            seed=arguments.seed,
-            progress=progress,
-            half=arguments.half,
-        )
+        rows = run(selection, strata, progress)
     if arguments.json is not None:
         command = ["python", "-m", "benchmarks.events", "--data", "DIR"]
         command += ["--strata", arguments.strata, "--half", str(arguments.half)]

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.forms import DEFAULT_FORMS
-from benchmarks.misgeneration import (
-    MAIN_KINDS,
-    Event,
-    KnowledgeBase,
-    Target,
-    chosen,
-    event,
-    in_form,
-)
+from benchmarks.attribution_events import poisoned_events
+from benchmarks.misgeneration import MAIN_KINDS, Event, KnowledgeBase, Target
 
 __all__ = ["Reported", "Setting", "attacks"]
 
@@ -46,12 +38,8 @@ class Reported:
     event: Event
 
 
-def attacks(target: Target, setting: Setting) -> Iterator[tuple[str, list[str], Event]]:
-    """Yield each attack that is read: its form, its texts in that form, and the event."""
-    for kind in MAIN_KINDS:
-        if kind in target.poison:
-            for form in DEFAULT_FORMS:
-                poison = in_form(target, form, chosen(target, kind, setting.seed))
-                found = event(target, setting.base, poison)
-                if found is not None:
-                    yield form, poison, found
+def attacks(target: Target, setting: Setting) -> Iterator[tuple[str, Event]]:
+    """Yield (form, event) for every attack of a main kind that got through."""
+    for kind, form, found in poisoned_events(target, setting.base, setting.seed):
+        if kind in MAIN_KINDS:
+            yield form, found

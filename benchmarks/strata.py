@@ -110,7 +110,7 @@ def many_texts(target: Target, setting: Setting) -> Iterator[Reported]:
 def other_retrievers(target: Target, setting: Setting) -> Iterator[Reported]:
     """Other embeddings and another measure (Tables 33 and 34)."""
     for name, base in setting.bases.items():
-        for form, _, found in attacks(target, replace(setting, base=base)):
+        for form, found in attacks(target, replace(setting, base=base)):
             yield Reported(name, form, target.wrong, found)
 
 

@@ -45,16 +45,16 @@ def one_word(target: Target, setting: Setting) -> Iterator[Reported]:
     if len(words) == 1:
         polar = words[0] in ("yes", "no", "true", "false")
         case = "yes or no" if polar else "number" if words[0][0].isdigit() else "word"
-        for form, _, found in attacks(target, setting):
+        for form, found in attacks(target, setting):
             yield Reported(case, form, target.wrong, found)
 
 
 def long_answer(target: Target, setting: Setting) -> Iterator[Reported]:
     """Free-form answers: sentence templates, and the poison's own first sentence."""
-    for form, poison, found in attacks(target, setting):
+    for form, found in attacks(target, setting):
         for template in TEMPLATES:
             yield Reported("template", form, template.format(target.wrong), found)
-        read = [p.text for p in found.ranked[:TOP_K] if p.text in poison]
+        read = [p.text for p in found.ranked[:TOP_K] if p.text in found.poison]
         for text in read:
             # Without the question that may stand in front.
             sentence = re.split(r"(?<=[.!])\s", text.removeprefix(f"{target.question} "))[0]
@@ -66,7 +66,7 @@ def long_answer(target: Target, setting: Setting) -> Iterator[Reported]:
 def noisy_report(target: Target, setting: Setting) -> Iterator[Reported]:
     """Paraphrased and partial reports: what a user remembers of the answer (Table 23)."""
     words = target.wrong.split()
-    for form, _, found in attacks(target, setting):
+    for form, found in attacks(target, setting):
         paraphrase = _paraphrased(target.wrong)
         if paraphrase != target.wrong:
             yield Reported("paraphrase", form, f"It said something like {paraphrase}", found)
@@ -116,7 +116,7 @@ def refusal(target: Target, setting: Setting) -> Iterator[Reported]:
 
 def truth_and_falsehood(target: Target, setting: Setting) -> Iterator[Reported]:
     """Answers, and texts, that mix the true answer with a false one (Table 24)."""
-    for form, _, found in attacks(target, setting):
+    for form, found in attacks(target, setting):
         if target.correct and not states(target.correct, target.wrong):
             for template in MIXED:
                 response = template.format(right=target.correct, wrong=target.wrong)

@@ -93,7 +93,7 @@ def test_texts_that_do_not_count_are_left_out_of_the_tally():
 def test_all_strata_run_without_a_data_folder():
     names = [name for name in strata.STRATA if name != "other_retrievers"]
     with quiet() as progress:
-        rows = events.run(None, strata=names, limit=1, seed=0, progress=progress)
+        rows = events.run(attribution_events.Selection(limit=1), names, progress)
     assert {row["stratum"] for row in rows} >= {"long_answer", "refusal", "changed_knowledge"}
     assert all(0.0 <= row["dacc"] <= 1.0 and row["events"] for row in rows)
     unpoisoned = [row for row in rows if row["case"] == "0 planted"]
