@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from ragguard.arguments import pairs, require_choice, require_k
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
 from ragguard.attribution.retrieval import as_retrieve
-from ragguard.audit import AuditStore, QuarantineWatch, open_store
+from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.background.reports import Reports
 from ragguard.background.tracing import RecentPassages
@@ -93,7 +93,7 @@ class Guard:
         self._owns_store = store is None or isinstance(store, (str, os.PathLike))
         self._store = open_store(store)
         self._quarantine = QuarantineWatch(self._store)
-        self._counter = VerdictCounter(self._store, on_scored=self._calibrator.watch)
+        self._counter = VerdictCounter(self._store, on_scored=self._watch_drift)
         self._seen = RecentPassages()
         self._reports = Reports(
             self._store,
@@ -302,6 +302,11 @@ class Guard:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _watch_drift(self, scored: Sequence[ScoredQuery]) -> None:
+        # Bound to the guard, which so outlives its last name until garbage is collected: time for
+        # the counter's thread to write what a guard that nobody closed has counted last.
+        self._calibrator.watch(scored)
 
     def _checked(
         self, query: str, passages: Sequence[str | Passage], k: int | None

@@ -1,6 +1,7 @@
 """What the guard records of its queries, from which thread, and what it calibrates from that."""
 
 import builtins
+import gc
 import io
 import os
 import sqlite3
@@ -145,6 +146,24 @@ def test_filter_opens_no_file_and_writes_no_database(tmp_path, monkeypatch):
             verdicts = [guard.filter(QUESTION, QUIET), guard.filter(QUESTION, [*POISON, *QUIET])]
     assert [verdict.attacked for verdict in verdicts] == [False, True]
     assert [verdict.error for verdict in verdicts] == [None, None]
+
+
+def test_what_a_guard_counted_that_nobody_closed_is_still_written():
+    written = threading.Event()
+
+    class Store(MemoryStore):
+        def add_counts(self, counts):
+            super().add_counts(counts)
+            written.set()
+
+    store = Store()
+    gc.disable()
+    try:
+        Guard(store=store).filter(QUESTION, QUIET)
+        assert written.wait(60)
+    finally:
+        gc.enable()
+    assert store.counts() == {"queries": 1, "passages": 4}
 
 
 def test_calibrating_from_the_store_is_calibrating_on_the_traffic(tmp_path):
