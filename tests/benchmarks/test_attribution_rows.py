@@ -70,7 +70,6 @@ def test_rows_without_a_kind_are_of_all_main_kinds():
 @pytest.mark.parametrize(
     ("file", "section", "by"),
     [
-        ("attribution", "attribution", ("data", "form", "response", "method")),
         ("default", "attribution", ("data", "form", "response", "method")),
         ("proxy_attribution", "proxy_attribution", ("proxy", "form", "response")),
     ],
