@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,25 @@ __all__ = [
     "clustering_count",
     "concentration_count",
     "concentration_factors",
+    "load_clustering",
     "two_clusters",
 ]
 
 GroupingStrategy = Literal["clustering", "concentration"]
 
 Floats = NDArray[np.float64]
+
+
+@cache
+def load_clustering() -> Callable[..., NDArray[Any]]:
+    """Import scipy's linkage, and return it.
+
+    It reads hundreds of files. Call it before the first query: not at import, since a guard that
+    never clusters does not need it.
+    """
+    from scipy.cluster.hierarchy import linkage
+
+    return linkage
 
 
 def two_clusters(embeddings: NDArray[np.floating]) -> NDArray[np.bool_]:
@@ -33,9 +47,7 @@ def two_clusters(embeddings: NDArray[np.floating]) -> NDArray[np.bool_]:
     Returns:
         bool array of shape (n,): the cluster each row is in.
     """
-    # scipy takes long to import, and a guard that never groups does not need it.
-    from scipy.cluster.hierarchy import linkage
-
+    linkage = load_clustering()
     n = len(embeddings)
     # Distances, not rows: rows of zeros, one for each dimension, look like distances to scipy.
     merges = linkage(_distances(np.asarray(embeddings, dtype=np.float64)), method="ward")

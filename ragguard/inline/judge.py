@@ -17,6 +17,7 @@ from ragguard.inline.grouping import (
     choose_strategy,
     clustering_count,
     concentration_count,
+    load_clustering,
 )
 from ragguard.inline.isolation import isolate
 from ragguard.inline.naturalness import language_model
@@ -153,7 +154,10 @@ class ConformalJudge:
     ) -> None:
         sample = calibration or default_calibration(1, with_reference=False)
         sample.require(alpha)
-        language_model()  # read now, not at the first query
+        # Read now, not at the first query.
+        language_model()
+        if strategy != "concentration":
+            load_clustering()
         self._embedder = embedder
         self._strategy = strategy
         self._alpha = alpha

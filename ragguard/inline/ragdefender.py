@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragguard.embedding.protocol import Embedder
+from ragguard.inline.grouping import load_clustering
 from ragguard.inline.isolation import frequency_scores
 from ragguard.inline.judge import Judgement, Opened, Strategy, group_and_isolate
 from ragguard.inline.reasons import CLEAN, describe
@@ -33,6 +34,8 @@ class RAGDefenderJudge:
     """
 
     def __init__(self, embedder: Embedder, *, strategy: Strategy = "auto") -> None:
+        if strategy != "concentration":
+            load_clustering()
         self._embedder = embedder
         self._strategy = strategy
 
