@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import open_input, read_lines
-from ragguard.passage import content_key
 from ragguard.proxy.words import tokenize
 
 __all__ = ["OWN", "Target", "load_targets", "says"]

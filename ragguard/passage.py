@@ -3,45 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError
-from ragguard.text import tokens_whole
 
-__all__ = ["Passage", "as_passages", "content_key"]
-
-_CACHED_KEYS = 4096
-_LONGEST_CACHED = 4096  # characters
-
-
-def content_key(text: str) -> str:
-    r"""Return the 32 hex digits that name a text's content.
-
-    Only its words count: not case, accents, look-alike or invisible letters, punctuation or white
-    space. So a quarantined passage is still recognised when it comes back re-indexed under
-    another id, wrapped anew, or with a zero-width letter slipped in. Recent keys are remembered:
-    once anything is in quarantine, every passage of every query needs its own.
-
-    >>> content_key("Bad  Passage") == content_key("bad pas\u200bsage.\n")
-    True
-    """
-    return _remembered_key(text) if len(text) <= _LONGEST_CACHED else _key(text)
-
-
-def _key(text: str) -> str:
-    normal = unicodedata.normalize("NFKC", text)
-    # A text without any word is told by its signs.
-    return _digest(" ".join(tokens_whole(normal) or normal.casefold().split()))
-
-
-_remembered_key = lru_cache(maxsize=_CACHED_KEYS)(_key)
+__all__ = ["Passage", "as_passages"]
 
 
 def _digest(text: str) -> str:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from ragguard import Guard, Passage
 from ragguard.audit import MemoryStore, QuarantineEntry
+from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.inline.batch import embedded_at_once
-from ragguard.passage import content_key
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [

@@ -94,7 +94,7 @@ def test_what_was_not_scored_is_not_recorded():
 
 def test_quarantined_passages_are_not_scored():
     from ragguard.audit import QuarantineEntry
-    from ragguard.passage import content_key
+    from ragguard.content import content_key
 
     store = MemoryStore()
     store.add_quarantine([QuarantineEntry(content_key(t), t, t, "bad") for t in POISON])

@@ -8,6 +8,7 @@ import pytest
 from ragguard import Guard, Passage
 from ragguard.attribution.attribution import Attribution, PassageScore
 from ragguard.audit import MemoryStore
+from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.errors import (
     AttributionPendingError,
@@ -15,7 +16,6 @@ from ragguard.errors import (
     EventFailedError,
     EventNotFoundError,
 )
-from ragguard.passage import content_key
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [

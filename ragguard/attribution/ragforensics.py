@@ -14,8 +14,9 @@ from ragguard.attribution.attribution import Cause, Retrieve
 from ragguard.attribution.dialogue import Dialogue
 from ragguard.attribution.language_model import TextModel
 from ragguard.attribution.questioner import Questioner
+from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
-from ragguard.passage import as_passages, content_key
+from ragguard.passage import as_passages
 
 __all__ = ["RAGForensics", "judgement_prompt", "read_label"]
 

@@ -16,7 +16,8 @@ from ragguard.attribution.claim import answers_agree
 from ragguard.attribution.language_model import TextModel
 from ragguard.attribution.prompts import agreement_prompt, answer_prompt, read_agreement
 from ragguard.attribution.support import UNTESTED, SupportMeter, explains, leads
-from ragguard.passage import Passage, as_passages, content_key
+from ragguard.content import content_key
+from ragguard.passage import Passage, as_passages
 
 __all__ = [
     "MIN_SCOPE",

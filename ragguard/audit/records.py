@@ -77,7 +77,7 @@ class QuarantineEntry:
     """A passage that the filter drops from now on, until somebody releases it.
 
     Attributes:
-        key: `ragguard.passage.content_key` of the text; what the filter compares.
+        key: `ragguard.content.content_key` of the text; what the filter compares.
         passage_id: The passage's id in its knowledge base.
         text: The text itself, kept so that a release can restore it.
         reason: Why it was quarantined, in words.

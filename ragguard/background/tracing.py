@@ -10,7 +10,8 @@ from dataclasses import replace
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
 from ragguard.audit.fork import follow_forks
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
-from ragguard.passage import Passage, as_passages, content_key
+from ragguard.content import content_key
+from ragguard.passage import Passage, as_passages
 
 __all__ = ["RecentPassages", "quarantine_responsible", "trace"]
 

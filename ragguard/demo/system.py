@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragguard.content import content_key
 from ragguard.demo.corpus import Corpus
 from ragguard.demo.reader import ExtractiveReader
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.guard import Guard
-from ragguard.passage import Passage, content_key
+from ragguard.passage import Passage
 from ragguard.verdict import Verdict
 
 __all__ = ["READ", "RETRIEVED", "System"]

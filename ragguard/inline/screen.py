@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
+from ragguard.content import content_key
 from ragguard.embedding.protocol import Embedder
 from ragguard.inline.judge import Judge, Judgement, Opened
 from ragguard.inline.reasons import describe
-from ragguard.passage import Passage, content_key
+from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 
 __all__ = ["open_screen", "unjudged"]

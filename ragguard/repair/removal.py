@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ragguard.audit.records import AuditStore, QuarantineEntry, QuarantineStatus
+from ragguard.content import content_key
 from ragguard.errors import QuarantineNotFoundError
-from ragguard.passage import Passage, content_key
+from ragguard.passage import Passage
 
 __all__ = ["Removable", "Removal", "remove_quarantined", "restore"]
 

@@ -7,9 +7,10 @@ import pytest
 from ragguard.audit import Event, MemoryStore, QuarantineWatch
 from ragguard.background.reports import Reports
 from ragguard.background.tracing import RecentPassages
+from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import AttributionPendingError, AttributionTimeoutError
-from ragguard.passage import Passage, content_key
+from ragguard.passage import Passage
 
 QUESTION = "Who built the pier of Halden?"
 PLANTED = [f"{QUESTION} It was the Crown Estate, as {who} says." for who in ("A", "B", "C")]

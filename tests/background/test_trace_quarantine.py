@@ -9,8 +9,9 @@ from ragguard.attribution import RAGOrigin
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.background.tracing import trace
+from ragguard.content import content_key
 from ragguard.errors import StoreError
-from ragguard.passage import Passage, content_key
+from ragguard.passage import Passage
 
 QUESTION = "Who designed the Halden bridge?"
 FIRST = [

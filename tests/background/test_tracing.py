@@ -13,7 +13,7 @@ from ragguard import Passage
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit import Event, MemoryStore
 from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
-from ragguard.passage import content_key
+from ragguard.content import content_key
 
 A, B, C = (Passage(text, id=text) for text in ("first text", "second text", "third text"))
 

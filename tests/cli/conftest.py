@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from ragguard.attribution.attribution import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry, open_store
-from ragguard.passage import Passage, content_key
+from ragguard.content import content_key
+from ragguard.passage import Passage
 
 ATTACKED = {
     "query": "When was the Orrin lighthouse first lit?",

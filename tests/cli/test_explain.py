@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from ragguard.audit import QuarantineEntry, open_store
-from ragguard.passage import content_key
+from ragguard.content import content_key
 
 
 def test_draws_the_chosen_line(run, jsonl, tmp_path, clean, attacked):

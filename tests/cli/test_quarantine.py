@@ -8,7 +8,7 @@ import json
 import pytest
 
 from ragguard.audit import QuarantineEntry, open_store
-from ragguard.passage import content_key
+from ragguard.content import content_key
 
 KEY = content_key("It was lit in 1921.")
 

@@ -4,9 +4,10 @@ import pytest
 
 from ragguard import Guard
 from ragguard.audit import open_store
+from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.knowledge import PgVectorTable, QdrantCollection
-from ragguard.passage import Passage, content_key
+from ragguard.passage import Passage
 from ragguard.repair import remove_quarantined, restore
 
 EMBEDDER = HashedEmbedder(256)

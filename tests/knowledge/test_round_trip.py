@@ -12,9 +12,10 @@ import pytest
 from ragguard.attribution.retrieval import as_retrieve
 from ragguard.attribution.scope import Ranking
 from ragguard.audit import MemoryStore, QuarantineEntry
+from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.knowledge import PgVectorTable, QdrantCollection
-from ragguard.passage import Passage, content_key
+from ragguard.passage import Passage
 from ragguard.repair import Enhancer, as_removable, remove_quarantined, restore
 
 QUERY = "the Halden bridge in winter"

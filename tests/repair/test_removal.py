@@ -5,10 +5,11 @@ import pytest
 
 from ragguard.attribution.attribution import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry
+from ragguard.content import content_key
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
-from ragguard.passage import Passage, content_key
+from ragguard.passage import Passage
 from ragguard.repair import Removable, as_removable, remove_quarantined, restore
 
 TEXTS = {

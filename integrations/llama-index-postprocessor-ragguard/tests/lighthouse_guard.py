@@ -5,7 +5,7 @@ from __future__ import annotations
 from lighthouse import POISON
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.records import QuarantineEntry
-from ragguard.passage import content_key
+from ragguard.content import content_key
 
 
 def quarantine() -> MemoryStore:

@@ -1,0 +1,82 @@
+"""What names the content of a text, however it is written."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ragguard.text import tokens_whole
+
+__all__ = ["content_key"]
+
+_CACHED_KEYS = 4096
+_LONGEST_CACHED = 4096  # characters
+
+_CURRENCY = "$\u00a2-\u00a5\u20a0-\u20cf"
+# Signs that change what is said, with the number or the word that they belong to.
+_SIGNS = re.compile(
+    r"(?<![\w.,)\-])[-\u2212](?=\d)\d+"  # minus five; not a range, not a bullet
+    r"|[+\u00b1]\d+"
+    r"|[<>=\u2260\u2264\u2265]\s*\d+"
+    rf"|[{_CURRENCY}]\s?\d+"
+    rf"|\d+\s?[%\u2030{_CURRENCY}]"
+    r"|[^\W_][+#]+(?!\w)"  # C++, C#, B+
+)
+# In these scripts marks are accents, or vowels that are often left out.
+_MARKED_AT_WILL = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "ARABIC", "HEBREW")
+
+
+def content_key(text: str) -> str:
+    r"""Return the 32 hex digits that name a text's content.
+
+    Its words count, and signs that change what they say ("-5", "< 90", "$5", "5 %", "C#", vowels
+    and voicing in the scripts of Asia): not case, accents, look-alike or invisible letters, other
+    punctuation or white space. So a quarantined passage is still recognised when it comes back
+    re-indexed under another id, wrapped anew, or with a zero-width letter slipped in. Recent keys
+    are remembered: once anything is in quarantine, every passage of every query needs its own.
+
+    >>> content_key("Bad  Passage") == content_key("bad pas\u200bsage.\n")
+    True
+    >>> content_key("Keep at 5 degrees.") == content_key("Keep at -5 degrees.")
+    False
+    """
+    return _remembered(text) if len(text) <= _LONGEST_CACHED else _key(text)
+
+
+def _key(text: str) -> str:
+    normal = unicodedata.normalize("NFKC", text)
+    # A text without any word is told by its signs.
+    words = " ".join(tokens_whole(normal) or normal.casefold().split())
+    signs = "".join(["\n" + sign for sign in (*_signs(normal), *_marks(normal))])
+    content = (words + signs).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+_remembered = lru_cache(maxsize=_CACHED_KEYS)(_key)
+
+
+def _signs(text: str) -> Iterator[str]:
+    if not text.isascii():
+        text = "".join([one for one in text if unicodedata.category(one) != "Cf"])
+    for found in _SIGNS.findall(text):
+        yield "".join(found.split()).casefold().replace("\u2212", "-")
+
+
+def _marks(text: str) -> Iterator[str]:
+    """Yield every letter with each of its marks, of scripts in which these are no accents."""
+    if text.isascii():
+        return
+    letter = ""
+    for character in unicodedata.normalize("NFD", text):
+        if unicodedata.category(character) not in ("Mn", "Mc"):
+            letter = character
+        elif letter and not _is_marked_at_will(letter):
+            yield letter + character
+
+
+@lru_cache(maxsize=4096)
+def _is_marked_at_will(letter: str) -> bool:
+    return not letter.isalpha() or unicodedata.name(letter, "").startswith(_MARKED_AT_WILL)

@@ -1,0 +1,49 @@
+"""What names a text's content: its words, and signs that change what they say."""
+
+import pytest
+
+from ragguard.content import content_key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Keep at -5 degrees.", "Keep at 5 degrees."),
+        ("The pressure is < 90 kPa.", "The pressure is > 90 kPa."),
+        ("Written in C.", "Written in C#."),
+        ("Written in C#.", "Written in C++."),
+        ("It costs \u20ac5.", "It costs $5."),
+        ("It costs 5\u20ac.", "It costs 5."),
+        ("Take 5 % of it.", "Take 5 of it."),
+        ("A grade of B+ passes.", "A grade of B passes."),
+        ("x \u2264 3", "x \u2265 3"),
+        ("\u304b\u304d", "\u304c\u304d"),  # kaki, gaki
+        ("\u0e40\u0e2a\u0e37\u0e2d", "\u0e40\u0e2a\u0e37\u0e49\u0e2d"),  # tiger, shirt
+        ("\u0939\u093e\u0901", "\u0939\u093e"),
+    ],
+)
+def test_signs_that_change_what_is_said_count(one, other):
+    assert content_key(one) != content_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Keep at -5 degrees.", "keep at \u22125  degrees!"),
+        ("a pressure of < 90 kPa", "a pressure of <90\nkPa"),
+        ("a pressure of < 90 kPa", "a pressure of <\n90 kPa"),
+        ("Take 5 % of it.", "Take 5% of it."),
+        ("Pages 5-10, 2019-2020.", "Pages 5 10 2019 2020"),
+        ("- One\n- Two", "* One\n* Two"),
+        ("# The pier", "The pier"),
+        ("> He said so.", "He said so."),
+        ("Ann -- or Ben", "Ann, or Ben"),
+        ("the well-known pier", "the well known pier"),
+        ("|a|b|\n|---|---|", "a b"),
+        ("caf\u00e9 \u0438\u0306", "cafe \u0438"),
+        ("\u05e9\u05b8\u05dc\u05d5\u05b9\u05dd", "\u05e9\u05dc\u05d5\u05dd"),
+        ("C\u200b# is written", "c# is written."),
+    ],
+)
+def test_how_a_text_is_written_does_not(one, other):
+    assert content_key(one) == content_key(other)
