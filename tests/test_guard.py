@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from ragguard import Guard, Passage, Verdict
 from ragguard.audit import MemoryStore, QuarantineEntry
+from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError, EmbeddingError, InvalidInputError
 from ragguard.inline.calibration import Calibration
 from ragguard.inline.suspicion import SCORER
-from ragguard.passage import content_key
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [

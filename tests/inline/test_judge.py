@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragguard import Passage
+from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.calibration import Calibration
@@ -15,7 +16,6 @@ from ragguard.inline.reasons import CLEAN, describe
 from ragguard.inline.screen import open_screen, unjudged
 from ragguard.inline.signals import SIGNALS
 from ragguard.inline.suspicion import SCORER
-from ragguard.passage import content_key
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
