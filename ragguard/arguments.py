@@ -1,13 +1,25 @@
-"""Checks of what callers hand to the guard: each error says what was expected instead."""
+"""Checks of what callers hand over: each error says what was expected instead."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
+from numbers import Integral, Real
+from pathlib import Path
 
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
-__all__ = ["pairs", "require_choice", "require_k"]
+__all__ = [
+    "pairs",
+    "require_choice",
+    "require_k",
+    "require_method",
+    "require_number",
+    "require_path",
+    "require_texts",
+    "require_whole",
+]
 
 
 def pairs(
@@ -50,3 +62,76 @@ def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """
     if value not in choices:
         raise InvalidInputError(f"{name} must be one of {', '.join(choices)}; not {value!r}")
+
+
+def require_whole(name: str, value: object, *, least: int = 1) -> int:
+    """Return the argument `name` as an int; integers of other libraries will do.
+
+    Raises:
+        InvalidInputError: It is no integer, or less than `least`.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise InvalidInputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    return int(value)
+
+
+def require_number(name: str, value: object) -> float:
+    """Return the argument `name` as a float; numbers of other libraries will do.
+
+    Raises:
+        InvalidInputError: It is no real number, or too large for a float.
+    """
+    problem = f"{name} must be a number, not the {type(value).__name__} {value!r}"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidInputError(problem)
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise InvalidInputError(f"{problem}, which no float can hold") from error
+
+
+def require_path(name: str, value: object) -> Path:
+    """Return the argument `name` as a `Path`.
+
+    Raises:
+        InvalidInputError: It is neither a str nor a path.
+    """
+    if not isinstance(value, (str, os.PathLike)):
+        raise InvalidInputError(f"{name} must be a path, not a {type(value).__name__}")
+    return Path(value)
+
+
+def require_texts(name: str, given: object) -> list[str]:
+    """Return the argument `name` as a list of strings, read once.
+
+    Raises:
+        InvalidInputError: It is a single string, not iterable, or holds another type.
+    """
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InvalidInputError(
+            f"{name} must be a sequence of str, not a {type(given).__name__}; "
+            "pass [passage.text, ...]"
+        )
+    texts = list(given)
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InvalidInputError(
+                f"{name}[{position}] is a {type(text).__name__}; pass [passage.text, ...]"
+            )
+    return texts
+
+
+def require_method(name: str, value: object, call: str) -> None:
+    """Check that the argument `name` is an object with the method that `call` spells out.
+
+    Raises:
+        InvalidInputError: It is a class, or has no such method.
+    """
+    if isinstance(value, type):
+        raise InvalidInputError(
+            f"{name} is the class {value.__name__}; pass an instance: {value.__name__}(...)"
+        )
+    if not callable(getattr(value, call.partition("(")[0], None)):
+        raise InvalidInputError(
+            f"{name} must be an object with a method {call}, not a {type(value).__name__}"
+        )

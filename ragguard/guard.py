@@ -9,7 +9,14 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from ragguard.arguments import pairs, require_choice, require_k
+from ragguard.arguments import (
+    pairs,
+    require_choice,
+    require_k,
+    require_method,
+    require_number,
+    require_path,
+)
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
 from ragguard.attribution.retrieval import as_retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
@@ -78,8 +85,11 @@ class Guard:
         require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
         require_choice("mode", mode, ("filter", "monitor"))
         require_choice("on_error", on_error, ("pass", "raise"))
-        if not isinstance(alpha, (int, float)) or not 0.0 < alpha < 1.0:
-            raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha!r}; try 0.01")
+        alpha = require_number("alpha", alpha)
+        if not 0.0 < alpha < 1.0:
+            raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha:g}; try 0.01")
+        if attributor is not None:
+            require_method("attributor", attributor, "attribute(query, response, retrieve)")
         self._embedder = CachedEmbedder(as_embedder(embedder))
         self._mode: Mode = mode
         self._on_error: OnError = on_error
@@ -87,7 +97,7 @@ class Guard:
         self._calibrator = Calibrator(
             self._embedder,
             strategy=strategy,
-            alpha=float(alpha),
+            alpha=alpha,
             calibration=as_calibration(calibration),
         )
         self._owns_store = store is None or isinstance(store, (str, os.PathLike))
@@ -241,11 +251,12 @@ class Guard:
 
         Raises:
             CalibrationError: The guard uses the shipped calibration, or the file cannot be written.
+            InvalidInputError: `path` is no path.
         """
         adopted = self._calibrator.adopted
         if adopted is None:
             raise CalibrationError("the guard has no calibration of its own; call calibrate first")
-        save_calibration(adopted, path)
+        save_calibration(adopted, require_path("path", path))
 
     def report(
         self,
