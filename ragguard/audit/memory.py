@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -70,11 +70,13 @@ class MemoryStore:
         found.sort(key=lambda event: event.created_at, reverse=True)
         return found[: max(limit, 0)]
 
-    def claim_event(self, *, lease_s: float) -> Event | None:
+    def claim_event(self, *, lease_s: float, bare: Collection[str] | None = None) -> Event | None:
         """See `AuditStore.claim_event`."""
         with self._lock:
             now = time.monotonic()
             free = [self._events[i] for i, moment in self._claimable_at.items() if moment <= now]
+            if bare is not None:
+                free = [event for event in free if event.passages or event.id in bare]
             if not free:
                 return None
             oldest = min(free, key=lambda event: event.created_at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Protocol, get_args
@@ -141,11 +141,12 @@ class AuditStore(Protocol):
         """Return the newest events first."""
         ...
 
-    def claim_event(self, *, lease_s: float) -> Event | None:
+    def claim_event(self, *, lease_s: float, bare: Collection[str] | None = None) -> Event | None:
         """Take the oldest event that is pending, or running with an expired lease.
 
         Atomic across threads and processes: no two callers get the same event within its lease.
-        The returned event has status "running" and its `attempts` counted up.
+        The returned event has status "running" and its `attempts` counted up. With `bare`, events
+        that bring no passages are left alone, but for those with these ids.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from ragguard.attribution.attribution import Attribution
@@ -74,14 +74,14 @@ class SqlStore:
         with self._database.read() as session:
             return sql_events.newest_events(session, status, limit)
 
-    def claim_event(self, *, lease_s: float) -> Event | None:
+    def claim_event(self, *, lease_s: float, bare: Collection[str] | None = None) -> Event | None:
         """See `AuditStore.claim_event`."""
         with self._database.read() as session:
             # An idle worker polls: it must not take the write lock for nothing.
-            if not sql_events.is_any_claimable(session):
+            if not sql_events.is_any_claimable(session, bare):
                 return None
         with self._database.write() as session:
-            return sql_events.claim_oldest(session, lease_s)
+            return sql_events.claim_oldest(session, lease_s, bare)
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         """See `AuditStore.renew_lease`."""

@@ -6,10 +6,10 @@ finished or failed, each by whoever holds the claim.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, insert, select, update
+from sqlalchemy import ColumnElement, Select, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.audit.dialect import insert_into
@@ -75,15 +75,18 @@ def newest_events(session: Session, status: EventStatus | None, limit: int) -> l
     return [row.to_event() for row in session.scalars(newest.limit(max(limit, 0)))]
 
 
-def is_any_claimable(session: Session) -> bool:
+def is_any_claimable(session: Session, bare: Collection[str] | None) -> bool:
     """Return whether `claim_oldest` would find an event now; takes no lock."""
-    return session.scalar(_oldest_claimable()) is not None
+    return session.scalar(_oldest_claimable(bare)) is not None
 
 
-def claim_oldest(session: Session, lease_s: float) -> Event | None:
-    """Claim the oldest event that is pending, or whose lease has ended; None if there is none."""
+def claim_oldest(session: Session, lease_s: float, bare: Collection[str] | None) -> Event | None:
+    """Claim the oldest event that is pending, or whose lease has ended; None if there is none.
+
+    With `bare`, events without passages are passed over, but for those with these ids.
+    """
     # SQLite renders no FOR UPDATE: there the whole transaction holds the write lock.
-    oldest = _oldest_claimable().with_for_update(skip_locked=True)
+    oldest = _oldest_claimable(bare).with_for_update(skip_locked=True)
     claim = (
         update(EventRow)
         .where(EventRow.seq == oldest.scalar_subquery())
@@ -168,13 +171,11 @@ def attribution_body(session: Session, event_id: str) -> str | None:
     )
 
 
-def _oldest_claimable() -> Select[Any]:
-    return (
-        select(EventRow.seq)
-        .where(EventRow.claimable_at <= epoch_now())
-        .order_by(EventRow.created_at, EventRow.seq)
-        .limit(1)
-    )
+def _oldest_claimable(bare: Collection[str] | None) -> Select[Any]:
+    claimable = select(EventRow.seq).where(EventRow.claimable_at <= epoch_now())
+    if bare is not None:
+        claimable = claimable.where(or_(EventRow.passages.any(), EventRow.id.in_(bare)))
+    return claimable.order_by(EventRow.created_at, EventRow.seq).limit(1)
 
 
 def _held(attempt: int | None) -> tuple[ColumnElement[bool], ...]:

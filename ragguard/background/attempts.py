@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from ragguard.attribution.attribution import Attribution
@@ -47,13 +47,18 @@ class Attempts:
         self._max_attempts = max_attempts
         self._lease_s = lease_s
 
-    def claim(self) -> Event | None:
+    def claim(self, bare: Collection[str] | None = None) -> Event | None:
         """Claim the oldest open event; None if there is none.
+
+        Args:
+            bare: Leaves events without passages alone, but for those with these ids; None: none.
 
         Raises:
             StoreError: The store fails.
         """
-        return self._store.claim_event(lease_s=self._lease_s)
+        if bare is None:
+            return self._store.claim_event(lease_s=self._lease_s)
+        return self._store.claim_event(lease_s=self._lease_s, bare=bare)
 
     def make(self, event: Event, stop: threading.Event) -> bool:
         """Attribute a claimed event; False when the attempt failed, True when it is settled.

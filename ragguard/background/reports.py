@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from types import NoneType
 
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
+from ragguard.audit.memory import MemoryStore
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
@@ -55,7 +56,13 @@ class Reports:
         self._embedder = embedder
         self._retrieve = retrieve
         self._attributor = attributor
-        self._worker = Worker(store, self._attribute, on_done=self._put_in_quarantine)
+        self._worker = Worker(
+            store,
+            self._attribute,
+            on_done=self._put_in_quarantine,
+            # Another process may be able to search for them; what is in memory is nobody else's.
+            leaves_bare=retrieve is None and not isinstance(store, MemoryStore),
+        )
 
     def take(
         self,
@@ -95,7 +102,7 @@ class Reports:
                 )
             raise AttributionTimeoutError(
                 f"event {event_id} was not attributed within {timeout:g} s; "
-                "ask again later, or start `ragguard worker` on the store"
+                "ask again later, or start `ragguard worker --knowledge-base` on the store"
             )
         found = self._store.attribution(event_id)
         if found is None:

@@ -104,6 +104,11 @@ class Submissions:
             self._settled += 1
             self._state.notify_all()
 
+    def open_ids(self) -> list[str]:
+        """Return the ids of the submitted events that are not known to be settled, in order."""
+        with self._state:
+            return list(self._submitted)
+
     def oldest(self) -> str | None:
         """Return the id of the first event that is not known to be settled."""
         with self._state:

@@ -42,6 +42,7 @@ class Worker:
         attribute: Callable[[Event], Attribution],
         *,
         on_done: Callable[[Event, Attribution], None] | None = None,
+        leaves_bare: bool = False,
         max_attempts: int = 3,
         lease_s: float = 300.0,
         poll_s: float = 0.5,
@@ -53,6 +54,8 @@ class Worker:
             store: Where events and attributions are kept.
             attribute: Attributes one event; whatever it raises counts as a failed attempt.
             on_done: Called with every attribution before it counts as done.
+            leaves_bare: Whether events that bring no passages and were submitted elsewhere are left
+                to a worker that can search the knowledge base.
             max_attempts: How often an event is begun before it has failed for good.
             lease_s: Seconds after which the event of a worker that died is claimed anew.
             poll_s: Seconds between two looks for events of other processes.
@@ -69,6 +72,7 @@ class Worker:
         ):
             if not value > 0:
                 raise InvalidInputError(f"{name} must be positive, not {value}; leave it out")
+        self._leaves_bare = leaves_bare
         self._poll_s = poll_s
         self._submissions = Submissions(store, max_unsaved=max_unsaved, poll_s=poll_s)
         self._saver = Saver(store, self._submissions)
@@ -174,7 +178,7 @@ class Worker:
         Raises:
             StoreError: The store fails.
         """
-        event = self._attempts.claim()
+        event = self._claim()
         if event is None:
             return False
         self._attempts.make(event, self._stop)
@@ -207,7 +211,7 @@ class Worker:
         backoff = Backoff()
         while not stop.is_set():
             try:
-                event = self._attempts.claim()
+                event = self._claim()
                 if event is None:
                     self._submissions.forget_settled()
             except Exception as error:  # whatever the store raises, the worker must live on
@@ -219,6 +223,9 @@ class Worker:
             # After a failed attempt too: what failed now would likely fail again at once.
             if event is None or not self._attempts.make(event, stop):
                 idle(self._poll_s)
+
+    def _claim(self) -> Event | None:
+        return self._attempts.claim(self._submissions.open_ids() if self._leaves_bare else None)
 
     def _wait_unless_dropped(self, event_id: str, timeout: float | None) -> bool:
         try:

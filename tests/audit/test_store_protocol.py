@@ -1,6 +1,7 @@
 """What every store must do, on every database."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -116,6 +117,16 @@ def test_the_oldest_open_event_is_claimed_first(store):
     assert [c and c.id for c in claimed] == ["a", "b", "c", None]
     assert claimed[0] == event("a", 1, status="running", attempts=1)
     assert store.event("a") == claimed[0]
+
+
+def test_events_without_passages_can_be_left_to_those_who_search(store):
+    bringing = replace(event("b", 2), passages=(Passage("wool"),))
+    for one in (event("a", 1), bringing, event("c", 3), event("d", 4)):
+        store.add_event(one)
+    claimed = [store.claim_event(lease_s=3600, bare=["c", "unknown"]) for _ in range(3)]
+    assert [c and c.id for c in claimed] == ["b", "c", None]
+    assert store.claim_event(lease_s=3600, bare=[]) is None
+    assert [store.claim_event(lease_s=3600).id for _ in range(2)] == ["a", "d"]
 
 
 def test_an_expired_lease_is_claimed_anew(store):

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from ragguard.audit import Event, MemoryStore, QuarantineWatch
+from ragguard.audit import Event, MemoryStore, QuarantineWatch, open_store
 from ragguard.background.reports import Reports
 from ragguard.background.tracing import RecentPassages
 from ragguard.content import content_key
@@ -71,3 +71,36 @@ def test_once_closed_an_open_event_is_left_to_others(parts):
     with pytest.raises(AttributionTimeoutError, match=r"not attributed within 0\.1 s"):
         reports.attribution("e", 0.1)
     assert store.attribution("e") is None
+
+
+def test_what_others_report_without_passages_is_left_to_who_can_search(tmp_path):
+    store = open_store(f"sqlite:///{tmp_path / 'audit.db'}")
+    store.add_event(Event("elsewhere", QUESTION, "the Crown Estate"))
+    quarantine = QuarantineWatch(store)
+
+    def reports(retrieve):
+        return Reports(
+            store,
+            seen=RecentPassages(),
+            quarantine=quarantine,
+            embedder=HashedEmbedder(),
+            retrieve=retrieve,
+            attributor=None,
+        )
+
+    blind = reports(None)
+    with pytest.raises(AttributionTimeoutError, match="ragguard worker --knowledge-base"):
+        blind.attribution("elsewhere", 1.0)
+    # Its own reports it answers, with passages or without.
+    assert blind.attribution(blind.take(QUESTION, "x", None, None), WAIT).method == "none"
+    passages = [Passage(text) for text in (*PLANTED, *BENIGN)]
+    found = blind.attribution(blind.take(QUESTION, "the Crown Estate", passages, None), WAIT)
+    assert found.cause == "poisoning"
+    blind.close()
+    assert store.event("elsewhere").status == "pending"
+    searching = reports(lambda _, limit: passages[:limit])
+    # What is in quarantine by now is left out of the search.
+    assert searching.attribution("elsewhere", WAIT).method == "ragorigin"
+    searching.close()
+    quarantine.close()
+    store.close()
