@@ -14,6 +14,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PAGE = (ROOT / "docs" / "proxies.md").read_text(encoding="utf-8")
 
 QUANTISATION = "| {} | {:.1f} % | {:.1f} % | {:g} | {:g} | {:g} |"
+COST = "| {} | {:.3g} | {:.3g} | {:,.1f} | "
 ATTRIBUTION = "| {} | {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} |"
 
 
@@ -50,3 +51,12 @@ def test_quantisation():
         )
         assert line in PAGE
         assert row["gate"] == "passes" or "int8" in row["export"]
+
+
+@pytest.mark.parametrize("shape", ["0.5b", "20m"])
+def test_cost(shape):
+    found = read(RESULTS / f"proxy_cost_{shape}.json")["sections"]["proxy_cost"]
+    assert f"{found['tokens']:,} tokens" in PAGE
+    for row in found["rows"]:
+        values = (row[name] for name in ("processor_s", "fastest_processor_s", "times_faster"))
+        assert COST.format(row["contender"], *values) in PAGE
