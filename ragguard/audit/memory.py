@@ -101,7 +101,7 @@ class MemoryStore:
             event = self.event(event_id)
             if not _holds(event, attempt):
                 return False
-            self._finished[event_id] = attribution
+            self._finished[event_id] = _copied(attribution)
             self._put(replace(event, status="done", error=None))
             return True
 
@@ -120,7 +120,8 @@ class MemoryStore:
     def attribution(self, event_id: str) -> Attribution | None:
         """See `AuditStore.attribution`."""
         with self._lock:
-            return self._finished.get(event_id)
+            found = self._finished.get(event_id)
+        return None if found is None else _copied(found)
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
         """See `AuditStore.add_quarantine`."""
@@ -223,6 +224,16 @@ class MemoryStore:
             self._lock = threading.RLock()
         else:
             self._lock.release()
+
+
+def _copied(attribution: Attribution) -> Attribution:
+    """Return an attribution whose lists are not the caller's."""
+    return replace(
+        attribution,
+        responsible=list(attribution.responsible),
+        scores=list(attribution.scores),
+        details=dict(attribution.details),
+    )
 
 
 def _holds(event: Event, attempt: int | None) -> bool:

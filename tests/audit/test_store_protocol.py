@@ -119,6 +119,17 @@ def test_the_oldest_open_event_is_claimed_first(store):
     assert store.event("a") == claimed[0]
 
 
+def test_what_a_caller_does_with_an_attribution_does_not_change_the_record(store):
+    store.add_event(event("e"))
+    given = attribution()
+    expected = given.to_dict()
+    store.finish_event("e", given)
+    given.scores.clear()
+    store.attribution("e").responsible.clear()
+    store.attribution("e").scores.clear()
+    assert store.attribution("e").to_dict() == expected
+
+
 def test_events_without_passages_can_be_left_to_those_who_search(store):
     bringing = replace(event("b", 2), passages=(Passage("wool"),))
     for one in (event("a", 1), bringing, event("c", 3), event("d", 4)):
