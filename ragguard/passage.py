@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.errors import InvalidInputError
+from ragguard.errors import EmbeddingError, InvalidInputError
 
 __all__ = ["Passage", "as_passages"]
 
@@ -43,14 +44,18 @@ class Passage:
         *,
         id: str | None = None,
         score: float | None = None,
-        embedding: NDArray[np.floating[Any]] | None = None,
+        embedding: NDArray[np.floating[Any]] | Sequence[float] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Make a passage.
 
+        As `embedding` an array of floats is kept as it is; other numbers in a row become one.
+        Lengths that differ, and numbers that are not finite, are told where vectors are compared.
+
         Raises:
-            InvalidInputError: `text` is not a string, `id` is neither a string nor None, or
-                `score` is neither a number nor None.
+            InvalidInputError: `text` is not a string, `id` is neither a string nor None, `score`
+                is neither a number nor None, or `metadata` is neither a mapping nor None.
+            EmbeddingError: `embedding` is no vector of numbers.
         """
         if not isinstance(text, str):
             raise InvalidInputError(
@@ -61,18 +66,56 @@ class Passage:
             raise InvalidInputError(
                 f"a passage's id must be a str or None, not {type(id).__name__}; pass str(id)"
             )
-        try:
-            number = None if score is None else float(score)
-        except (TypeError, ValueError, OverflowError) as error:
+        if metadata is not None and not isinstance(metadata, (dict, Mapping)):
             raise InvalidInputError(
-                f"a passage's score must be a number or None, not {score!r}; leave it out"
-            ) from error
+                f"a passage's metadata must be a mapping or None, not {type(metadata).__name__}; "
+                "pass a dict"
+            )
+        id = _digest(text) if id is None else id
+        if embedding is not None and not (
+            isinstance(embedding, np.ndarray) and embedding.dtype.kind == "f"
+        ):
+            embedding = _as_vector(embedding, id)
         set_field = object.__setattr__
         set_field(self, "text", text)
-        set_field(self, "id", _digest(text) if id is None else id)
-        set_field(self, "score", number)
+        set_field(self, "id", id)
+        set_field(self, "score", None if score is None else _as_number(score))
         set_field(self, "embedding", embedding)
         set_field(self, "metadata", {} if metadata is None else metadata)
+
+
+def _as_number(score: Any) -> float:
+    try:
+        if not isinstance(score, (str, bytes, bytearray)):  # float() would read these
+            return float(score)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidInputError(
+        f"a passage's score must be a number or None, not {score!r}; leave it out"
+    )
+
+
+def _as_vector(embedding: Any, id: str) -> NDArray[np.floating[Any]]:
+    advice = "give it a float vector of shape (d,), or none"
+    try:
+        array = np.asarray(embedding)
+        if array.ndim == 1 and array.size:
+            if array.dtype.kind == "f":
+                return array
+            if array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(map(_is_real, array))):
+                return array.astype(np.float64)
+    except Exception as error:  # each framework's arrays fail in their own way
+        raise EmbeddingError(
+            f"passage {id!r} carries an embedding that is no array ({error}); {advice}"
+        ) from error
+    raise EmbeddingError(
+        f"passage {id!r} carries an embedding of shape {array.shape} and dtype {array.dtype}; "
+        f"{advice}"
+    )
+
+
+def _is_real(number: object) -> bool:
+    return isinstance(number, Real) and not isinstance(number, bool)
 
 
 def as_passages(passages: Iterable[str | Passage]) -> list[Passage]:

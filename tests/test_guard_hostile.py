@@ -48,13 +48,14 @@ def passage(draw):
     text = draw(ANY_TEXT)
     if draw(st.booleans()):
         return text
-    return Passage(
-        text,
-        id=draw(st.none() | ANY_TEXT),
-        score=draw(st.none() | st.floats()),
-        embedding=draw(any_embedding),
-        metadata=draw(st.none() | st.dictionaries(ANY_TEXT, any_value, max_size=2)),
-    )
+    options = {
+        "id": draw(st.none() | ANY_TEXT),
+        "score": draw(st.none() | st.floats()),
+        "metadata": draw(st.none() | st.dictionaries(ANY_TEXT, any_value, max_size=2)),
+    }
+    with suppress(EmbeddingError):
+        return Passage(text, embedding=draw(any_embedding), **options)
+    return Passage(text, **options)
 
 
 @pytest.fixture(scope="module")

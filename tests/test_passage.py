@@ -3,7 +3,11 @@
 import copy
 import pickle
 import unicodedata
+from array import array
+from collections import OrderedDict
 from dataclasses import FrozenInstanceError, replace
+from decimal import Decimal
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -12,7 +16,7 @@ from hypothesis import strategies as st
 
 from ragguard import Passage
 from ragguard.content import content_key
-from ragguard.errors import InvalidInputError
+from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.passage import as_passages
 from ragguard.text import tokens_whole
 
@@ -69,6 +73,12 @@ def test_a_passage_can_be_copied_pickled_and_replaced():
         ("text", {"score": [1.0, 2.0]}),
         ("text", {"score": 10**400}),
         ("text", {"score": 1j}),
+        ("text", {"score": "0.5"}),
+        ("text", {"score": b"1"}),
+        ("text", {"score": bytearray(b"1")}),
+        ("text", {"metadata": 5}),
+        ("text", {"metadata": "page 4"}),
+        ("text", {"metadata": [("page", 4)]}),
     ],
 )
 def test_what_is_no_passage_is_refused(text, options):
@@ -76,11 +86,87 @@ def test_what_is_no_passage_is_refused(text, options):
         Passage(text, **options)
 
 
-@pytest.mark.parametrize("score", [1, True, np.float32(1), np.array(1.0), "1"])
+@pytest.mark.parametrize("score", [1, True, np.float32(1), np.array(1.0), Decimal(1)])
 def test_a_score_becomes_a_float(score):
     passage = Passage("text", score=score)
     assert type(passage.score) is float
     assert passage.score == 1.0
+
+
+def test_metadata_may_be_any_mapping():
+    for metadata in (MappingProxyType({"page": 4}), OrderedDict(page=4)):
+        assert Passage("text", metadata=metadata).metadata is metadata
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_an_array_of_floats_is_kept_as_it_is(dtype):
+    for vector in (np.ones(3, dtype), np.array([np.nan, 1.0], dtype), np.ones(6, dtype)[::2]):
+        assert Passage("text", embedding=vector).embedding is vector
+
+
+class Tensor:
+    """What a framework keeps its numbers in."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([0.5, 2.0], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("vector", "dtype"),
+    [
+        ([0.5, 2.0], np.float64),
+        ((0.5, 2), np.float64),
+        ([np.float32(0.5), np.float32(2.0)], np.float32),
+        (np.array([0.5, 2.0], dtype=object), np.float64),
+        (array("d", [0.5, 2.0]), np.float64),
+        (Tensor(), np.float32),
+    ],
+    ids=["list", "tuple", "numbers of numpy", "objects", "array", "tensor"],
+)
+def test_what_converts_to_a_vector_becomes_one(vector, dtype):
+    made = Passage("text", embedding=vector).embedding
+    assert (type(made), made.dtype, made.tolist()) == (np.ndarray, dtype, [0.5, 2.0])
+
+
+def test_a_vector_of_integers_becomes_one_of_floats():
+    for vector in ([1, 2], np.array([1, 2]), np.array([1, 2], np.uint8)):
+        assert Passage("text", embedding=vector).embedding.dtype == np.float64
+
+
+def test_numbers_that_are_not_finite_are_left_to_who_compares_them():
+    assert np.isnan(Passage("text", embedding=[1.0, float("nan")]).embedding[1])
+
+
+class Remote:
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("is on another device")
+
+
+@pytest.mark.parametrize(
+    ("vector", "said"),
+    [
+        ("[1.0, 2.0]", "dtype <U10"),
+        (b"abc", "dtype"),
+        (np.array(["a", "b"]), "dtype <U1"),
+        (["1.0", "2.0"], "dtype <U3"),
+        (1.0, r"shape \(\)"),
+        ([], r"shape \(0,\)"),
+        ([[1.0, 2.0]], r"shape \(1, 2\)"),
+        ([[1.0], [1.0, 2.0]], "is no array"),
+        ([1.0, None], "dtype object"),
+        (np.array(["1", 2.0], dtype=object), "dtype object"),
+        ([True, False], "dtype bool"),
+        (np.array([1j, 1.0]), "dtype complex128"),
+        ({"a": 1.0}, "dtype object"),
+        (object(), "dtype object"),
+        ([10**400, 1.0], "is no array"),
+        (Remote(), "another device"),
+    ],
+)
+def test_what_is_no_vector_is_refused(vector, said):
+    with pytest.raises(EmbeddingError, match=f"passage 'a' carries an embedding.*{said}") as caught:
+        Passage("text", id="a", embedding=vector)
+    assert "give it a float vector of shape (d,), or none" in str(caught.value)
 
 
 def test_strings_become_passages_and_passages_stay_the_same_object():
