@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import uuid
 
 import pytest
 
@@ -254,6 +255,17 @@ def test_report_never_raises_and_the_event_comes_to_an_end(
         attribution = guard.attribution(event, timeout=WAIT)
         assert attribution.query == str(query)
         assert attribution.response == str(response)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("reporter", [7, uuid.UUID(int=7), ("ann", 3), "ann", None])
+def test_whoever_reports_is_kept_as_text(tmp_path, attributor, kind, reporter):
+    store = MemoryStore() if kind == "memory" else str(tmp_path / "audit.db")
+    with Guard(store=store, attributor=attributor) as guard:
+        event = guard.report(QUESTION, "1911", passages=[LIE], reporter=reporter)
+        guard.attribution(event, timeout=WAIT)
+        kept = guard.store.event(event).reporter
+    assert kept == (None if reporter is None else str(reporter))
 
 
 def test_report_does_not_raise_after_the_guard_was_closed(attributor):

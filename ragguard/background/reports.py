@@ -79,7 +79,8 @@ class Reports:
                 seen = as_passages(passages)
             except Exception as error:  # a lazy sequence may raise anything
                 logger.warning("event %s goes without the reported passages: %s", event_id, error)
-        event = Event(event_id, str(query), str(response), tuple(seen), reporter)
+        who = None if reporter is None else str(reporter)
+        event = Event(event_id, str(query), str(response), tuple(seen), who)
         self._worker.submit(event)
         return event_id
 
