@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit.records import AuditStore, Event
 from ragguard.background.waiting import insist
-from ragguard.errors import RagguardError
+from ragguard.errors import InvalidInputError, RagguardError
 
 __all__ = ["Attempts"]
 
@@ -22,7 +22,8 @@ class Attempts:
 
     Args:
         store: Where events and attributions are kept.
-        attribute: Attributes one event; whatever it raises counts as a failed attempt.
+        attribute: Attributes one event; whatever it raises counts as a failed attempt, and an
+            `InvalidInputError` as the last one.
         on_done: Called with every attribution before it is stored.
         on_settled: Called with the id of every event that is done or failed for good.
         max_attempts: How often an event is begun before it has failed for good.
@@ -88,15 +89,19 @@ class Attempts:
                 ):
                     return _give_way(event)
         except Exception as error:
-            return self._fail(event, f"{type(error).__name__}: {error}", stop)
+            # What was handed over stays wrong, however often it is tried.
+            hopeless = isinstance(error, InvalidInputError)
+            return self._fail(event, f"{type(error).__name__}: {error}", stop, hopeless=hopeless)
         except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
             self._fail(event, "the worker was interrupted", stop)
             raise
         self._on_settled(event.id)
         return True
 
-    def _fail(self, event: Event, error: str, stop: threading.Event) -> bool:
-        final = event.attempts >= self._max_attempts
+    def _fail(
+        self, event: Event, error: str, stop: threading.Event, *, hopeless: bool = False
+    ) -> bool:
+        final = hopeless or event.attempts >= self._max_attempts
         logger.warning(
             "attempt %d of %d to attribute event %s failed: %s",
             event.attempts,

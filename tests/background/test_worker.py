@@ -201,6 +201,16 @@ def test_a_failure_that_lasts_is_final(store, worker_of):
     assert failing.calls == 2
 
 
+def test_what_cannot_be_attributed_as_it_is_fails_at_once(store, worker_of):
+    failing = Failing(99, InvalidInputError("query must be a str that is not blank"))
+    worker = worker_of(store, failing)
+    worker.submit(event("e"))
+    assert worker.wait("e", LONG)
+    failed = store.event("e")
+    assert (failed.status, failed.attempts, failing.calls) == ("failed", 1, 1)
+    assert failed.error == "InvalidInputError: query must be a str that is not blank"
+
+
 def test_one_failing_event_does_not_stop_the_others(store, worker_of):
     def pick(flagged):
         if flagged.id == "bad":
