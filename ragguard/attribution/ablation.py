@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_method, require_number, require_whole
 from ragguard.attribution.ablation_influence import (
     Mask,
     ablation_masks,
@@ -45,6 +46,8 @@ class _Responder:
     def __init__(self, proxy: Proxy | None, generate: Any) -> None:
         if proxy is not None and generate is not None:
             raise InvalidInputError("the response is scored by proxy= or by generate=; pass one")
+        if proxy is not None:
+            require_method("proxy", proxy, "score(contexts, query, response)")
         self._generate: TextModel | None = None if generate is None else as_text_model(generate)
         self._proxy = default() if proxy is None and generate is None else proxy
 
@@ -85,13 +88,11 @@ class _Baseline(ABC):
     def __init__(
         self, *, proxy: Proxy | None = None, generate: Any = None, embedder: Any = None, top_k: int
     ) -> None:
-        if top_k < 1:
-            raise InvalidInputError(f"top_k must be at least 1, not {top_k}")
         self._responder = _Responder(proxy, generate)
         self._embedder = CachedEmbedder(as_embedder(embedder))
-        self._top_k = top_k
+        self._top_k = require_whole("top_k", top_k)
 
-    def attribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+    def attribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return the influence of the top k passages, and which of them stand apart.
 
         In the scores, `responsibility` is the influence. A passage is responsible if all passages
@@ -101,12 +102,13 @@ class _Baseline(ABC):
         leave the decision open. SC and GC are not scored: both are 0.0.
 
         Raises:
-            InvalidInputError: The query or the response is blank, or `retrieve` is not callable.
+            InvalidInputError: The query or the response is blank, or `retrieve` is not what
+                `as_retrieve` takes.
             ProxyError: The proxy's answer has the wrong shape or is not finite.
             GenerationError: The generator did not answer.
         """
-        check_event(query, response, retrieve)
-        scope = as_passages(retrieve(query, self._top_k))[: self._top_k]
+        search = check_event(query, response, retrieve)
+        scope = as_passages(search(query, self._top_k))[: self._top_k]
         count = len(scope)
         masks = np.concatenate(
             [np.ones((1, count), dtype=bool), np.zeros((1, count), dtype=bool), self._masks(count)]
@@ -143,7 +145,7 @@ class _Baseline(ABC):
             },
         )
 
-    async def aattribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+    async def aattribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return what `attribute` returns, computed in a worker thread.
 
         Raises:
@@ -171,7 +173,7 @@ class LeaveOneOut(_Baseline):
         top_k: k, the passages retrieved for the query; they are the scope.
 
     Raises:
-        InvalidInputError: `top_k` is out of range, or both `proxy` and `generate` are given.
+        InvalidInputError: `top_k` or `proxy` will not do, or both `proxy` and `generate` are given.
     """
 
     _method = "leave-one-out"
@@ -208,7 +210,8 @@ class AblationScore(_Baseline):
         seed: Seed of the choice of subsets.
 
     Raises:
-        InvalidInputError: A number is out of range, or both `proxy` and `generate` are given.
+        InvalidInputError: A number or `proxy` will not do, or both `proxy` and `generate` are
+            given.
     """
 
     _method = "ablation"
@@ -224,15 +227,13 @@ class AblationScore(_Baseline):
         sparsity: float = 0.01,
         seed: int = 0,
     ) -> None:
-        if ablations < 2 or sparsity < 0.0:
-            raise InvalidInputError(
-                "ablations must be at least 2 and sparsity not negative; "
-                f"got {ablations} and {sparsity}"
-            )
+        sparsity = require_number("sparsity", sparsity)
+        if not sparsity >= 0.0:
+            raise InvalidInputError(f"sparsity must not be negative, {sparsity:g} is; try 0.01")
         super().__init__(proxy=proxy, generate=generate, embedder=embedder, top_k=top_k)
-        self._ablations = ablations
+        self._ablations = require_whole("ablations", ablations, least=2)
         self._sparsity = sparsity
-        self._seed = seed
+        self._seed = require_whole("seed", seed, least=0)
 
     def _masks(self, count: int) -> Mask:
         return ablation_masks(count, self._ablations, self._seed)

@@ -7,10 +7,12 @@ in the same order, and returns its `Attribution`. So the two ways to run it cann
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Generator
+from typing import Any
 
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.attribution import Attribution, Retrieve
 from ragguard.attribution.language_model import TextModel, Usage
+from ragguard.attribution.retrieval import as_retrieve
 from ragguard.errors import InvalidInputError
 
 __all__ = ["Dialogue", "aconclude", "check_event", "conclude", "spent"]
@@ -63,13 +65,13 @@ def spent(usage: Usage) -> dict[str, int]:
     }
 
 
-def check_event(query: str, response: str, retrieve: Callable[..., object]) -> None:
-    """Raise `InvalidInputError` unless these can be attributed."""
+def check_event(query: str, response: str, retrieve: Any) -> Retrieve:
+    """Return `retrieve`, which is what `as_retrieve` takes, as a search.
+
+    Raises:
+        InvalidInputError: The query or the response is blank, or `retrieve` cannot be searched.
+    """
     for name, text in (("query", query), ("response", response)):
         if not isinstance(text, str) or not text.strip():
             raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r}")
-    if not callable(retrieve):
-        raise InvalidInputError(
-            "retrieve must be a callable retrieve(query, limit) -> passages, best first, "
-            f"not {type(retrieve).__name__}"
-        )
+    return as_retrieve(retrieve)

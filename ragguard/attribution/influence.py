@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_number, require_whole
 from ragguard.attribution.attribution import Cause, Retrieve
 from ragguard.attribution.dialogue import Dialogue
 from ragguard.attribution.language_model import TextModel
@@ -85,7 +86,7 @@ class InfluenceScore(Questioner):
         prompt: (query, passages) -> prompt; the passages may be none. Pass the RAG system's own.
 
     Raises:
-        InvalidInputError: `generate` is no model, or a number is out of range.
+        InvalidInputError: `generate` is no model, or a number is of another type or out of range.
     """
 
     _method = "influence"
@@ -102,14 +103,12 @@ class InfluenceScore(Questioner):
         concurrency: int = 8,
         prompt: Callable[[str, Sequence[str]], str] = answer_prompt,
     ) -> None:
-        if samples < 2 or top_k < 1 or not 0.0 < similarity <= 1.0:
-            raise InvalidInputError(
-                "samples must be at least 2, top_k at least 1 and similarity in (0, 1]; "
-                f"got {samples}, {top_k} and {similarity}"
-            )
+        similarity = require_number("similarity", similarity)
+        if not 0.0 < similarity <= 1.0:
+            raise InvalidInputError(f"similarity must be in (0, 1], not {similarity:g}; try 0.8")
         super().__init__(generate, embedder=embedder, concurrency=concurrency)
-        self._samples = samples
-        self._top_k = top_k
+        self._samples = require_whole("samples", samples, least=2)
+        self._top_k = require_whole("top_k", top_k)
         self._similarity = similarity
         self._equivalent = equivalent
         self._prompt = prompt

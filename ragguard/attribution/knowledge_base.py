@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_whole
 from ragguard.embedding import as_embedder
 from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import EmbeddingError, InvalidInputError
@@ -74,12 +75,10 @@ class KnowledgeBase:
         shape (d,) and length 1, read-only.
 
         Raises:
-            InvalidInputError: `limit` is negative.
+            InvalidInputError: `limit` is no whole number, or negative.
             EmbeddingError: The embedder's answer to the query does not fit the passages.
         """
-        if limit < 0:
-            raise InvalidInputError(f"limit must not be negative, got {limit}")
-        count = min(limit, len(self._passages))
+        count = min(require_whole("limit", limit, least=0), len(self._passages))
         if count == 0:
             return []
         target = self._checked(self._embedder.embed([query]), 1)[0]

@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragguard.arguments import require_whole
 from ragguard.attribution.attribution import Attribution, Cause, PassageScore, Retrieve
 from ragguard.attribution.dialogue import Dialogue, aconclude, check_event, conclude, spent
 from ragguard.attribution.language_model import TextModel, as_text_model
 from ragguard.attribution.similarity import embedding_similarity
 from ragguard.embedding import CachedEmbedder, as_embedder
-from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
 __all__ = ["Questioner"]
@@ -26,19 +26,17 @@ class Questioner(ABC):
         concurrency: Requests to the model at the same time.
 
     Raises:
-        InvalidInputError: `model` is no model, or `concurrency` is less than 1.
+        InvalidInputError: `model` is no model, or `concurrency` is no whole number of at least 1.
     """
 
     _method: str
 
     def __init__(self, model: Any, *, embedder: Any, concurrency: int) -> None:
-        if concurrency < 1:
-            raise InvalidInputError(f"concurrency must be at least 1, not {concurrency}")
         self._model = as_text_model(model)
         self._embedder = CachedEmbedder(as_embedder(embedder))
-        self._concurrency = concurrency
+        self._concurrency = require_whole("concurrency", concurrency)
 
-    def attribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+    def attribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return the passages in scope, and which of them are responsible for `response`.
 
         What `responsibility` and `details` hold, the class says. The method has no semantic
@@ -46,24 +44,25 @@ class Questioner(ABC):
         them. `details` also tells what the model was asked for.
 
         Raises:
-            InvalidInputError: The query or the response is blank, or `retrieve` is not callable.
+            InvalidInputError: The query or the response is blank, or `retrieve` is not what
+                `as_retrieve` takes.
             GenerationError: The model did not answer.
         """
-        check_event(query, response, retrieve)
+        search = check_event(query, response, retrieve)
         model = self._model.metered()
-        asking = self._asking(model, query, response, retrieve)
+        asking = self._asking(model, query, response, search)
         return conclude(model, asking, limit=self._concurrency)
 
-    async def aattribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+    async def aattribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return what `attribute` returns, without blocking the event loop.
 
         Raises:
             InvalidInputError: As `attribute`.
             GenerationError: As `attribute`.
         """
-        check_event(query, response, retrieve)
+        search = check_event(query, response, retrieve)
         model = self._model.metered()
-        asking = self._asking(model, query, response, retrieve)
+        asking = self._asking(model, query, response, search)
         return await aconclude(model, asking, limit=self._concurrency)
 
     @abstractmethod

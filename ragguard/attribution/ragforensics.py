@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ragguard.arguments import require_whole
 from ragguard.attribution.attribution import Cause, Retrieve
 from ragguard.attribution.dialogue import Dialogue
 from ragguard.attribution.language_model import TextModel
@@ -124,7 +125,7 @@ class RAGForensics(Questioner):
         read: Judge's answer -> True (leads to the response), False, or None (unreadable).
 
     Raises:
-        InvalidInputError: `judge` is no model, or a number is out of range.
+        InvalidInputError: `judge` is no model, or a number is of another type or out of range.
     """
 
     _method = "ragforensics"
@@ -140,10 +141,11 @@ class RAGForensics(Questioner):
         prompt: Callable[[str, str, str], str] = judgement_prompt,
         read: Callable[[str], bool | None] = read_label,
     ) -> None:
-        if top_k < 1 or max_scope < top_k:
+        top_k = require_whole("top_k", top_k)
+        max_scope = require_whole("max_scope", max_scope)
+        if max_scope < top_k:
             raise InvalidInputError(
-                "top_k must be at least 1 and max_scope at least top_k; "
-                f"got {top_k} and {max_scope}"
+                f"max_scope must be at least top_k; got {max_scope} with a top_k of {top_k}"
             )
         super().__init__(judge, embedder=embedder, concurrency=concurrency)
         self._top_k = top_k

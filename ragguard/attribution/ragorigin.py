@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_method, require_whole
 from ragguard.attribution.attribution import Attribution, PassageScore, Retrieve
 from ragguard.attribution.cause import Evidence, Finding, find_cause, suspects
 from ragguard.attribution.dialogue import check_event, spent
@@ -48,7 +49,8 @@ class RAGOrigin:
         max_scope: Passages after which the search for benign ones ends.
 
     Raises:
-        InvalidInputError: An argument is out of range, or `judge` comes without `generate`.
+        InvalidInputError: An argument is of another type or out of range, or `judge` comes without
+            `generate`.
     """
 
     def __init__(
@@ -62,15 +64,18 @@ class RAGOrigin:
         weighting: Weighting = "separation",
         max_scope: int = 200,
     ) -> None:
-        if top_k < 1 or max_scope < top_k:
+        top_k = require_whole("top_k", top_k)
+        max_scope = require_whole("max_scope", max_scope)
+        if max_scope < top_k:
             raise InvalidInputError(
-                "top_k must be at least 1 and max_scope at least top_k; "
-                f"got {top_k} and {max_scope}"
+                f"max_scope must be at least top_k; got {max_scope} with a top_k of {top_k}"
             )
         if weighting not in ("separation", "paper"):
             raise InvalidInputError(f"weighting must be 'separation' or 'paper', not {weighting!r}")
         if judge is not None and generate is None:
             raise InvalidInputError("judge compares what generate answers; pass generate= as well")
+        if proxy is not None:
+            require_method("proxy", proxy, "score(contexts, query, response)")
         self._proxy = default() if proxy is None else proxy
         self._embedder = CachedEmbedder(as_embedder(embedder))
         self._generate = None if generate is None else as_text_model(generate)
@@ -79,7 +84,7 @@ class RAGOrigin:
         self._weighting = weighting
         self._max_scope = max_scope
 
-    def attribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+    def attribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return the passages responsible for `response`, if any are.
 
         `details` holds "segments" (for each, whether it led to the response), "complete" (False:
@@ -89,16 +94,17 @@ class RAGOrigin:
         or a yes or no (not with "paper"), the support stands in for GC in RS.
 
         Raises:
-            InvalidInputError: The query or the response is blank, or `retrieve` is not callable.
+            InvalidInputError: The query or the response is blank, or `retrieve` is not what
+                `as_retrieve` takes.
             EmbeddingError: The embedder's answer has the wrong shape or is not finite.
             ProxyError: The proxy's answer has the wrong shape or is not finite.
             GenerationError: A language model did not answer.
         """
-        check_event(query, response, retrieve)
+        search = check_event(query, response, retrieve)
         generate = None if self._generate is None else self._generate.metered()
         judge = None if self._judge is None else self._judge.metered()
         meter = SupportMeter(self._proxy, query, response)
-        ranking = Ranking(retrieve, query)
+        ranking = Ranking(search, query)
         probe: Probe = LikelihoodProbe(meter)
         unaided = False
         if generate is not None:
@@ -164,7 +170,7 @@ class RAGOrigin:
             },
         )
 
-    async def aattribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+    async def aattribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return what `attribute` returns, computed in a worker thread.
 
         Raises:

@@ -25,7 +25,9 @@ __all__ = ["as_retrieve"]
 def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None) -> Retrieve:
     """Return `source` as a search of the whole knowledge base, best first.
 
-    What is returned is synchronous. An asynchronous source is awaited on a loop of its own.
+    What is returned is synchronous. An asynchronous source is awaited on a loop of its own. What
+    a callable or a method `retrieve` answers is checked when it answers: anything but a sequence of
+    str and `Passage` is an `InvalidInputError`.
 
     Args:
         source: A LangChain vector store or retriever, a LlamaIndex index or retriever, a Chroma
@@ -89,20 +91,26 @@ def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None
 def _callable(search: Callable[..., Any]) -> Retrieve:
     if _takes(search, "", 1, offset=0):
         return _paged(search)
-    if inspect.iscoroutinefunction(search) or inspect.iscoroutinefunction(
-        getattr(search, "__call__", None)  # noqa: B004 - an object whose __call__ is asynchronous
-    ):
-        return lambda query, limit: as_passages(settled(search(query, limit)))
-    return search
+    return lambda query, limit: _passages(search(query, limit))
 
 
-def _paged(search: Callable[..., Iterable[str | Passage]]) -> Retrieve:
+def _passages(answer: Any) -> list[Passage]:
+    found = settled(answer)
+    if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
+        raise InvalidInputError(
+            "retrieve must return a sequence of str or Passage, best first, [] where it finds "
+            f"none; it returned a {type(found).__name__}"
+        )
+    return as_passages(found)
+
+
+def _paged(search: Callable[..., Any]) -> Retrieve:
     """Return a search that asks for page after page until it has `limit` or there are no more."""
 
     def retrieve(query: str, limit: int) -> list[Passage]:
         found: list[Passage] = []
         while len(found) < limit:
-            page = as_passages(settled(search(query, limit - len(found), offset=len(found))))
+            page = _passages(search(query, limit - len(found), offset=len(found)))
             if not page:
                 break
             found += page

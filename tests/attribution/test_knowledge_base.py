@@ -91,9 +91,11 @@ def test_an_empty_one_finds_nothing():
     assert KnowledgeBase(["a"]).retrieve("anything", 0) == []
 
 
-def test_refuses_a_negative_limit():
+@pytest.mark.parametrize("limit", [-1, "5", None, 1.5])
+def test_refuses_what_is_no_limit(limit):
     with pytest.raises(InvalidInputError, match="limit"):
-        KnowledgeBase(["a"]).retrieve("anything", -1)
+        KnowledgeBase(["a"]).retrieve("anything", limit)
+    assert len(KnowledgeBase(["a"]).retrieve("anything", np.int64(5))) == 1
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_refuses_a_negative_limit():
     [
         ([Passage("a", embedding=np.ones(2)), Passage("b", embedding=np.ones(3))], "shapes"),
         ([Passage("a", embedding=np.ones((2, 2)))], "shapes"),
-        ([Passage("a", embedding=np.array([1.0, np.nan]))], "NaN"),
+        ([Passage("a", embedding=[1.0, np.nan])], "NaN"),
     ],
 )
 def test_refuses_bad_embeddings(passages, message):

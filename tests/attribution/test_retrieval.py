@@ -51,8 +51,8 @@ def test_our_own_objects_and_functions():
     def plain(query, limit):
         return [Passage(text) for text in RANKED][:limit]
 
-    assert as_retrieve(plain) is plain
     check(as_retrieve(plain))
+    check(as_retrieve(as_retrieve(plain)))
 
 
 class Capped:
@@ -77,6 +77,25 @@ def test_pages_are_asked_for_until_there_is_enough():
     assert texts_of(as_retrieve(service.retrieve)(QUERY, 9)) == RANKED
     assert service.calls == [(9, 0), (7, 2), (5, 4), (3, 6)]
     assert as_retrieve(Capped(total=0))(QUERY, 3) == []
+
+
+@pytest.mark.parametrize("answer", [None, 5, "one text", b"one text"])
+def test_what_a_search_must_return(answer):
+    said = rf"retrieve must return a sequence of .* it returned a {type(answer).__name__}"
+    for search in (
+        lambda query, limit: answer,
+        lambda query, limit, offset=0: answer,
+    ):
+        with pytest.raises(InvalidInputError, match=said):
+            as_retrieve(search)(QUERY, 3)
+
+
+def test_a_function_may_return_what_is_awaited():
+    async def search(query, limit):
+        return RANKED[:limit]
+
+    check(as_retrieve(search))
+    check(as_retrieve(lambda query, limit: search(query, limit)))
 
 
 @pytest.mark.parametrize("bad", [None, 3, "index", object()])
