@@ -17,6 +17,7 @@ __all__ = [
     "require_method",
     "require_number",
     "require_path",
+    "require_text",
     "require_texts",
     "require_whole",
 ]
@@ -99,6 +100,17 @@ def require_path(name: str, value: object) -> Path:
     if not isinstance(value, (str, os.PathLike)):
         raise InvalidInputError(f"{name} must be a path, not a {type(value).__name__}")
     return Path(value)
+
+
+def require_text(name: str, value: object) -> str:
+    """Return the argument `name`, which may be empty.
+
+    Raises:
+        InvalidInputError: It is no str.
+    """
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a str, not a {type(value).__name__}")
+    return value
 
 
 def require_texts(name: str, given: object) -> list[str]:

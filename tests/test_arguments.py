@@ -11,6 +11,7 @@ from ragguard.arguments import (
     require_method,
     require_number,
     require_path,
+    require_text,
     require_texts,
     require_whole,
 )
@@ -81,6 +82,13 @@ def test_texts(given):
 def test_what_are_no_texts(given, said):
     with pytest.raises(InvalidInputError, match=said):
         require_texts("contexts", given)
+
+
+@pytest.mark.parametrize("value", [None, 5, b"q", ["q"]])
+def test_what_is_no_text(value):
+    assert require_text("query", "") == ""
+    with pytest.raises(InvalidInputError, match="query must be a str, not a"):
+        require_text("query", value)
 
 
 def test_an_object_with_the_method():

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragguard.errors import ProxyError
 from ragguard.proxy.lexical import LexicalProxy
 from ragguard.proxy.scores import Proxy
 
@@ -38,7 +39,14 @@ def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
     if found is None:
         return LexicalProxy()
     manifest = found / "manifest.json"
-    return _loaded(found, manifest.stat().st_mtime_ns if manifest.is_file() else 0)
+    try:
+        return _loaded(found, manifest.stat().st_mtime_ns if manifest.is_file() else 0)
+    except ProxyError as error:
+        if folder or not os.environ.get(VARIABLE):
+            raise
+        raise ProxyError(
+            f"the environment variable {VARIABLE} names {found}: {error}, or unset the variable"
+        ) from error
 
 
 def default_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:

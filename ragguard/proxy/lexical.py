@@ -27,6 +27,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from ragguard.arguments import require_text, require_texts
 from ragguard.proxy.scores import Scores
 from ragguard.proxy.stems import stems
 from ragguard.proxy.words import word_log_probability
@@ -93,9 +94,13 @@ class LexicalProxy:
 
         Returns:
             `Scores` with float64 arrays of shape (n,), nats per word.
+
+        Raises:
+            InvalidInputError: A text is not a str.
         """
-        query_words = stems(query)
-        response_words = stems(response)
+        contexts = require_texts("contexts", contexts)
+        query_words = stems(require_text("query", query))
+        response_words = stems(require_text("response", response))
         query_counts = Counter(query_words)
         semantic_correlation = np.zeros(len(contexts))
         generation_influence = np.zeros(len(contexts))

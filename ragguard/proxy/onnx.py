@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_path, require_texts, require_whole
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
 from ragguard.proxy.manifest import Manifest
 from ragguard.proxy.prompt import PromptEncoder
@@ -48,7 +49,7 @@ class OnnxProxy:
         MissingExtraError: onnxruntime or tokenizers is not installed.
         ProxyError: The folder is damaged, the graph cannot be loaded, or a provider that was asked
             for is not available.
-        InvalidInputError: A number is out of range.
+        InvalidInputError: `path` is no path, or a number is of another type or out of range.
     """
 
     def __init__(
@@ -65,12 +66,13 @@ class OnnxProxy:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingExtraError("OnnxProxy", "onnx") from error
-        if any(number is not None and number < 1 for number in (batch_tokens, threads)):
-            raise InvalidInputError("batch_tokens and threads must be at least 1")
-        folder = Path(path)
+        threads = _whole_or_none("threads", threads)
+        max_length = _whole_or_none("max_length", max_length)
+        batch_tokens = _whole_or_none("batch_tokens", batch_tokens)
+        folder = require_path("path", path)
         self.manifest = Manifest.read(folder)
         limit = self.manifest.max_length
-        if max_length is not None and not 1 <= max_length <= limit:
+        if max_length is not None and max_length > limit:
             raise InvalidInputError(
                 f"max_length must be from 1 to {limit}, the length this model was exported for"
             )
@@ -81,7 +83,9 @@ class OnnxProxy:
             raise ProxyError(
                 f"{folder / 'tokenizer.json'} cannot be read ({error}); export the model again"
             ) from error
-        self._encoder = PromptEncoder(tokenizer, self.manifest.prompt, max_length or limit)
+        self._encoder = PromptEncoder(
+            tokenizer, self.manifest.prompt, max_length or limit, longest=limit
+        )
         on_cpu = self.providers[0] == "CPUExecutionProvider"
         self._batch_tokens = batch_tokens or (_CPU_BATCH_TOKENS if on_cpu else _BATCH_TOKENS)
 
@@ -115,7 +119,8 @@ class OnnxProxy:
             InvalidInputError: As `score`.
             ProxyError: As `score`.
         """
-        distinct = list(dict.fromkeys(contexts)) if not isinstance(contexts, str) else contexts
+        contexts = require_texts("contexts", contexts)
+        distinct = list(dict.fromkeys(contexts))
         prompts = self._encoder.encode(distinct, query, response)
         scored = np.concatenate([prompts.query, prompts.response])
         out = np.empty((len(prompts.rows), len(scored)))
@@ -151,6 +156,10 @@ class OnnxProxy:
                 "batch_tokens if memory ran out"
             ) from error
         return np.asarray(log_probabilities, dtype=np.float32)
+
+
+def _whole_or_none(name: str, number: int | None) -> int | None:
+    return None if number is None else require_whole(name, number)
 
 
 def length_buckets(lengths: Sequence[int], batch_tokens: int, most: int) -> Iterator[list[int]]:

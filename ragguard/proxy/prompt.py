@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.arguments import require_texts
 from ragguard.errors import InvalidInputError, ProxyError
 
 __all__ = ["PromptEncoder", "PromptFormat", "Prompts"]
@@ -59,9 +60,18 @@ class PromptEncoder:
         tokenizer: A `tokenizers.Tokenizer`; a private copy of it is used.
         prompt: The words around the texts.
         max_length: Tokens a row has at most.
+        longest: Tokens that the model reads at most, which is what `max_length` could be raised to;
+            None: no more than that.
     """
 
-    def __init__(self, tokenizer: Any, prompt: PromptFormat, max_length: int) -> None:
+    def __init__(
+        self,
+        tokenizer: Any,
+        prompt: PromptFormat,
+        max_length: int,
+        *,
+        longest: int | None = None,
+    ) -> None:
         self._tokenizer = type(tokenizer).from_str(tokenizer.to_str())
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -69,6 +79,7 @@ class PromptEncoder:
         self._tokenizer.encode_special_tokens = True
         self._prompt = prompt
         self._max_length = max_length
+        self._longest = max_length if longest is None else longest
         self._head = [*self._prefix(), *self._ids(prompt.passage)]
 
     def _ids(self, text: str) -> list[int]:
@@ -88,8 +99,7 @@ class PromptEncoder:
             InvalidInputError: A text is not a str, or query or response is blank.
             ProxyError: Query and response leave no room for a context.
         """
-        if isinstance(contexts, str) or not all(isinstance(text, str) for text in contexts):
-            raise InvalidInputError("contexts must be a sequence of str; pass [passage.text, ...]")
+        contexts = require_texts("contexts", contexts)
         for name, text in (("query", query), ("response", response)):
             if not isinstance(text, str) or not text.strip():
                 raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r}")
@@ -97,9 +107,16 @@ class PromptEncoder:
         tail = self._tokenizer.encode(text, add_special_tokens=False)
         room = self._max_length - len(self._head) - len(tail.ids)
         if room < 1:
+            raisable = self._max_length - room < self._longest
             raise ProxyError(
                 f"query and response take {len(tail.ids)} tokens and leave no room for a context "
-                f"in the proxy's {self._max_length}; shorten the response or raise max_length"
+                f"in the proxy's {self._max_length}; "
+                + (
+                    f"raise max_length, this model reads {self._longest}"
+                    if raisable
+                    else "for such a response use a proxy exported with a longer window, or "
+                    "LexicalProxy"
+                )
             )
         return Prompts(
             rows=[

@@ -62,8 +62,10 @@ def test_a_proxy_that_was_asked_for_is_not_replaced(monkeypatch, tmp_path):
     pytest.importorskip("onnxruntime", reason="needs onnxruntime")
     pytest.importorskip("tokenizers", reason="needs tokenizers")
     monkeypatch.setenv(VARIABLE, str(tmp_path / "missing"))
-    with pytest.raises(ProxyError, match=r"manifest\.json"):
+    with pytest.raises(ProxyError, match=r"RAGGUARD_PROXY names .*manifest\.json"):
         default()
+    with pytest.raises(ProxyError, match=r"^[^R]*manifest\.json"):
+        default(tmp_path / "nowhere")
 
 
 def test_a_bundled_model_is_used_only_with_its_runtime(monkeypatch, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragguard.errors import InvalidInputError
 from ragguard.proxy import LexicalProxy, default
 from ragguard.proxy import lexical as lexical_module
 from ragguard.proxy import words as words_module
@@ -175,6 +176,29 @@ def test_words_longer_than_any_float_can_hold_score_finite():
     assert scores.generation_influence[0] > -20.0
     assert np.isfinite(scores.generation_influence[1])
     assert scores.generation_influence[1] < -10_000.0
+
+
+def test_contexts_may_come_one_by_one():
+    contexts = ["The moon is made of cheese.", "", "Bread is baked."]
+    expected = LexicalProxy().score(contexts, "What is it made of?", "cheese")
+    found = LexicalProxy().score(iter(contexts), "What is it made of?", "cheese")
+    assert found.semantic_correlation.tolist() == expected.semantic_correlation.tolist()
+    assert found.generation_influence.tolist() == expected.generation_influence.tolist()
+
+
+@pytest.mark.parametrize(
+    ("contexts", "query", "response", "said"),
+    [
+        ("abc", "q", "r", "contexts must be a sequence of str"),
+        (None, "q", "r", "contexts must be a sequence of str"),
+        (["a", None], "q", "r", r"contexts\[1\] is a NoneType"),
+        (["a"], None, "r", "query must be a str"),
+        (["a"], "q", 5, "response must be a str"),
+    ],
+)
+def test_what_is_no_text(contexts, query, response, said):
+    with pytest.raises(InvalidInputError, match=said):
+        LexicalProxy().score(contexts, query, response)
 
 
 def test_default_is_a_proxy():

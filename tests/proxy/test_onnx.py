@@ -94,8 +94,17 @@ class TestPromptEncoder:
 
     def test_no_room_for_a_context(self, tiny_tokenizer):
         encoder = PromptEncoder(tiny_tokenizer, PromptFormat(), 40)
-        with pytest.raises(ProxyError, match="leave no room"):
+        with pytest.raises(ProxyError, match="leave no room") as caught:
             encoder.encode(["moss"], QUERY, "1911 " * 40)
+        assert "exported with a longer window, or LexicalProxy" in str(caught.value)
+        assert "max_length" not in str(caught.value)
+
+    def test_no_room_though_the_model_reads_more(self, tiny_tokenizer):
+        encoder = PromptEncoder(tiny_tokenizer, PromptFormat(), 40, longest=300)
+        with pytest.raises(ProxyError, match=r"in the proxy's 40; raise max_length, .* reads 300"):
+            encoder.encode(["moss"], QUERY, "1911 " * 40)
+        with pytest.raises(ProxyError, match="exported with a longer window"):
+            encoder.encode(["moss"], QUERY, "1911 " * 400)
 
     @pytest.mark.parametrize(
         ("contexts", "query", "response"),
@@ -104,6 +113,7 @@ class TestPromptEncoder:
             (["a"], "q", " \n"),
             (["a", None], "q", "b"),
             ("a", "q", "b"),
+            (None, "q", "b"),
             (["a"], None, "b"),
         ],
     )
@@ -187,6 +197,26 @@ class TestOnnxProxy:
         assert not same[2]
         assert same[[1, 3]].all()
 
+    def test_a_response_beyond_its_window(self, folder):
+        response = "moss " * 40
+        assert OnnxProxy(folder).score(["a"], QUERY, response).generation_influence.shape == (1,)
+        with pytest.raises(ProxyError, match="raise max_length, this model reads 200"):
+            OnnxProxy(folder, max_length=70).score(["a"], QUERY, response)
+        with pytest.raises(ProxyError, match="or LexicalProxy") as caught:
+            OnnxProxy(folder).score(["a"], QUERY, response * 20)
+        assert "raise max_length" not in str(caught.value)
+
+    def test_contexts_may_come_one_by_one(self, folder):
+        proxy = OnnxProxy(folder, threads=1)
+        expected = proxy.score(CONTEXTS, QUERY, RESPONSE)
+        found = proxy.score(iter(CONTEXTS), QUERY, RESPONSE)
+        np.testing.assert_array_equal(found.generation_influence, expected.generation_influence)
+
+    @pytest.mark.parametrize("contexts", ["abc", None, ["a", None], [["a"]]])
+    def test_what_are_no_contexts(self, folder, contexts):
+        with pytest.raises(InvalidInputError, match="contexts"):
+            OnnxProxy(folder).score(contexts, QUERY, RESPONSE)
+
     def test_no_contexts(self, folder):
         scores = OnnxProxy(folder).score([], QUERY, RESPONSE)
         assert scores.semantic_correlation.shape == (0,)
@@ -239,11 +269,26 @@ class TestOnnxProxy:
             OnnxProxy(folder, providers=["CUDAExecutionProvider"])
 
     @pytest.mark.parametrize(
-        "options", [{"max_length": 201}, {"max_length": 0}, {"batch_tokens": 0}, {"threads": 0}]
+        "options",
+        [
+            {"max_length": 201},
+            {"max_length": 0},
+            {"max_length": "70"},
+            {"batch_tokens": 0},
+            {"batch_tokens": "8"},
+            {"threads": 0},
+            {"threads": 1.5},
+        ],
     )
     def test_numbers_out_of_range(self, folder, options):
         with pytest.raises(InvalidInputError):
             OnnxProxy(folder, **options)
+
+    def test_integers_of_numpy_will_do(self, folder):
+        proxy = OnnxProxy(
+            folder, threads=np.int64(1), max_length=np.int64(150), batch_tokens=np.int64(64)
+        )
+        assert proxy.score(["a"], QUERY, RESPONSE).semantic_correlation.shape == (1,)
 
     def test_nan_is_an_error(self, folder):
         proxy = OnnxProxy(folder)
@@ -266,6 +311,13 @@ class TestOnnxProxy:
         proxy._session = Failing()
         with pytest.raises(ProxyError, match="lower batch_tokens"):
             proxy.score(CONTEXTS, QUERY, RESPONSE)
+
+
+@pytest.mark.parametrize("path", [None, 5, b"proxy"])
+def test_what_is_no_path(path):
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    with pytest.raises(InvalidInputError, match="path must be a path, not a"):
+        OnnxProxy(path)
 
 
 def test_without_onnx_runtime(monkeypatch, tmp_path):
