@@ -28,7 +28,10 @@ from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.proxy import Proxy, default
 
-__all__ = ["RAGOrigin"]
+__all__ = ["MAX_SCOPE", "RAGOrigin"]
+
+MAX_SCOPE = 200
+"""Passages after which the search for benign ones ends, unless the caller says otherwise."""
 
 
 class RAGOrigin:
@@ -62,7 +65,7 @@ class RAGOrigin:
         judge: Any = None,
         top_k: int = 5,
         weighting: Weighting = "separation",
-        max_scope: int = 200,
+        max_scope: int = MAX_SCOPE,
     ) -> None:
         top_k = require_whole("top_k", top_k)
         max_scope = require_whole("max_scope", max_scope)

@@ -37,13 +37,18 @@ def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
             returned as it is.
 
     Raises:
-        InvalidInputError: The URL names neither a SQLite file nor a PostgreSQL database, or `store`
-            is of another type.
+        InvalidInputError: The URL is blank or names neither a SQLite file nor a PostgreSQL
+            database, or `store` is of another type.
         MissingExtraError: The driver for PostgreSQL is not installed.
         StoreError: The store cannot be opened.
     """
     if store is None:
         return MemoryStore()
+    if isinstance(store, str) and not store.strip():
+        raise InvalidInputError(
+            "the store is blank; pass a path, sqlite:///path or postgresql://user@host/database, "
+            "or store=None to keep everything in memory"
+        )
     if isinstance(store, (str, os.PathLike)):
         # Here, not above: SQLAlchemy would triple the time that `import ragguard` takes.
         from ragguard.audit.sql import SqlStore

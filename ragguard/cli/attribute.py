@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ragguard.arguments import require_whole
 from ragguard.cli.exits import FINDING
 from ragguard.cli.output import JsonOption, printable, show_table, write_json
 from ragguard.errors import InvalidInputError
@@ -43,12 +44,15 @@ def attribute(
     passage in scope it shows the embedding similarity (ES), the semantic correlation (SC) and the
     generation influence (GC), both in nats per token, and the responsibility (RS).
     """
-    from ragguard.attribution import RAGOrigin
     from ragguard.attribution.knowledge_base import KnowledgeBase
+    from ragguard.attribution.ragorigin import MAX_SCOPE, RAGOrigin
 
     asked, answered = _question(event, query, response)
+    require_whole("--top-k", top_k)
     base = KnowledgeBase.from_jsonl(knowledge_base)
-    attribution = RAGOrigin(top_k=top_k).attribute(asked, answered, base.retrieve)
+    # Two segments of K at least: what leads to the response is told from what does not.
+    origin = RAGOrigin(top_k=top_k, max_scope=max(MAX_SCOPE, 2 * top_k))
+    attribution = origin.attribute(asked, answered, base)
     if as_json:
         write_json(attribution_to_dict(attribution))
     else:

@@ -20,6 +20,7 @@ from ragguard.cli.output import (
     write_json,
 )
 from ragguard.cli.store import StoreOption, opened_store
+from ragguard.errors import InvalidInputError
 from ragguard.jsonl import open_input, passage_from_json, read_lines
 
 __all__ = ["events", "report"]
@@ -55,6 +56,9 @@ def report(
     """
     from ragguard.audit import Event
 
+    for option, text in (("--query", query), ("--response", response)):
+        if not text.strip():
+            raise InvalidInputError(f"{option} is blank; pass the text")
     seen = []
     if passages is not None:
         with open_input(passages) as stream:

@@ -12,6 +12,12 @@ def test_what_is_no_store_is_told_so(store):
         open_store(store)
 
 
+@pytest.mark.parametrize("store", ["", " \n"])
+def test_a_blank_name_is_told_so(store):
+    with pytest.raises(InvalidInputError, match=r"the store is blank; pass a path, .* store=None"):
+        open_store(store)
+
+
 def test_a_store_is_returned_as_it_is():
     store = MemoryStore()
     assert open_store(store) is store

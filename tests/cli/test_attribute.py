@@ -110,5 +110,25 @@ def test_bad_arguments_are_one_line(run, base, options):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("top_k", [0, -3])
+def test_a_k_that_is_none_is_told_by_its_option(run, base, top_k):
+    result = run("attribute", "-b", base, "--query", QUERY, "--response", LIE, "--top-k", top_k)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"ragguard: --top-k must be a whole number of at least 1, not {top_k}\n"
+    )
+
+
+def test_the_scope_grows_with_k(run, jsonl):
+    lies = [f"{QUERY} {LIE} So says page {n}." for n in range(230)]
+    facts = [f"Parish {n} keeps a register of boats, nets and moorings." for n in range(300)]
+    base = jsonl("kb.jsonl", *lies, *facts)
+    options = ["--query", QUERY, "--response", LIE, "-b", base, "--json"]
+    found = json.loads(run("attribute", *options, "--top-k", "250").stdout)
+    assert found["scope_size"] == 500
+    assert found["details"]["complete"]
+    assert len(found["responsible"]) == 230
+
+
 def test_without_a_knowledge_base_it_is_a_usage_error(run):
     assert run("attribute", "--query", "q", "--response", "r").exit_code == 2

@@ -120,5 +120,22 @@ def test_a_server_that_is_down_is_one_line(run):
     assert "secret" not in result.stderr
 
 
+def test_a_store_without_a_name_is_one_line(run):
+    for command in (["events"], ["report", "--query", "q", "--response", "r"]):
+        result = run(*command, "--store", "")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("ragguard: the store is blank")
+        assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("query", "response"), [("", ""), (" ", "r"), ("q", "\n")])
+def test_a_blank_report_is_refused(run, store_url, query, response):
+    result = run("report", "--store", store_url, "--query", query, "--response", response)
+    assert (result.exit_code, result.stdout) == (2, "")
+    blank = "--response" if query.strip() else "--query"
+    assert result.stderr == f"ragguard: {blank} is blank; pass the text\n"
+    assert len(json.loads(run("events", "--store", store_url, "--json").stdout)) == 2
+
+
 def test_without_a_store_it_is_a_usage_error(run):
     assert run("events").exit_code == 2
