@@ -11,6 +11,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from ragguard import Guard
+from ragguard.arguments import require_whole
 from ragguard.errors import InvalidInputError
 
 from langchain_ragguard.passages import as_passage
@@ -29,15 +30,16 @@ class RAGGuardFeedback(BaseCallbackHandler):
     Args:
         guard: Where complaints are reported.
         max_runs: How many runs are remembered; the oldest go first.
+
+    Raises:
+        InvalidInputError: `max_runs` is no whole number of at least 1.
     """
 
     run_inline = True  # the events of one run must arrive in their order
 
     def __init__(self, guard: Guard, *, max_runs: int = 1000) -> None:
-        if max_runs < 1:
-            raise InvalidInputError(f"max_runs must be at least 1, not {max_runs}")
         self._guard = guard
-        self._log = RunLog(max_runs)
+        self._log = RunLog(require_whole("max_runs", max_runs))
         self._lock = threading.Lock()
 
     def report(
@@ -51,11 +53,12 @@ class RAGGuardFeedback(BaseCallbackHandler):
             reporter: Who complained.
 
         Raises:
-            InvalidInputError: The run is not remembered, retrieved nothing, or did not return
-                text and no `response` is given.
+            InvalidInputError: `run_id` is no UUID, or the run is not remembered, retrieved
+                nothing, or did not return text and no `response` is given.
         """
+        root = _as_uuid(run_id)
         with self._lock:
-            run = self._log.find(UUID(str(run_id)))
+            run = self._log.find(root)
             if run is None or run.query is None:
                 raise InvalidInputError(
                     f"no retrieval is remembered for run {run_id}; pass config="
@@ -135,3 +138,12 @@ class RAGGuardFeedback(BaseCallbackHandler):
         with self._lock:
             if parent_run_id is None and isinstance(answer, str):
                 self._log.enter(run_id, None).response = answer
+
+
+def _as_uuid(run_id: UUID | str) -> UUID:
+    try:
+        return UUID(str(run_id))
+    except ValueError as error:
+        raise InvalidInputError(
+            f"run_id must be a UUID or its text, not {run_id!r}; pass the run_id of the config"
+        ) from error

@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field, PrivateAttr, model_validator
 from ragguard import Guard
+from ragguard.arguments import require_whole
 from ragguard.errors import InvalidInputError
 
 from langchain_ragguard.over_fetch import fetching
@@ -86,8 +87,13 @@ class RAGGuardRetriever(BaseRetriever):
             **guard_options: Everything that `Guard` takes, except `embedder`.
 
         Raises:
-            InvalidInputError: The store does not tell its embeddings.
+            InvalidInputError: The store does not tell its embeddings, or `embedder` is given.
         """
+        if "embedder" in guard_options:
+            raise InvalidInputError(
+                "the guard judges in the store's own vector space; leave embedder= out, or pass "
+                "RAGGuardRetriever(base=store.as_retriever(), guard=Guard(embedder=...), k=...)"
+            )
         if vectorstore.embeddings is None:
             raise InvalidInputError(
                 f"{type(vectorstore).__name__} does not tell its embeddings; pass "
@@ -129,9 +135,7 @@ class RAGGuardRetriever(BaseRetriever):
         return nullcontext() if self._embedder is None else self._embedder.knowing(documents)
 
     def _wanted(self, k: int | None) -> int | None:
-        if k is not None and k < 1:
-            raise InvalidInputError(f"k must be at least 1, not {k}")
-        return self.k if k is None else k
+        return self.k if k is None else require_whole("k", k)
 
     def _asking(self, wanted: int | None) -> tuple[RetrieverLike, dict[str, Any]]:
         if wanted is None:

@@ -167,8 +167,15 @@ def test_what_cannot_be_reported_says_why(retriever: RAGGuardRetriever, guard: R
         feedback.report(run_id)
     assert feedback.report(run_id, "In 1790.") == "event-1"
 
-    with pytest.raises(InvalidInputError, match="max_runs"):
-        RAGGuardFeedback(guard, max_runs=0)
+    for max_runs in (0, "3", None, 1.5, True):
+        with pytest.raises(InvalidInputError, match="max_runs must be a whole number"):
+            RAGGuardFeedback(guard, max_runs=max_runs)
+
+
+@pytest.mark.parametrize("run_id", ["nope", "", None, 5])
+def test_what_is_no_run_id_says_so(guard: Reports, run_id: Any) -> None:
+    with pytest.raises(InvalidInputError, match="run_id must be a UUID"):
+        RAGGuardFeedback(guard).report(run_id)
 
 
 def test_the_oldest_runs_are_forgotten(chain: Runnable[str, str], guard: Reports) -> None:

@@ -226,9 +226,13 @@ def test_bad_construction_is_refused(guard: Guard, options: dict[str, Any]) -> N
         listing([], **{"guard": guard, **options})
 
 
-def test_a_call_for_no_documents_is_refused(guard: Guard) -> None:
-    with pytest.raises(InvalidInputError, match="at least 1"):
-        listing(documents(), guard).invoke(QUERY, k=0)
+@pytest.mark.parametrize("k", [0, -1, "2", 1.5, True])
+async def test_a_call_for_no_number_of_documents_is_refused(guard: Guard, k: Any) -> None:
+    retriever = listing(documents(), guard)
+    with pytest.raises(InvalidInputError, match="k must be a whole number of at least 1"):
+        retriever.invoke(QUERY, k=k)
+    with pytest.raises(InvalidInputError, match="k must be a whole number of at least 1"):
+        await retriever.ainvoke(QUERY, k=k)
 
 
 async def test_the_base_retriever_runs_as_a_child(guard: Guard) -> None:

@@ -66,6 +66,11 @@ def named(filled: VectorStore) -> VectorStore:
     return filled
 
 
+def test_the_store_says_how_is_embedded(embeddings: WordEmbeddings) -> None:
+    with pytest.raises(InvalidInputError, match=r"store's own.* leave embedder= out, or pass RAGG"):
+        RAGGuardRetriever.from_vectorstore(in_memory(embeddings), embedder=WordEmbeddings())
+
+
 def test_a_suspicious_set_is_compared_without_embedding_it_again(
     named: VectorStore, embeddings: WordEmbeddings
 ) -> None:

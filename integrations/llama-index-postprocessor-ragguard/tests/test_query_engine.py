@@ -12,6 +12,7 @@ from llama_index.core.schema import TextNode
 from ragguard import Guard
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit.memory import MemoryStore
+from ragguard.errors import InvalidInputError
 
 from llama_index.postprocessor.ragguard import RAGGuardPostprocessor
 
@@ -136,6 +137,13 @@ def test_the_embedding_model_of_the_settings_is_the_default(
     made = RAGGuardPostprocessor.from_index(index, on_error="raise")
     made.postprocess_nodes(nodes(), query_str=QUERY)
     assert set(embedding.texts) == {*FACTS, *POISON}
+
+
+def test_the_embedding_model_goes_by_the_name_of_llama_index(
+    index: VectorStoreIndex, embedding: WordEmbedding
+) -> None:
+    with pytest.raises(InvalidInputError, match="pass the index's embedding model as embed_model="):
+        RAGGuardPostprocessor.from_index(index, embedder=embedding)
 
 
 @pytest.mark.parametrize("streaming", [False, True])

@@ -55,7 +55,15 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
             embed_model: The index's embedding model; None means `Settings.embed_model`.
             top_n: As the attribute.
             **guard_options: Everything that `Guard` takes, except `embedder`.
+
+        Raises:
+            InvalidInputError: `embedder` is given.
         """
+        if "embedder" in guard_options:
+            raise InvalidInputError(
+                "the guard judges in the index's own vector space; leave embedder= out, and pass "
+                "the index's embedding model as embed_model= if it is not Settings.embed_model"
+            )
 
         def retrieve(query: str, limit: int) -> list[Passage]:
             return as_passages(index.as_retriever(similarity_top_k=limit).retrieve(query))
