@@ -52,7 +52,8 @@ class Worker:
 
         Args:
             store: Where events and attributions are kept.
-            attribute: Attributes one event; whatever it raises counts as a failed attempt.
+            attribute: Attributes one event; whatever it raises counts as a failed attempt, and an
+                `InvalidInputError` as the last one.
             on_done: Called with every attribution before it counts as done.
             leaves_bare: Whether events that bring no passages and were submitted elsewhere are left
                 to a worker that can search the knowledge base.
