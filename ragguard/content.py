@@ -16,15 +16,20 @@ _CACHED_KEYS = 4096
 _LONGEST_CACHED = 4096  # characters
 
 _CURRENCY = "$\u00a2-\u00a5\u20a0-\u20cf"
-# Signs that change what is said, with the number or the word that they belong to.
-_SIGNS = re.compile(
-    r"(?<![\w.,)\-])[-\u2212](?=\d)\d+"  # minus five; not a range, not a bullet
-    r"|[+\u00b1]\d+"
-    r"|[<>=\u2260\u2264\u2265]\s*\d+"
-    rf"|[{_CURRENCY}]\s?\d+"
-    rf"|\d+\s?[%\u2030{_CURRENCY}]"
-    r"|[^\W_][+#]+(?!\w)"  # C++, C#, B+
+_NUMBER = r"\d{1,16}(?:[./]\d{1,16}){0,3}"
+# Signs that change what is said, with the number or the word that they belong to. Every repetition
+# is bounded: of an attacker's text the time must not grow with the square.
+_NUMBERS = re.compile(
+    rf"(?=[\d+!<>=\-\u00b1\u2212\u2013\u2260\u2264\u2265{_CURRENCY}])(?:"
+    rf"(?<![\w.,)\-])[-\u2212\u2013]{_NUMBER}"  # minus five; not a range, not a bullet
+    rf"|[+\u00b1]{_NUMBER}"
+    rf"|!?[<>=\u2260\u2264\u2265]{{1,2}}\s{{0,8}}{_NUMBER}"
+    rf"|[{_CURRENCY}]\s?{_NUMBER}"
+    rf"|{_NUMBER}\s?[%\u2030{_CURRENCY}]"
+    r"|\d{1,16}(?:[./]\d{1,16}){1,3})"  # a decimal, a fraction, a date
 )
+_NAMES = re.compile(r"[^\W_][+#]{1,2}(?!\w)")  # C++, C#, B+
+_MINUS = str.maketrans("\u2212\u2013", "--")
 # In these scripts marks are accents, or vowels that are often left out.
 _MARKED_AT_WILL = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "ARABIC", "HEBREW")
 
@@ -32,11 +37,11 @@ _MARKED_AT_WILL = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "ARABIC", "HEBREW")
 def content_key(text: str) -> str:
     r"""Return the 32 hex digits that name a text's content.
 
-    Its words count, and signs that change what they say ("-5", "< 90", "$5", "5 %", "C#", vowels
-    and voicing in the scripts of Asia): not case, accents, look-alike or invisible letters, other
-    punctuation or white space. So a quarantined passage is still recognised when it comes back
-    re-indexed under another id, wrapped anew, or with a zero-width letter slipped in. Recent keys
-    are remembered: once anything is in quarantine, every passage of every query needs its own.
+    Its words count, and signs that change what they say ("-5", "1.5", "< 90", "$5", "5 %", "C#",
+    vowels and voicing in the scripts of Asia): not case, accents, look-alike or invisible letters,
+    other punctuation or white space. So a quarantined passage is still recognised when it comes
+    back re-indexed under another id, wrapped anew, or with a zero-width letter slipped in. Recent
+    keys are remembered: once anything is in quarantine, every passage of every query needs its own.
 
     >>> content_key("Bad  Passage") == content_key("bad pas\u200bsage.\n")
     True
@@ -61,8 +66,9 @@ _remembered = lru_cache(maxsize=_CACHED_KEYS)(_key)
 def _signs(text: str) -> Iterator[str]:
     if not text.isascii():
         text = "".join([one for one in text if unicodedata.category(one) != "Cf"])
-    for found in _SIGNS.findall(text):
-        yield "".join(found.split()).casefold().replace("\u2212", "-")
+    names = _NAMES.findall(text) if "+" in text or "#" in text else []
+    for found in (*_NUMBERS.findall(text), *names):
+        yield "".join(found.split()).casefold().translate(_MINUS)
 
 
 def _marks(text: str) -> Iterator[str]:

@@ -228,7 +228,9 @@ def has_no_signs(text):
     """Whether a text holds nothing but letters, digits and what parts words."""
     decomposed = unicodedata.normalize("NFKD", text)
     categories = {unicodedata.category(character) for character in decomposed}
-    return categories.isdisjoint({"Sc", "Sm", "Mn", "Mc", "Me"}) and not set("-%#") & {*decomposed}
+    return categories.isdisjoint({"Sc", "Sm", "Mn", "Mc", "Me"}) and not set("-%#./") & {
+        *decomposed
+    }
 
 
 @given(ANY_TEXT.filter(has_no_signs))
