@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import chain, pairwise
-from math import fsum, log
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.fitting.samples import signals_of
 from benchmarks.retrieval import RetrievedSet
 from ragguard.inline.naturalness import unnaturalness
+from ragguard.inline.signals import content_weights
 from ragguard.inline.words import PassageWords, QueryWords, passage_words, query_words
 from ragguard.text import STOP_WORDS
 
@@ -106,23 +107,18 @@ def closeness(query: QueryWords, passages: Sequence[PassageWords], k: int) -> Fl
     How close is the mean of coverage (the share of the question's content words, weighed by
     rarity) and window. Where there are none below, the median of the k is what counts.
     """
-    n = len(passages)
-    rarity = {
-        word: log((n + 1) / (sum(word in passage.distinct for passage in passages) + 0.5)) + 0.5
-        for word in query.content
-    }
-    total = fsum(rarity.values())
+    weights = content_weights(query, passages)
     close = np.array(
         [
             (
-                fsum(rarity[word] for word in rarity.keys() & passage.distinct) / total
+                fsum(weights[word] for word in weights.keys() & passage.distinct)
                 + window_share(query, passage)
             )
             / 2
             for passage in passages
         ]
     )
-    usual = close[k:].max() if n > k else np.median(close)
+    usual = close[k:].max() if len(passages) > k else np.median(close)
     excess: Floats = np.clip(close[:k] - usual, 0.0, 1.0)
     return excess
 

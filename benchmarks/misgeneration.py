@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks.forms import FORMS
 from ragguard.attribution import Attribution
+from ragguard.attribution.ragorigin import MAX_SCOPE
 from ragguard.demo.corpus import load_corpus
 from ragguard.embedding import Embedder, HashedEmbedder
 from ragguard.errors import InvalidInputError
@@ -56,7 +57,6 @@ MAIN_KINDS = ("poisonedrag", "gpt4", "gemini", "statement")
 
 TOP_K = 5
 PLANTED = 5
-MAX_SCOPE = 200
 _STATING = 2
 
 

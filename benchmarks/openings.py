@@ -11,9 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from math import log
 
-from ragguard.inline.words import query_words
+from ragguard.inline.signals import content_weights
+from ragguard.inline.words import passage_words, query_words
 from ragguard.text import STOP_WORDS, tokens
 
 __all__ = ["agreeing_openings", "opening"]
@@ -51,24 +51,20 @@ def agreeing_openings(question: str, texts: Sequence[str], below: Sequence[str])
     query = query_words(question)
     if len(texts) < _AGREEING or not query.content:
         return 0.0
-    everything = [frozenset(tokens(text)) for text in (*texts, *below)]
-    rarity = {
-        word: log((len(everything) + 1) / (sum(word in words for words in everything) + 0.5)) + 0.5
-        for word in query.content
-    }
-    total = sum(rarity.values())
+    read = [passage_words(text) for text in (*texts, *below)]
+    weights = content_weights(query, read)
     openings = [opening(text) for text in texts]
-    held = [sum(rarity[word] for word in query.content if word in said) for said in openings]
+    held = [sum(weights[word] for word in query.content if word in said) for said in openings]
     best = 0.0
     for word, count in Counter(word for said in openings for word in said).items():
         if count < _AGREEING or word in query.distinct or word in STOP_WORDS:
             continue
         shares = sorted(share for share, said in zip(held, openings, strict=True) if word in said)
         rest = [
-            words
-            for number, words in enumerate(everything)
+            passage.distinct
+            for number, passage in enumerate(read)
             if number >= len(texts) or word not in openings[number]
         ]
         lacking = sum(word not in words for words in rest) / len(rest) if rest else 1.0
-        best = max(best, shares[-_AGREEING] / total * lacking)
+        best = max(best, shares[-_AGREEING] * lacking)
     return min(1.0, best)

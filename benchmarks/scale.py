@@ -26,8 +26,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.made_up import KINDS, PLANTED, Event, Texts, faiss_index, vectors
 from benchmarks.report import describe_run, write
+from benchmarks.synthetic import KINDS, PLANTED, Event, Texts, faiss_index, vectors
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.retrieval import as_retrieve
 from ragguard.passage import Passage
@@ -75,7 +75,7 @@ def run(
 
     Args:
         sizes: Passages of a knowledge base; each holds at least the events' own.
-        kinds: Of `benchmarks.made_up.KINDS`.
+        kinds: Of `benchmarks.synthetic.KINDS`.
         dimension: Of the vectors.
         events: How many there are.
         rounds: How often each is attributed.

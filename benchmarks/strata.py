@@ -2,7 +2,7 @@
 
 After the robustness experiments of the RAGOrigin paper (Sections 6.3 and 7, Tables 18 to 25). Each
 function takes a target and yields the events of its stratum, with the response that is reported;
-those about the wording are in `benchmarks.wordings`.
+those about the wording are in `benchmarks.answer_wordings`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from benchmarks.answer_wordings import (
+    long_answer,
+    noisy_report,
+    one_word,
+    refusal,
+    truth_and_falsehood,
+)
 from benchmarks.forms import DEFAULT_FORMS
 from benchmarks.misgeneration import (
     MAIN_KINDS,
@@ -24,13 +31,6 @@ from benchmarks.misgeneration import (
     states,
 )
 from benchmarks.reported import Reported, Setting, attacks
-from benchmarks.wordings import (
-    long_answer,
-    noisy_report,
-    one_word,
-    refusal,
-    truth_and_falsehood,
-)
 
 __all__ = ["STRATA", "Reported", "Setting"]
 

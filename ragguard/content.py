@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ragguard.text import tokens_whole
 
-__all__ = ["content_key"]
+__all__ = ["content_key", "text_digest"]
 
 _CACHED_KEYS = 4096
 _LONGEST_CACHED = 4096  # characters
@@ -32,6 +32,11 @@ _NAMES = re.compile(r"[^\W_][+#]{1,2}(?!\w)")  # C++, C#, B+
 _MINUS = str.maketrans("\u2212\u2013", "--")
 # In these scripts marks are accents, or vowels that are often left out.
 _MARKED_AT_WILL = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "ARABIC", "HEBREW")
+
+
+def text_digest(text: str) -> bytes:
+    """Return 16 bytes that name a text to the letter (BLAKE2b); lone surrogates are letters too."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def content_key(text: str) -> str:
@@ -56,8 +61,7 @@ def _key(text: str) -> str:
     # A text without any word is told by its signs.
     words = " ".join(tokens_whole(normal) or normal.casefold().split())
     signs = "".join(["\n" + sign for sign in (*_signs(normal), *_marks(normal))])
-    content = (words + signs).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
+    return text_digest(words + signs).hex()
 
 
 _remembered = lru_cache(maxsize=_CACHED_KEYS)(_key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -11,13 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.content import text_digest
 from ragguard.errors import EmbeddingError, InvalidInputError
 
 __all__ = ["Passage", "as_passages"]
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, init=False)
@@ -71,7 +67,7 @@ class Passage:
                 f"a passage's metadata must be a mapping or None, not {type(metadata).__name__}; "
                 "pass a dict"
             )
-        id = _digest(text) if id is None else id
+        id = text_digest(text).hex() if id is None else id
         if embedding is not None and not (
             isinstance(embedding, np.ndarray) and embedding.dtype.kind == "f"
         ):

@@ -15,7 +15,7 @@ from ragguard import Evidence, Guard, Passage, Verdict, errors
 EXPORTED = {
     "ragguard": ["Evidence", "Guard", "Passage", "Verdict", "__version__"],
     "ragguard.guard": ["Guard"],
-    "ragguard.content": ["content_key"],
+    "ragguard.content": ["content_key", "text_digest"],
     "ragguard.passage": ["Passage", "as_passages"],
     "ragguard.verdict": ["Evidence", "Mode", "Verdict"],
     "ragguard.text": [

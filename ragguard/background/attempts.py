@@ -57,8 +57,6 @@ class Attempts:
         Raises:
             StoreError: The store fails.
         """
-        if bare is None:
-            return self._store.claim_event(lease_s=self._lease_s)
         return self._store.claim_event(lease_s=self._lease_s, bare=bare)
 
     def make(self, event: Event, stop: threading.Event) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -11,15 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.audit.fork import follow_forks
+from ragguard.content import text_digest
 from ragguard.embedding.adapt import unit_rows
 from ragguard.embedding.protocol import Embedder
 from ragguard.errors import EmbeddingError, RagguardError
 
 __all__ = ["CachedEmbedder"]
-
-
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class CachedEmbedder:
@@ -50,7 +46,7 @@ class CachedEmbedder:
             EmbeddingError: The inner embedder fails, or its answer has the wrong shape, another
                 length than before, or is not finite.
         """
-        keys = [_key(text) for text in texts]
+        keys = [text_digest(text) for text in texts]
         found: dict[bytes, NDArray[np.float32]] = {}
         missing: dict[bytes, str] = {}
         with self._lock:

@@ -38,7 +38,14 @@ from ragguard.inline.runs import runs
 from ragguard.inline.stretches import dense, stretches
 from ragguard.inline.words import PassageWords, QueryWords, as_meant
 
-__all__ = ["LEAST_COVERAGE", "SIGNALS", "company", "forget_soup", "signal_matrix"]
+__all__ = [
+    "LEAST_COVERAGE",
+    "SIGNALS",
+    "company",
+    "content_weights",
+    "forget_soup",
+    "signal_matrix",
+]
 
 Floats = NDArray[np.float64]
 
@@ -121,7 +128,7 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
     if not query.sequence:
         return signals
     passages = [*[as_meant(query, passage) for passage in passages[:k]], *passages[k:]]
-    weights = _content_weights(query, passages)
+    weights = content_weights(query, passages)
     echo = np.array([_echo(query, weights, passage) for passage in passages[:k]])
     if not echo.any():
         return signals
@@ -130,8 +137,17 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
     return signals
 
 
-def _content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dict[str, float]:
-    """Weigh the question's content words by how rare they are in the retrieved set; sum 1."""
+def content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dict[str, float]:
+    """Weigh the question's content words by how rare they are in the retrieved set.
+
+    Args:
+        query: The question.
+        passages: n passages.
+
+    Returns:
+        The weight of every content word in order, log((n + 1) / (df + 1/2)) + 1/2 for a word in df
+        of the passages (after Spärck Jones 1972), scaled to sum 1.
+    """
     n = len(passages)
     distinct = [passage.distinct for passage in passages]
     weights = {

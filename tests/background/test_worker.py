@@ -67,9 +67,9 @@ class BrokenStore(MemoryStore):
         self._check("add_event")
         super().add_event(event)
 
-    def claim_event(self, *, lease_s):
+    def claim_event(self, **how):
         self._check("claim_event")
-        return super().claim_event(lease_s=lease_s)
+        return super().claim_event(**how)
 
     def finish_event(self, event_id, attribution, **fence):
         self._check("finish_event")

@@ -13,7 +13,7 @@ from rich.progress import Progress
 
 from benchmarks import forensics, influence, scale
 from benchmarks.influence_rows import rank_shares
-from benchmarks.made_up import Event, Texts
+from benchmarks.synthetic import Event, Texts
 from benchmarks.targets import OWN, load_targets, says
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.passage import Passage
