@@ -59,6 +59,7 @@ class Variant:
         min_scope: Passages that the scope takes in at least; 0 for Eq. 4 alone.
         abstains: False: the higher cluster of 2-means is blamed in every event.
         marks: False: it does not matter whether the suspects carry the question.
+        focuses: False: pages that speak of much else may lead to the response as well.
         weighs: False: a support of `OUTRIGHT` is asked for, however far the suspects stand apart.
     """
 
@@ -67,11 +68,13 @@ class Variant:
     min_scope: int = MIN_SCOPE
     abstains: bool = True
     marks: bool = True
+    focuses: bool = True
     weighs: bool = True
 
     def attribute(self, found: Event, embedder: CachedEmbedder) -> Attribution:
         """Return whom this variant blames; the reason is left out."""
-        meter = SupportMeter(default(), found.question, found.wrong)
+        meters = SupportMeter if self.focuses else _Unfocused
+        meter = meters(default(), found.question, found.wrong)
         probe = LikelihoodProbe(meter)
         scope = narrow_scope(
             Ranking(found.retrieve, found.question),
@@ -136,11 +139,19 @@ class _Unweighed:
         return self.probe.leads(passages, UNTESTED)
 
 
+class _Unfocused(SupportMeter):
+    """A meter that does not look at what else a text speaks of."""
+
+    def written_for(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        return np.ones(len(texts), dtype=np.bool_)
+
+
 VARIANTS: Mapping[str, Variant] = {
     "as shipped": Variant(),
     "plain mean (Eq. 8)": Variant(weighting="paper"),
     "scope by Eq. 4 alone": Variant(min_scope=0),
     "without the mark of carriers": Variant(marks=False),
+    "without asking for focus": Variant(focuses=False),
     "without weighing the standing": Variant(weighs=False),
     "no abstention": Variant(abstains=False),
     "without ES": Variant(scores=(_SC, _GC)),

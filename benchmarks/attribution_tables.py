@@ -40,6 +40,7 @@ _EVENTS: Mapping[tuple[str, str], str] = {
     ("many_texts", "10 texts"): "10 texts",
     ("many_texts", "25 texts"): "25 texts",
     ("many_texts", "50 texts"): "50 texts",
+    ("padded_texts", "six other names"): "5 texts that each name six others",
     ("other_retrievers", "MiniLM, cosine"): "MiniLM",
     ("other_retrievers", "MiniLM, dot product"): "MiniLM, dot product",
     ("other_retrievers", "built-in, dot product"): "built-in embedder, dot product",
@@ -60,7 +61,9 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
             yield _time(section["ms_per_event"])
     # The Influence Score counts its attempts in a section of this name.
     if "ranks" not in sections and (events := sections.get("events")):
-        yield _other_events(events)
+        unplanted = [row for row in events if row["stratum"] == "misreading"]
+        yield _other_events([row for row in events if row not in unplanted])
+        yield _misreadings(unplanted)
         yield _refusals([row for row in events if row["stratum"] == "refusal"])
     if variants := sections.get("variants"):
         yield _parts([row for row in variants if row["data"] == "public"])
@@ -170,6 +173,22 @@ def _other_events(rows: Sequence[Row]) -> Table:
         tuple(
             (_EVENTS.get(key, key[1]), *(_cell(cells.get((*key, form))) for form in _FORMS))
             for key in cases
+        ),
+    )
+
+
+def _misreadings(rows: Sequence[Row]) -> Table:
+    return Table(
+        "Attribution of misread passages",
+        ("data", "reports", "benign passages blamed", "reports that end in blame"),
+        tuple(
+            (
+                row["data"],
+                str(row["events"]),
+                f"{100 * row['fpr']:.2f} %",
+                share(row["causes"]["poisoning"], row["events"]),
+            )
+            for row in rows
         ),
     )
 

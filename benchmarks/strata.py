@@ -2,7 +2,8 @@
 
 After the robustness experiments of the RAGOrigin paper (Sections 6.3 and 7, Tables 18 to 25). Each
 function takes a target and yields the events of its stratum, with the response that is reported;
-those about the wording are in `benchmarks.answer_wordings`.
+those about the wording are in `benchmarks.answer_wordings`, and those without poison in
+`benchmarks.misreadings`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from benchmarks.misgeneration import (
     in_form,
     states,
 )
+from benchmarks.misreadings import misreading
 from benchmarks.reported import Reported, Setting, attacks
 
 __all__ = ["STRATA", "Reported", "Setting"]
@@ -37,6 +39,7 @@ __all__ = ["STRATA", "Reported", "Setting"]
 _COUNTS = (5, 10, 25, 50)
 _DELETED = 2
 _ADDED = 10
+_OTHERS = "Brannock, Carrow, Delsey, Edrich, Fenwright and Galloway were named there as well."
 
 
 def several_attackers(target: Target, setting: Setting) -> Iterator[Reported]:
@@ -107,6 +110,16 @@ def many_texts(target: Target, setting: Setting) -> Iterator[Reported]:
                 yield Reported(f"{count} texts", form, target.wrong, found)
 
 
+def padded_texts(target: Target, setting: Setting) -> Iterator[Reported]:
+    """Texts that speak of others as well, to pass for genuine pages; not in the paper."""
+    for kind in MAIN_KINDS:
+        for form in DEFAULT_FORMS if kind in target.poison else ():
+            texts = [f"{text} {_OTHERS}" for text in chosen(target, kind, setting.seed)]
+            found = event(target, setting.base, in_form(target, form, texts))
+            if found is not None:
+                yield Reported("six other names", form, target.wrong, found)
+
+
 def other_retrievers(target: Target, setting: Setting) -> Iterator[Reported]:
     """Other embeddings and another measure (Tables 33 and 34)."""
     for name, base in setting.bases.items():
@@ -151,8 +164,10 @@ STRATA: Mapping[str, Callable[[Target, Setting], Iterator[Reported]]] = {
         truth_and_falsehood,
         several_attackers,
         many_texts,
+        padded_texts,
         other_retrievers,
         changed_knowledge,
+        misreading,
     )
 }
 """Every stratum by name."""

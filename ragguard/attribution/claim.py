@@ -19,6 +19,7 @@ from ragguard.proxy.words import tokenize, word_log_probability
 from ragguard.text import STOP_WORDS, sentences
 
 __all__ = [
+    "COMMON_STEMS",
     "answers_agree",
     "claim",
     "content_words",
@@ -66,6 +67,8 @@ _LEADING = re.compile(r"\d[%\"')]*$|['\u2019]s$")
 _STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
 _LONGEST_BRIDGE = 2
 _FRAME_STEMS = frozenset(stem(word) for word in _FRAME)
+COMMON_STEMS = _STOP_STEMS | _FRAME_STEMS
+"""Stems of words that are in every text, and of those in which answers are given."""
 _LETTERS = frozenset("BCDEFGHJKLMNOPQRSTUVWXYZ")  # "A" and "I" are words
 
 
@@ -211,7 +214,7 @@ def _rival_numbers(asked: _Asked, claiming: set[str], words: set[str]) -> int:
 
 def content_words(query: str, text: str) -> set[str]:
     """Return the words of a text, as `stems`, that are not the question's and not in every text."""
-    return set(stems(text)) - set(stems(query)) - _STOP_STEMS - _FRAME_STEMS
+    return set(stems(text)) - set(stems(query)) - COMMON_STEMS
 
 
 class _Asked:

@@ -15,7 +15,7 @@ from ragguard.attribution.attribution import Retrieve
 from ragguard.attribution.claim import answers_agree
 from ragguard.attribution.language_model import TextModel
 from ragguard.attribution.prompts import agreement_prompt, answer_prompt, read_agreement
-from ragguard.attribution.support import UNTESTED, SupportMeter, explains, leads
+from ragguard.attribution.support import MIN_SUPPORT, UNTESTED, SupportMeter, explains, leads
 from ragguard.content import content_key
 from ragguard.passage import Passage, as_passages
 
@@ -35,6 +35,12 @@ MIN_SCOPE = 20
 Eq. 4 alone stops at 2 K when the first segment is poisoned and the second is not. Poison of one
 attack that ranks just below is then missed, and the scores have few benign passages to be
 normalised over; `benchmarks.attribution` measures both.
+"""
+
+_AGREEING = 3
+"""Passages that state the same answer and so need not be `focused`.
+
+Hardly any three benign ones do, and an attacker could make any text speak of much else.
 """
 
 
@@ -96,10 +102,16 @@ class LikelihoodProbe:
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
         """Return True if their support, weighed with their standing, explains the response.
 
-        Not of a refusal: what a passage that forbids no answer says of one is no weak support, and
-        passages that sound a little like it stand apart easily.
+        Where fewer than three support it, one of them must have been written for it, as far as can
+        be told: a page that only mentions what was answered, among much else, was misread, and not
+        planted. A refusal is not weighed: what a passage that forbids no answer says of one is no
+        weak support, and passages that sound a little like it stand apart easily.
         """
-        support = self._meter.support([passage.text for passage in passages])
+        texts = [passage.text for passage in passages]
+        support = self._meter.support(texts)
+        stating = [text for text, value in zip(texts, support, strict=True) if value >= MIN_SUPPORT]
+        if len(stating) < _AGREEING and not self._meter.written_for(stating).any():
+            return False
         return leads(support, UNTESTED if self._meter.refused else standing)
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ragguard.attribution.carriers import CARRIES
 from ragguard.attribution.claim import claim, only_decides, statement_coverage
+from ragguard.attribution.focus import focused
 from ragguard.attribution.polarity import decides_alike
 from ragguard.attribution.refusal import is_refusal, refusal_support
 from ragguard.errors import ProxyError
@@ -184,6 +185,16 @@ class SupportMeter:
         """
         without, ceiling = self.scores(["", self._query]).semantic_correlation
         return relative_gain(self.scores(texts).semantic_correlation, without, ceiling)
+
+    def written_for(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which texts may have been written for this event; bool array of shape (n,).
+
+        Those that hold the question word for word, and those that are `focused`. A text that
+        forbids an answer holds none, so of a refusal all are.
+        """
+        if self.refused:
+            return np.ones(len(texts), dtype=np.bool_)
+        return (self.carried(texts) >= CARRIES) | focused(self._query, self._claim, texts)
 
     def _decided(self, texts: Sequence[str]) -> NDArray[np.float64]:
         found = np.zeros(len(texts))

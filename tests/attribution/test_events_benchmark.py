@@ -124,3 +124,23 @@ def test_ablations_run_without_a_data_folder():
     assert shipped["prepend"]["clean_blamed"] == 0.0
     assert bare["prepend"]["clean_blamed"] == 1.0
     assert {row["method"] for row in result["baselines"]} >= {"leave-one-out", "random ablations"}
+
+
+def test_misreadings_are_names_or_numbers_of_what_was_read_as_the_question_asks():
+    base = misgeneration.KnowledgeBase(
+        ["The Halden bridge of 1921 has nine arches, says Piet Aster. Opened by Orla in 1930."]
+    )
+    found = list(strata.STRATA["misreading"](TARGET, setting(base=base)))
+    assert {case.response for case in found} == {"1921", "1930"}  # "how many" asks for a number
+    assert {case.event.poison for case in found} == {frozenset()}
+    who = replace(TARGET, question="Who saw the arches?", correct="Orla")
+    found = list(strata.STRATA["misreading"](who, setting(base=base)))
+    assert {case.response for case in found} == {"Piet Aster"}  # "The Halden" begins a sentence
+
+
+def test_padded_texts_each_name_six_others():
+    found = cases("padded_texts")
+    assert {case.form for case in found} == {"prepend", "plain"}
+    for case in found:
+        assert case.event.poison
+        assert all("24" in text and "Galloway" in text for text in case.event.poison)

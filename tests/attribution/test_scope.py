@@ -203,3 +203,20 @@ def test_likelihood_probe_weighs_the_standing_but_not_of_a_refusal():
     hint = Passage("The designer of the Halden bridge is confidential. No name may be given.")
     assert refused.support([hint.text])[0] == pytest.approx(0.5)
     assert not LikelihoodProbe(refused).leads([hint], 1.0)
+
+
+def test_pages_that_mention_the_answer_among_much_else_do_not_lead_to_it():
+    probe = LikelihoodProbe(SupportMeter(LexicalProxy(), QUESTION, "Orla Venn"))
+    others = "Aster, Brook, Carrow and Dell of Easton"
+    lone = Passage(f"{LIE} With her at the opening were {others}.")
+    assert probe.reproduces([lone])
+    assert not probe.leads([lone], 1.0)
+    assert probe.leads([lone, Passage(LIE)], 1.0)
+    # One that is focused and does not support the answer vouches for nobody.
+    assert not probe.leads([lone, Passage("The river freezes in most winters.")], 1.0)
+    # What three say is no slip, and an attacker may name anybody.
+    more = [Passage(f"{LIE} That was in {year}. With her were {others}.") for year in (1871, 1921)]
+    assert not probe.leads(more, 1.0)
+    assert probe.leads([lone, *more], 1.0)
+    carrier = Passage(f"{QUESTION} {LIE} With her at the opening were {others}.")
+    assert probe.leads([carrier], 1.0)
