@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,13 +25,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from benchmarks.export_forms import INT8_FORMS, open_gate, precision_of
 from benchmarks.report import describe_run, write
 from ragguard.demo.corpus import load_corpus
-from ragguard.errors import ProxyError
 from ragguard.proxy import LexicalProxy, OnnxProxy
 from ragguard.proxy.export import export_proxy
-from ragguard.proxy.manifest import Precision
-from ragguard.proxy.parity import GATES, PROBES
+from ragguard.proxy.parity import PROBES
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 from ragguard.proxy.scores import Scores
 from ragguard.proxy.training.shape import SHAPES, train_tokenizer
@@ -87,17 +86,9 @@ def run(shape: ModelShape, *, threads: int, repeats: int, folder: Path) -> dict[
     contenders: dict[str, Callable[[], Scores]] = {
         AS_PRINTED: lambda: as_printed(model, encoder, contexts, query, response)
     }
-    left_out = {}
-    for precision in ("fp32", "int8"):
-        name = f"OnnxProxy {precision}"
-        try:
-            proxy = _exported(model, tokenizer, precision, folder / precision, threads)
-        except ProxyError as error:
-            left_out[name] = str(error)
-            continue
-        contenders[f"{name} ({proxy.manifest.quantization})"] = _scoring(
-            proxy, contexts, query, response
-        )
+    for form in ("fp32", *INT8_FORMS):
+        proxy = _exported(model, tokenizer, form, folder / form.replace(" ", "-"), threads)
+        contenders[f"OnnxProxy {form}"] = _scoring(proxy, contexts, query, response)
     contenders["LexicalProxy"] = _scoring(LexicalProxy(), contexts, query, response)
     wall: dict[str, list[float]] = {name: [] for name in contenders}
     processor: dict[str, list[float]] = {name: [] for name in contenders}
@@ -130,7 +121,6 @@ def run(shape: ModelShape, *, threads: int, repeats: int, folder: Path) -> dict[
             }
             for name, took in processor.items()
         ],
-        "left_out": left_out,
     }
 
 
@@ -171,20 +161,17 @@ def _model(shape: ModelShape) -> Any:
     ).eval()
 
 
-def _exported(
-    model: Any, tokenizer: Any, precision: Precision, folder: Path, threads: int
-) -> OnnxProxy:
+def _exported(model: Any, tokenizer: Any, form: str, folder: Path, threads: int) -> OnnxProxy:
     # Random weights have no opinion that could be kept or lost: only what they cost is asked here.
-    gate = replace(GATES[precision], same_blame=0.0, relative_error=float("inf"))
     export_proxy(
         model,
         folder,
         tokenizer=tokenizer,
-        precision=precision,
+        precision=precision_of(form),
         max_length=_MAX_LENGTH,
         probes=PROBES[:1],
         scopes=[Scope(PROBES[0].contexts[:2], PROBES[0].query, PROBES[0].response)],
-        gates={precision: gate},
+        gates=open_gate(form),
     )
     return OnnxProxy(folder, threads=threads)
 

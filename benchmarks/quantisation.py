@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.export_forms import INT8_FORMS, open_gate, precision_of
 from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.proxy_training import training_corpus
 from benchmarks.report import describe_run, write
@@ -40,12 +41,13 @@ from ragguard.proxy.export import export_proxy
 from ragguard.proxy.manifest import Manifest
 from ragguard.proxy.parity import GATES, Parity
 from ragguard.proxy.training import SHAPES, Settings, Shape, train_proxy
+from ragguard.proxy.training.rounding import round_weights
 from ragguard.proxy.training.shape import make_model
 
 __all__ = ["EXPORTS", "main", "run"]
 
 DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa")
-EXPORTS = ("fp32", "fp16-weights", "fp16", "int8 dynamic", "int8 blocks")
+EXPORTS = ("fp32", "fp16-weights", "fp16", *INT8_FORMS)
 """fp32 first: the others are compared with it. Dynamic int8 has one scale a channel of the weights
 and one a tensor of activations; blocks of 8-bit weights (MatMulNBits) have one a block of both."""
 
@@ -75,34 +77,20 @@ def exported(folder: Path) -> dict[str, Path]:
     model = make_model(shape, tokenizer.get_vocab_size())
     state = torch.load(folder / "training" / "state.pt", weights_only=True)
     model.load_state_dict(state["model"])
+    round_weights(model)
     for name, out in found.items():
         if (out / "manifest.json").is_file():
             continue
         shutil.rmtree(out, ignore_errors=True)
-        precision = name.partition(" ")[0]
-        # int8 is tried in its dynamic form first.
-        gate: Any = _OpenGate(refusals=int(name == "int8 blocks"))
         export_proxy(
             model,
             out,
             tokenizer=tokenizer,
-            precision=precision,  # type: ignore[arg-type]
+            precision=precision_of(name),
             max_length=shape.length,
-            gates={precision: gate},
+            gates=open_gate(name),
         )
     return found
-
-
-class _OpenGate:
-    """Lets an export pass whatever it scores, after a number of refusals: all are measured."""
-
-    def __init__(self, refusals: int) -> None:
-        self._refusals = refusals
-
-    def failures(self, parity: Parity) -> list[str]:
-        del parity
-        self._refusals -= 1
-        return ["another form is wanted"] if self._refusals >= 0 else []
 
 
 @dataclass(frozen=True)

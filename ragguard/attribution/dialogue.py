@@ -56,12 +56,13 @@ def _advance(dialogue: Dialogue, answers: list[str] | None) -> list[str] | Attri
         return conclusion
 
 
-def spent(usage: Usage) -> dict[str, int]:
+def spent(usage: Usage) -> dict[str, float]:
     """Return the entries of `Attribution.details` that say what the model was asked for."""
     return {
         "calls": usage.calls,
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
+        "cost": usage.cost,
     }
 
 

@@ -5,20 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-import os
 import random
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from ragguard.attribution.model_answers import Usage, read_answer
+from tenacity import (
+    AsyncRetrying,
+    BaseRetrying,
+    RetryCallState,
+    Retrying,
+    retry_if_exception,
+    stop_after_attempt,
+)
+
+from ragguard.attribution.background_loop import run_in_background
+from ragguard.attribution.model_answers import Prices, Usage, read_answer
 from ragguard.attribution.model_calls import model_calls, model_name
 from ragguard.attribution.transient_errors import is_transient
 from ragguard.errors import GenerationError, InvalidInputError
 
-__all__ = ["TextModel", "Usage", "as_text_model", "is_transient"]
+__all__ = ["Prices", "TextModel", "Usage", "as_text_model", "is_transient"]
 
 _T = TypeVar("_T")
 
@@ -39,6 +48,7 @@ class TextModel:
         name: str,
         retries: int = 3,
         backoff_s: float = 0.5,
+        prices: Prices | None = None,
         parent: TextModel | None = None,
     ) -> None:
         """Wrap a synchronous call, an asynchronous one, or both.
@@ -55,6 +65,7 @@ class TextModel:
         self._acall = acall
         self._retries = retries
         self._backoff_s = backoff_s
+        self._prices = prices
         self._parent = parent
         self._usage = Usage()
         self._lock = threading.Lock()
@@ -64,7 +75,7 @@ class TextModel:
 
     @property
     def usage(self) -> Usage:
-        """Calls and tokens so far, over all threads."""
+        """Calls, tokens and their cost so far, over all threads."""
         with self._lock:
             return self._usage
 
@@ -76,6 +87,7 @@ class TextModel:
             name=self.name,
             retries=self._retries,
             backoff_s=self._backoff_s,
+            prices=self._prices,
             parent=self,
         )
 
@@ -91,18 +103,22 @@ class TextModel:
                 answered without text.
         """
         if self._call is None:
-            return _run_in_background(self.agenerate(prompt))
-        for attempt in range(self._retries + 1):
-            try:
-                self._count(Usage(calls=1))
-                answer = self._call(prompt)
-                if inspect.isawaitable(answer):
-                    answer = _run_in_background(_awaited(answer))
-            except Exception as error:
-                time.sleep(self._pause_after(error, attempt))
-            else:
-                return self._text(answer)
-        raise AssertionError("unreachable")
+            return run_in_background(self.agenerate(prompt))
+        call = self._call
+
+        def ask() -> Any:
+            self._count(Usage(calls=1))
+            answer = call(prompt)
+            return run_in_background(_awaited(answer)) if inspect.isawaitable(answer) else answer
+
+        retrying = Retrying(**self._policy(), sleep=time.sleep)
+        try:
+            answer = retrying(ask)
+        except GenerationError:
+            raise
+        except Exception as error:
+            raise self._failure(error, retrying) from error
+        return self._text(answer)
 
     async def agenerate(self, prompt: str) -> str:
         """Return what `generate` returns without blocking the event loop.
@@ -114,15 +130,20 @@ class TextModel:
         """
         if self._acall is None:
             return await asyncio.to_thread(self.generate, prompt)
-        for attempt in range(self._retries + 1):
-            try:
-                self._count(Usage(calls=1))
-                answer = await self._acall(prompt)
-            except Exception as error:
-                await asyncio.sleep(self._pause_after(error, attempt))
-            else:
-                return self._text(answer)
-        raise AssertionError("unreachable")
+        acall = self._acall
+
+        async def ask() -> Any:
+            self._count(Usage(calls=1))
+            return await acall(prompt)
+
+        retrying = AsyncRetrying(**self._policy(), sleep=asyncio.sleep)
+        try:
+            answer: Any = await retrying(ask)
+        except GenerationError:
+            raise
+        except Exception as error:
+            raise self._failure(error, retrying) from error
+        return self._text(answer)
 
     def generate_many(self, prompts: Sequence[str], *, limit: int = 8) -> list[str]:
         """Return the answers in the order of `prompts`, at most `limit` requests at a time.
@@ -133,7 +154,7 @@ class TextModel:
         """
         _check_limit(limit)
         if self._call is None:
-            return _run_in_background(self.agenerate_many(prompts, limit=limit))
+            return run_in_background(self.agenerate_many(prompts, limit=limit))
         if limit == 1 or len(prompts) < 2:
             return [self.generate(prompt) for prompt in prompts]
         pool = ThreadPoolExecutor(min(limit, len(prompts)), thread_name_prefix="ragguard-model")
@@ -171,21 +192,29 @@ class TextModel:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _pause_after(self, error: Exception, attempt: int) -> float:
-        """Return the seconds to wait before the next attempt, or raise if there is none."""
-        if isinstance(error, GenerationError):
-            raise error
-        transient = is_transient(error)
-        if transient and attempt < self._retries:
-            return self._backoff_s * 2.0**attempt * random.uniform(1.0, 1.25)
+    def _policy(self) -> dict[str, Any]:
+        """Return how often tenacity tries, after which errors, and how long it waits between."""
+
+        def pause(state: RetryCallState) -> float:
+            longer = 2.0 ** (state.attempt_number - 1)
+            return self._backoff_s * longer * random.uniform(1.0, 1.25)
+
+        return {
+            "stop": stop_after_attempt(self._retries + 1),
+            "wait": pause,
+            "retry": retry_if_exception(is_transient),
+            "reraise": True,
+        }
+
+    def _failure(self, error: Exception, retrying: BaseRetrying) -> GenerationError:
+        """Return what to raise in place of the model's last error."""
         advice = (
-            f"in {attempt + 1} attempts; check the model's service and your rate limit"
-            if transient
+            f"in {retrying.statistics['attempt_number']} attempts; check the model's service and "
+            "your rate limit"
+            if is_transient(error)
             else "which a retry would not cure; call the model yourself to see why"
         )
-        raise GenerationError(
-            f"{self.name} raised {type(error).__name__} ({error}), {advice}"
-        ) from error
+        return GenerationError(f"{self.name} raised {type(error).__name__} ({error}), {advice}")
 
     def _text(self, answer: Any) -> str:
         text, usage = read_answer(answer)
@@ -198,17 +227,20 @@ class TextModel:
         return text
 
     def _count(self, more: Usage) -> None:
+        if self._prices is not None:
+            more += Usage(cost=self._prices.of(more))
+        self._add(more)
+
+    def _add(self, more: Usage) -> None:
         with self._lock:
-            self._usage = Usage(
-                self._usage.calls + more.calls,
-                self._usage.input_tokens + more.input_tokens,
-                self._usage.output_tokens + more.output_tokens,
-            )
+            self._usage += more
         if self._parent is not None:
-            self._parent._count(more)
+            self._parent._add(more)
 
 
-def as_text_model(model: Any, *, retries: int = 3, backoff_s: float = 0.5) -> TextModel:
+def as_text_model(
+    model: Any, *, retries: int = 3, backoff_s: float = 0.5, prices: Prices | None = None
+) -> TextModel:
     """Return `model` as a `TextModel`.
 
     Args:
@@ -217,6 +249,7 @@ def as_text_model(model: Any, *, retries: int = 3, backoff_s: float = 0.5) -> Te
             `chat`, `achat`), or a `TextModel`, which is returned as it is.
         retries: How often a transient error is tried again.
         backoff_s: Seconds before the first retry; doubled before each further one.
+        prices: What its tokens cost; `Usage.cost` and `Attribution.details["cost"]` count by them.
 
     Raises:
         InvalidInputError: `model` is none of these.
@@ -233,7 +266,14 @@ def as_text_model(model: Any, *, retries: int = 3, backoff_s: float = 0.5) -> Te
             "of a LangChain chat model or LLM, or a LlamaIndex LLM"
         )
     call, acall = calls
-    return TextModel(call, acall, name=model_name(model), retries=retries, backoff_s=backoff_s)
+    return TextModel(
+        call,
+        acall,
+        name=model_name(model),
+        retries=retries,
+        backoff_s=backoff_s,
+        prices=prices,
+    )
 
 
 def _check_limit(limit: int) -> None:
@@ -243,26 +283,3 @@ def _check_limit(limit: int) -> None:
 
 async def _awaited(answer: Awaitable[_T]) -> _T:
     return await answer
-
-
-_background: tuple[int, asyncio.AbstractEventLoop] | None = None
-_background_lock = threading.Lock()
-
-
-def _run_in_background(work: Coroutine[Any, Any, _T]) -> _T:
-    """Run `work` to its end on one long-lived loop and return its result.
-
-    An asynchronous client keeps connections that belong to the loop they were opened on, so a new
-    loop for every call would break its second call. The loop's thread does not survive a fork,
-    hence one loop per process.
-    """
-    global _background
-    with _background_lock:
-        if _background is None or _background[0] != os.getpid():
-            loop = asyncio.new_event_loop()
-            threading.Thread(
-                target=loop.run_forever, name="ragguard-model-loop", daemon=True
-            ).start()
-            _background = (os.getpid(), loop)
-        loop = _background[1]
-    return asyncio.run_coroutine_threadsafe(work, loop).result()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Usage", "read_answer"]
+from ragguard.errors import InvalidInputError
+
+__all__ = ["Prices", "Usage", "read_answer"]
 
 
 @dataclass(frozen=True)
@@ -17,11 +20,54 @@ class Usage:
         calls: Requests made, retries included.
         input_tokens: Prompt tokens, as far as the framework reports them.
         output_tokens: Answer tokens, as far as the framework reports them.
+        cost: What these tokens cost by the model's `Prices`; 0 without prices.
     """
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Return both together."""
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost + other.cost,
+        )
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a model's tokens cost, in any currency.
+
+    Attributes:
+        input_per_million: A million prompt tokens.
+        output_per_million: A million answer tokens.
+    """
+
+    input_per_million: float
+    output_per_million: float
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            InvalidInputError: One is negative or not finite.
+        """
+        for name in ("input_per_million", "output_per_million"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise InvalidInputError(
+                    f"{name} must be a price of 0 or more, not {getattr(self, name)!r}"
+                )
+
+    def of(self, usage: Usage) -> float:
+        """Return what the tokens of `usage` cost."""
+        return (
+            usage.input_tokens * self.input_per_million
+            + usage.output_tokens * self.output_per_million
+        ) / 1e6
 
 
 def read_answer(answer: Any) -> tuple[str | None, Usage]:

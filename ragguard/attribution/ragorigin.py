@@ -200,12 +200,5 @@ def _best_first(
     return [passages[i] for i in order if chosen[i]]
 
 
-def _spent(*models: TextModel | None) -> dict[str, int]:
-    used = [model.usage for model in models if model is not None]
-    return spent(
-        Usage(
-            sum(usage.calls for usage in used),
-            sum(usage.input_tokens for usage in used),
-            sum(usage.output_tokens for usage in used),
-        )
-    )
+def _spent(*models: TextModel | None) -> dict[str, float]:
+    return spent(sum((model.usage for model in models if model is not None), Usage()))

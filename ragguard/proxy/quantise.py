@@ -9,7 +9,10 @@ from typing import Any, Literal
 from ragguard.proxy.graph import keep_scored_rows, transpose_weights, with_division
 from ragguard.proxy.manifest import Precision
 
-__all__ = ["Writer", "write_blocks", "write_dynamic", "write_half_weights", "writers"]
+__all__ = ["BLOCK", "Writer", "write_blocks", "write_dynamic", "write_half_weights", "writers"]
+
+BLOCK = 32
+"""Weights in a row that share a scale."""
 
 _SMALL = 1024
 """Values below which a tensor is not worth a cast."""
@@ -55,7 +58,7 @@ def write_blocks(source: Path, out: Path) -> None:
     # Accuracy level 4 multiplies in int8, block by block: without it the weights are expanded to
     # float first, which is no faster than the float graph.
     quantizer = MatMulNBitsQuantizer(
-        model, bits=8, block_size=32, is_symmetric=True, accuracy_level=4
+        model, bits=8, block_size=BLOCK, is_symmetric=True, accuracy_level=4
     )
     quantizer.process()
     _save(quantizer.model.model, out, external)

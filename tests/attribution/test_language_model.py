@@ -9,7 +9,13 @@ from types import SimpleNamespace
 import pytest
 
 from ragguard.attribution import language_model
-from ragguard.attribution.language_model import TextModel, Usage, as_text_model, is_transient
+from ragguard.attribution.language_model import (
+    Prices,
+    TextModel,
+    Usage,
+    as_text_model,
+    is_transient,
+)
 from ragguard.errors import GenerationError, InvalidInputError
 
 
@@ -411,3 +417,32 @@ def test_counting_is_exact_over_threads():
     model = as_text_model(str.upper)
     model.generate_many(["x"] * 200, limit=16)
     assert model.usage.calls == 200
+
+
+def test_tokens_are_counted_at_their_prices():
+    priced = as_text_model(CompletionShape(), prices=Prices(2.0, 10.0))
+    priced.generate_many(["a", "b"])
+    assert priced.usage == Usage(2, 6, 4, pytest.approx(6 * 2e-6 + 4 * 10e-6))
+    part = priced.metered()
+    part.generate("c")
+    assert part.usage.cost == pytest.approx(3 * 2e-6 + 2 * 10e-6)
+    assert priced.usage.cost == pytest.approx(9 * 2e-6 + 6 * 10e-6)
+    free = as_text_model(CompletionShape())
+    free.generate("a")
+    assert free.usage.cost == 0.0
+
+
+@pytest.mark.parametrize("prices", [(-1.0, 0.0), (0.0, float("nan")), (float("inf"), 1.0)])
+def test_prices_are_finite_and_not_negative(prices):
+    with pytest.raises(InvalidInputError, match="per_million must be a price"):
+        Prices(*prices)
+
+
+def test_an_error_of_a_model_inside_a_model_is_passed_on():
+    inner = as_text_model(Flaky(ValueError("too long"), ValueError("too long")))
+    outer = as_text_model(inner.generate)
+    with pytest.raises(GenerationError, match="raised ValueError") as caught:
+        outer.generate("p")
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert "GenerationError" not in str(caught.value)
+    assert inner.usage.calls == 1

@@ -169,6 +169,10 @@ class Loop:
             _OF_CONTEXT,
         )
 
+    def held_out_losses(self) -> tuple[float, float]:
+        """Return the mean losses on the held-out batches, of query and response tokens, in nats."""
+        return self.measure(list(self._held_out_batches()))
+
     def measure(self, batches: list[Batch]) -> tuple[float, float]:
         """Return the mean losses over some batches, in nats per token."""
         import torch

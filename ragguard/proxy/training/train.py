@@ -20,6 +20,7 @@ from ragguard.proxy.training.card import model_card
 from ragguard.proxy.training.corpus import Corpus
 from ragguard.proxy.training.examples import ExampleSource
 from ragguard.proxy.training.loop import Loop
+from ragguard.proxy.training.rounding import round_weights
 from ragguard.proxy.training.shape import SHAPES, Shape, make_model, train_tokenizer
 
 __all__ = ["Settings", "Trained", "train_proxy"]
@@ -74,7 +75,8 @@ class Trained:
 def train_proxy(corpus: Corpus, folder: str | os.PathLike[str], settings: Settings) -> Trained:
     """Train a proxy on `corpus` and export it into `folder`, as small as passes its gate.
 
-    In int8, else with fp16 weights, else in fp32.
+    In int8, else with fp16 weights, else in fp32. Its weights are rounded first to what eight bits
+    hold (`ragguard.proxy.training.rounding`); the state that a run goes on from keeps them all.
 
     The folder holds what `OnnxProxy` loads, README.md (a model card) and training.json (settings,
     texts, loss curve); `training/` in it holds the state. A run that was interrupted goes on where
@@ -121,6 +123,10 @@ def train_proxy(corpus: Corpus, folder: str | os.PathLike[str], settings: Settin
         len(kept.passages + kept.readings),
     )
     loop.run()
+    before = loop.held_out_losses()
+    round_weights(model)
+    after = loop.held_out_losses()
+    logger.info("weights rounded for eight bits: losses %s, before %s", after, before)
     manifest = _export(model, tokenizer, settings.shape, state / "export")
     for file in (state / "export").iterdir():
         file.rename(target / file.name)
@@ -136,6 +142,10 @@ def train_proxy(corpus: Corpus, folder: str | os.PathLike[str], settings: Settin
         "threads": torch.get_num_threads(),
         "versions": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
         "log": trained.log,
+        "rounding": {
+            name: {"held_out_query_loss": losses[0], "held_out_response_loss": losses[1]}
+            for name, losses in (("before", before), ("after", after))
+        },
     }
     (target / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     (target / "README.md").write_text(
