@@ -51,7 +51,11 @@ def write_dynamic(source: Path, out: Path) -> None:
 
 
 def write_blocks(source: Path, out: Path) -> None:
-    """Write the graph in eight bits: a scale for 32 weights, or activations, in a row."""
+    """Write the graph in eight bits: a scale for 32 weights, or activations, in a row.
+
+    The small products, which make queries, keys, values and outputs of attention, keep their
+    activations in float: they are a tenth of the work and half of the error.
+    """
     from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
     model, external = _with_plain_products(source)
@@ -61,7 +65,21 @@ def write_blocks(source: Path, out: Path) -> None:
         model, bits=8, block_size=BLOCK, is_symmetric=True, accuracy_level=4
     )
     quantizer.process()
+    _keep_small_in_float(quantizer.model.model.graph)
     _save(quantizer.model.model, out, external)
+
+
+def _keep_small_in_float(graph: Any) -> None:
+    """Multiply in float where no side of the weights is over twice the width of the model."""
+    products = [
+        {attribute.name: attribute for attribute in node.attribute}
+        for node in graph.node
+        if node.op_type == "MatMulNBits"
+    ]
+    longest = [max(found["K"].i, found["N"].i) for found in products]
+    for length, found in zip(longest, products, strict=True):
+        if length <= 2 * min(longest):
+            found["accuracy_level"].i = 0
 
 
 def write_half_weights(source: Path, out: Path) -> None:

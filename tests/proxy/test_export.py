@@ -178,8 +178,9 @@ class TestPrecisions:
             onnx.save_model(model, out)
 
         monkeypatch.setattr(quantise, "write_dynamic", spoiled)
+        model = tiny_model("gpt2")
         manifest = export_proxy(
-            tiny_model("gpt2"),
+            model,
             tmp_path / "out",
             tokenizer=tiny_tokenizer,
             precision="int8",
@@ -190,7 +191,17 @@ class TestPrecisions:
         assert manifest.quantization == "blocks"
         assert LENIENT["int8"].failures(Parity(**manifest.parity)) == []
         nodes = onnx.load(tmp_path / "out/model.onnx").graph.node
-        assert sum(node.op_type == "MatMulNBits" for node in nodes) == 9
+        products = [
+            {attribute.name: attribute.i for attribute in node.attribute}
+            for node in nodes
+            if node.op_type == "MatMulNBits"
+        ]
+        assert len(products) == 9
+        width = model.config.n_embd
+        for found in products:
+            small = max(found["K"], found["N"]) <= 2 * width
+            assert found["accuracy_level"] == (0 if small else 4)
+        assert {found["accuracy_level"] for found in products} == {0, 4}
         OnnxProxy(tmp_path / "out").score(CONTEXTS, QUERY, RESPONSE)
 
     def test_fp16(self, tiny_model, tiny_tokenizer, tmp_path):
