@@ -50,6 +50,7 @@ EXPORTED = {
         "Embedder",
         "HashedEmbedder",
         "OnnxEmbedder",
+        "QueryEmbedder",
         "SentenceTransformerEmbedder",
         "as_embedder",
     ],

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ragguard.arguments import require_whole
 from ragguard.embedding import as_embedder
 from ragguard.embedding.adapt import unit_rows
+from ragguard.embedding.protocol import embed_query
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.jsonl import open_input, passage_from_json, read_lines
 from ragguard.passage import Passage, as_passages
@@ -81,7 +82,7 @@ class KnowledgeBase:
         count = min(require_whole("limit", limit, least=0), len(self._passages))
         if count == 0:
             return []
-        target = self._checked(self._embedder.embed([query]), 1)[0]
+        target = self._checked(embed_query(self._embedder, query)[np.newaxis], 1)[0]
         if target.shape[0] != self._rows.shape[1]:
             raise EmbeddingError(
                 f"embedder {self._embedder.name!r} answers vectors of {target.shape[0]} numbers, "

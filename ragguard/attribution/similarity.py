@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ragguard.embedding import Embedder
 from ragguard.embedding.adapt import unit_rows
+from ragguard.embedding.protocol import embed_query
 from ragguard.passage import Passage
 
 __all__ = ["embedding_similarity"]
@@ -21,7 +22,8 @@ def embedding_similarity(
     """Return the cosine of the query with every passage (RAGOrigin, Eq. 5).
 
     A passage's own embedding counts if it has the length of the query's and is finite; it is then
-    taken to come from the same model. The other texts are embedded in one batch.
+    taken to come from the same model. The other texts are embedded in one batch, and the query by
+    the embedder's own way of reading questions, if it has one.
 
     Args:
         embedder: Embeds the query, and the passages without a usable embedding.
@@ -38,8 +40,8 @@ def embedding_similarity(
         return np.zeros(0)
     own = [passage.embedding for passage in passages]
     missing = [passage.text for passage in passages if passage.embedding is None]
-    rows = embedder.embed([query, *missing])
-    target, fresh = rows[0], iter(rows[1:])
+    target = embed_query(embedder, query)
+    fresh = iter(embedder.embed(missing) if missing else ())
     vectors = [next(fresh) if vector is None else vector for vector in own]
     unusable = [index for index, vector in enumerate(vectors) if not _usable(vector, target)]
     if unusable:

@@ -4,7 +4,7 @@ from ragguard.embedding.adapt import as_embedder
 from ragguard.embedding.cache import CachedEmbedder
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.embedding.onnx import OnnxEmbedder
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.protocol import Embedder, QueryEmbedder
 from ragguard.embedding.sentence_transformer import SentenceTransformerEmbedder
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Embedder",
     "HashedEmbedder",
     "OnnxEmbedder",
+    "QueryEmbedder",
     "SentenceTransformerEmbedder",
     "as_embedder",
 ]

@@ -50,12 +50,33 @@ class _FunctionEmbedder:
         return unit_rows(rows) if rows.ndim == 2 else rows
 
 
+class _AsymmetricEmbedder(_FunctionEmbedder):
+    """The same with another function for questions, from one text to one row of numbers."""
+
+    def __init__(
+        self, function: Callable[[list[str]], Any], of_query: Callable[[str], Any], name: str
+    ) -> None:
+        super().__init__(function, name)
+        self._of_query = _FunctionEmbedder(lambda texts: [of_query(texts[0])], name)
+
+    def embed_query(self, query: str) -> NDArray[np.float32]:
+        rows = self._of_query.embed([query])
+        if rows.ndim != 2:
+            raise EmbeddingError(
+                f"embedder {self._name!r} must return one row of numbers for a question, not an "
+                f"array of shape {rows.shape[1:]}"
+            )
+        row: NDArray[np.float32] = rows[0]
+        return row
+
+
 def as_embedder(embedder: Any) -> Embedder:
     """Return an `Embedder` for whatever the user holds.
 
     Takes None (the built-in `HashedEmbedder`), an `Embedder`, a LangChain `Embeddings`
     (`embed_documents`), a LlamaIndex `BaseEmbedding` (`get_text_embedding_batch`), an object with
     `encode` such as a SentenceTransformer, or a callable from a list of texts to an (n, d) array.
+    Questions are embedded by its own method for them, where it has one.
 
     Raises:
         InvalidInputError: `embedder` is none of these.
@@ -73,8 +94,11 @@ def as_embedder(embedder: Any) -> Embedder:
         )
     if isinstance(embedder, Embedder):
         return embedder
-    for method in _METHODS:
+    for method, method_of_query in _METHODS.items():
         function = getattr(embedder, method, None)
+        of_query = getattr(embedder, method_of_query, None)
+        if callable(function) and callable(of_query):
+            return _AsymmetricEmbedder(function, of_query, _name_of(embedder))
         if callable(function):
             return _FunctionEmbedder(function, _name_of(embedder))
     if callable(embedder):
@@ -85,8 +109,13 @@ def as_embedder(embedder: Any) -> Embedder:
     )
 
 
-# The methods by which LangChain, LlamaIndex and sentence-transformers embed a list of texts.
-_METHODS = ("embed_documents", "get_text_embedding_batch", "encode")
+# The methods by which LangChain, LlamaIndex and sentence-transformers embed a list of texts, and
+# those by which they embed a question.
+_METHODS = {
+    "embed_documents": "embed_query",
+    "get_text_embedding_batch": "get_query_embedding",
+    "encode": "encode_query",
+}
 
 
 def _name_of(embedder: Any) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ragguard.audit.fork import follow_forks
 from ragguard.content import text_digest
 from ragguard.embedding.adapt import unit_rows
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.protocol import Embedder, QueryEmbedder
 from ragguard.errors import EmbeddingError, RagguardError
 
 __all__ = ["CachedEmbedder"]
@@ -74,6 +74,18 @@ class CachedEmbedder:
         blank = np.zeros_like(next(iter(found.values())))
         return np.stack([found.get(key, blank) for key in keys])
 
+    def embed_query(self, query: str) -> NDArray[np.float32]:
+        """Return a question's vector, float32 of shape (d,) and length 1 (zero if it is blank).
+
+        Raises:
+            EmbeddingError: As `embed`.
+        """
+        if isinstance(self._inner, QueryEmbedder) and query.strip():
+            row: NDArray[np.float32] = _checked(_OfQueries(self._inner), [query])[0]
+        else:
+            row = self.embed([query])[0]
+        return row
+
     def _keep(self, fresh: dict[bytes, NDArray[np.float32]]) -> None:
         with self._lock:
             for key, row in fresh.items():
@@ -91,6 +103,20 @@ class CachedEmbedder:
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
             self._lock = threading.Lock()
+
+
+class _OfQueries:
+    """An embedder's way of reading questions, as an embedder."""
+
+    def __init__(self, inner: QueryEmbedder) -> None:
+        self._inner = inner
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.stack([self._inner.embed_query(text) for text in texts])
 
 
 def _checked(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,16 @@ class SentenceTransformerEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 of shape (len(texts), d), rows of length 1."""
-        rows = self._model.encode(
+        return self._rows(self._model.encode, texts)
+
+    def embed_query(self, query: str) -> NDArray[np.float32]:
+        """Return float32 of shape (d,), of length 1, with the model's own prompt for questions."""
+        encode = getattr(self._model, "encode_query", self._model.encode)
+        row: NDArray[np.float32] = self._rows(encode, [query])[0]
+        return row
+
+    def _rows(self, encode: Callable[..., Any], texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = encode(
             [encodable(text) for text in texts],
             batch_size=self._batch_size,
             convert_to_numpy=True,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragguard.attribution import RAGOrigin
 from ragguard.attribution.knowledge_base import KnowledgeBase
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.passage import Passage
@@ -152,3 +153,21 @@ def test_names_the_bad_line(tmp_path):
 def test_says_when_a_file_cannot_be_read(tmp_path):
     with pytest.raises(InvalidInputError, match=r"cannot read .*nowhere\.jsonl: No such file"):
         KnowledgeBase.from_jsonl(tmp_path / "nowhere.jsonl")
+
+
+class OnlyAsAsked:
+    """Embeds passages, and the question in its own way only."""
+
+    def embed_documents(self, texts):
+        assert "Which bridge?" not in texts
+        return [[1.0, 0.0] if "bridge" in text else [0.0, 1.0] for text in texts]
+
+    def embed_query(self, text):
+        return [1.0, 0.0]
+
+
+def test_questions_are_embedded_as_questions():
+    base = KnowledgeBase(["A mill.", "A bridge."], embedder=OnlyAsAsked())
+    assert [passage.text for passage in base.retrieve("Which bridge?", 1)] == ["A bridge."]
+    found = RAGOrigin(embedder=OnlyAsAsked()).attribute("Which bridge?", "A mill.", base)
+    assert [score.embedding_similarity for score in found.scores] == [1.0, 0.0]

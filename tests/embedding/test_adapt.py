@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from ragguard.embedding import CachedEmbedder, Embedder, HashedEmbedder, as_embedder
+from ragguard.embedding import (
+    CachedEmbedder,
+    Embedder,
+    HashedEmbedder,
+    QueryEmbedder,
+    as_embedder,
+)
 from ragguard.embedding.adapt import unit_rows
+from ragguard.embedding.protocol import embed_query
 from ragguard.errors import EmbeddingError, InvalidInputError
 
 
@@ -143,3 +150,60 @@ def test_a_real_llama_index_embedder():
     rows = embedder.embed(["a", "b"])
     assert rows == pytest.approx(np.full((2, 4), 0.5))
     assert embedder.name.startswith("MockEmbedding")
+
+
+class Asymmetric:
+    """Questions and passages lie on different axes, but for what they share."""
+
+    def embed_documents(self, texts):
+        return [[float(len(text)), 3.0] for text in texts]
+
+    def embed_query(self, text):
+        return [3.0, float(len(text))]
+
+
+class AsymmetricIndex:
+    def get_text_embedding_batch(self, texts):
+        return Asymmetric().embed_documents(texts)
+
+    def get_query_embedding(self, text):
+        return Asymmetric().embed_query(text)
+
+
+class AsymmetricEncoder:
+    def encode(self, texts):
+        return np.array(Asymmetric().embed_documents(texts))
+
+    def encode_query(self, text):
+        return np.array(Asymmetric().embed_query(text))
+
+
+@pytest.mark.parametrize("kind", [Asymmetric, AsymmetricIndex, AsymmetricEncoder])
+@pytest.mark.parametrize("cached", [False, True])
+def test_questions_are_embedded_in_their_own_way(kind, cached):
+    embedder = as_embedder(kind())
+    if cached:
+        embedder = CachedEmbedder(embedder)
+    assert isinstance(embedder, QueryEmbedder)
+    assert embed_query(embedder, "four") == pytest.approx([0.6, 0.8])
+    assert embedder.embed(["four"])[0] == pytest.approx([0.8, 0.6])
+    assert embed_query(embedder, "four") == pytest.approx([0.6, 0.8])  # not what is cached of it
+
+
+def test_without_a_way_of_their_own_questions_are_embedded_as_passages():
+    embedder = as_embedder(lengths)
+    assert not isinstance(embedder, QueryEmbedder)
+    assert embed_query(embedder, "abc").tolist() == embedder.embed(["abc"])[0].tolist()
+    cached = CachedEmbedder(embedder)
+    assert embed_query(cached, "abc").tolist() == embedder.embed(["abc"])[0].tolist()
+    assert CachedEmbedder(as_embedder(Asymmetric())).embed_query(" ").tolist() == [0.0]
+
+
+@pytest.mark.parametrize("answer", [5.0, "no vector", [[1.0, 2.0]], [float("nan"), 1.0]])
+def test_a_question_that_gets_no_vector_is_an_embedding_error(answer):
+    class Broken(Asymmetric):
+        def embed_query(self, text):
+            return answer
+
+    with pytest.raises(EmbeddingError, match="Broken"):
+        CachedEmbedder(as_embedder(Broken())).embed_query("four")
