@@ -29,7 +29,8 @@ def export(model: Path, folder: Path) -> Path:
     encoder = AutoModel.from_pretrained(
         model, attn_implementation="eager", dtype=torch.float32, local_files_only=True
     ).eval()
-    # A batch of several: what has length 1 in the example would be fixed in the graph.
+    # A batch of several: what has length 1 in the example would be fixed in the graph. And a mask
+    # of its own: one tensor given twice is one input to torch.export, and the ids are then unused.
     example = torch.ones(3, 17, dtype=torch.int64)
     axes = {0: torch.export.Dim("batch", min=1, max=1024), 1: torch.export.Dim("tokens", min=2)}
     folder.mkdir(parents=True, exist_ok=True)
@@ -37,7 +38,7 @@ def export(model: Path, folder: Path) -> Path:
         warnings.simplefilter("ignore")
         torch.onnx.export(
             _hidden_states(encoder),
-            (example, example),
+            (example, torch.ones_like(example)),
             f"{work}/model.onnx",
             dynamo=True,
             verbose=False,
