@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.cost import GRAM, growth
 from benchmarks.tables import Table, share
 
-__all__ = ["cost_tables", "end_to_end_table", "throughput_table"]
+__all__ = ["cost_tables", "end_to_end_table", "precision_table", "throughput_table"]
 
 Row = Mapping[str, Any]
 
@@ -99,6 +99,30 @@ def end_to_end_table(rows: Sequence[Row]) -> Table:
                 f"{row['median_cpu_ms']:.3g}",
                 f"{row['times_faster']:.2f}",
                 f"{row['times_less_cpu']:.2f}",
+            )
+            for row in rows
+        ),
+    )
+
+
+def precision_table(rows: Sequence[Row]) -> Table:
+    """Return what weights in eight bits change in vectors and verdicts.
+
+    Args:
+        rows: The section "int8".
+    """
+    return Table(
+        "The encoder in eight bits against float32",
+        ("sets", "defence", "count", "dropped any", "same verdict", "1 - cosine, mean", "largest"),
+        tuple(
+            (
+                row["traffic"],
+                row["defence"],
+                str(row["sets"]),
+                str(row["dropped"]),
+                str(row["same"]),
+                f"{row['mean']:.2g}",
+                f"{row['largest']:.2g}",
             )
             for row in rows
         ),

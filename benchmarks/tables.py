@@ -77,6 +77,10 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.cost_tables import end_to_end_table
 
         yield end_to_end_table(timed)
+    if compared := sections.get("int8"):
+        from benchmarks.cost_tables import precision_table
+
+        yield precision_table(compared)
     if rates := sections.get("rates"):
         from benchmarks.cost_tables import throughput_table
 

@@ -2,10 +2,13 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 
+from benchmarks import end_to_end
 from benchmarks.data import skerrin
 from benchmarks.end_to_end import Contender, rows, sets, time_sets
+from ragguard.errors import InvalidInputError
 
 
 def test_the_same_questions_are_asked_clean_and_attacked():
@@ -51,3 +54,25 @@ def test_rows_compare_with_the_package():
     assert (mine["times_faster"], mine["times_less_cpu"]) == (4.0, 10.0)
     assert (theirs["times_faster"], theirs["times_less_cpu"]) == pytest.approx((1.0, 1.0))
     assert (theirs["fired"], theirs["samples"], theirs["traffic"]) == (1, 1, "clean")
+
+
+def test_a_graph_that_is_another_model_is_not_timed(monkeypatch, tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("sentence_transformers")
+
+    class Embedder:
+        def __init__(self, folder):
+            self.name = folder.name
+
+        def embed(self, texts):
+            return np.eye(2)[[0] * len(texts)]
+
+    monkeypatch.setattr("sentence_transformers.SentenceTransformer", lambda *_, **__: None)
+    monkeypatch.setattr(end_to_end, "minilm_folder", lambda: tmp_path)
+    monkeypatch.setattr(end_to_end, "export", lambda _, folder: folder)
+    monkeypatch.setattr(end_to_end, "quantise", lambda _, folder: folder)
+    monkeypatch.setattr(end_to_end, "OnnxEmbedder", Embedder)
+    monkeypatch.setattr(end_to_end, "_encoded", lambda _, texts: np.eye(2)[[1] * len(texts)])
+    given = sets([skerrin()], k=5, limit=1, seed=0)
+    with pytest.raises(InvalidInputError, match=r"not the model that torch runs \(cosine 0\.0000"):
+        end_to_end.run(given, [1], 1, 0)

@@ -125,6 +125,15 @@ def test_a_query_with_its_embedding():
     )
 
 
+def test_an_encoder_in_eight_bits():
+    row = {
+        **{"traffic": "clean", "defence": "ragguard", "sets": 6, "dropped": 1, "same": 5},
+        **{"largest": 0.0104, "mean": 0.00598},
+    }
+    (table,) = tables({"int8": [row]})
+    assert table.rows == (("clean", "ragguard", "6", "1", "5", "0.006", "0.01"),)
+
+
 def test_queries_a_second(tmp_path):
     row = {"how": "processes", "workers": 2, "store": "memory", "per_s": 3210.4, "cpu_us": 400.0}
     # This benchmark writes its sections without a description of data.

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import suppress
 from itertools import chain
 
 import numpy as np
@@ -159,6 +160,64 @@ def test_a_damaged_file_is_an_embedding_error(folder, damaged):
 def test_a_provider_that_is_not_there_is_named(folder):
     with pytest.raises(EmbeddingError, match="did not take the provider NoSuchProvider"):
         OnnxEmbedder(folder, providers=["NoSuchProvider", "CPUExecutionProvider"])
+
+
+def save_normalising_model(path):
+    """Save the table of words, added to itself and normalised: what ONNX Runtime would fuse."""
+    constants = [
+        numpy_helper.from_array(TABLE, "table"),
+        numpy_helper.from_array(np.ones(4, np.float32), "scale"),
+        numpy_helper.from_array(np.zeros(4, np.float32), "bias"),
+    ]
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["words"]),
+        helper.make_node("MatMul", ["words", "square"], ["turned"]),
+        helper.make_node("Add", ["turned", "words"], ["sum"]),
+        helper.make_node("LayerNormalization", ["sum", "scale", "bias"], ["last_hidden_state"]),
+    ]
+    constants.append(numpy_helper.from_array(np.tri(4, dtype=np.float32), "square"))
+    ids = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["batch", "tokens"])
+    states = helper.make_tensor_value_info(
+        "last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", 4]
+    )
+    graph = helper.make_graph(nodes, "normalising", [ids], [states], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 9
+    onnx.save(model, str(path))
+
+
+def test_what_is_not_fused_gives_the_same_vectors(folder):
+    save_normalising_model(folder / "model.onnx")
+    summed = TABLE @ np.tri(4, dtype=np.float32) + TABLE
+    centred = summed - summed.mean(axis=1, keepdims=True)
+    states = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+    mean = states[[1, 2, 3]].mean(axis=0)
+    row = OnnxEmbedder(folder).embed(["pier lamp tide"])[0]
+    assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("providers", "left_out"),
+    [
+        (None, ["SkipLayerNormFusion"]),
+        (["CPUExecutionProvider"], ["SkipLayerNormFusion"]),
+        (["CUDAExecutionProvider", "CPUExecutionProvider"], None),
+    ],
+)
+def test_the_slow_fusion_is_left_out_on_the_cpu_only(folder, monkeypatch, providers, left_out):
+    import onnxruntime
+
+    asked = []
+    load = onnxruntime.InferenceSession
+
+    def session(path, options, *, providers, disabled_optimizers):
+        asked.append((providers, disabled_optimizers))
+        return load(path, options, providers=["CPUExecutionProvider"])
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", session)
+    with suppress(EmbeddingError):  # the session that is handed out has no other provider
+        OnnxEmbedder(folder, providers=providers)
+    assert asked == [(providers or ["CPUExecutionProvider"], left_out)]
 
 
 def test_without_its_packages_it_says_what_to_install(folder, monkeypatch):
