@@ -21,7 +21,7 @@ subject holds everything.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, fsum, log
+from math import exp, fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +42,6 @@ _LONG_QUESTION = 4  # content words
 _NAME = 0.25  # nats of value for every name but one, which may be the answer
 _WORD = 0.02  # nats for every content word that is not the question's
 _FLOOR = 0.1  # values below count as none
-_MOST_WORDS = -log(_FLOOR) / _WORD
 _COPY = 0.6  # of the words of two passages together
 
 
@@ -126,14 +125,16 @@ def agreement(
 def _spoken(query: QueryWords, passage: PassageWords, coverage: float) -> _Spoken:
     if coverage < LEAST_COVERAGE:
         return _SILENT
-    others = passage.distinct - query.distinct - STOP_WORDS
-    if len(others) > _MOST_WORDS:
-        return _SILENT
     named = names(passage.text)
     if named is None:
         return _SILENT
-    lost = _WORD * len(others) + _NAME * max(0, len(named & others) - 1)
-    value = coverage * min(1.0, len(query.content) / _LONG_QUESTION) * exp(-lost)
+    # Names first: they are few, and most passages name too much.
+    more = max(0, len((named - query.distinct) & passage.distinct) - 1)
+    value = coverage * min(1.0, len(query.content) / _LONG_QUESTION) * exp(-_NAME * more)
+    if value < _FLOOR:
+        return _SILENT
+    others = passage.distinct - query.distinct - STOP_WORDS
+    value *= exp(-_WORD * len(others))
     return _Spoken(others, value) if value >= _FLOOR else _SILENT
 
 

@@ -26,6 +26,7 @@ _CACHED_PASSAGES = 4096
 _LONGEST_CACHED = 4096  # characters
 _CACHED_QUERIES = 1024
 _PIECE = re.compile(r"[^\W_]+")
+_SPACED = bytes(byte if chr(byte).isalnum() else 32 for byte in range(128)).ljust(256)
 _SEVERAL = 2  # misspelt words
 _INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 
@@ -112,7 +113,14 @@ def names(text: str) -> frozenset[str] | None:
 
 
 def _read_names(text: str) -> frozenset[str] | None:
-    found = [word for word in _PIECE.findall(text[:MAX_CHARS]) if not word[0].islower()]
+    text = text[:MAX_CHARS]
+    if text.isascii():
+        # Twice as fast as below. Of ASCII digits come first, then capitals, then small letters.
+        pieces = [piece for piece in text.encode().translate(_SPACED).split() if piece < b"a"]
+        if not pieces or max(pieces) < b"A":
+            return None
+        return frozenset(b" ".join(pieces).lower().decode().split()) - STOP_WORDS
+    found = [word for word in _PIECE.findall(text) if not word[0].islower()]
     if not any(word[0].isupper() for word in found):
         return None
     return frozenset(tokens(" ".join(found))) - STOP_WORDS
