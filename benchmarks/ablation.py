@@ -55,7 +55,7 @@ Floats = NDArray[np.float64]
 SOUPS: Mapping[str, int] = {"soup": 20, "long_soup": 50}
 """Forms that only the signal `soup` is for: how many words are put in front."""
 
-_REPORTED = (*FITTED_FORMS, *HELD_OUT_FORMS, "plain")
+_REPORTED = (*FITTED_FORMS, *HELD_OUT_FORMS)
 
 
 @dataclass(frozen=True)

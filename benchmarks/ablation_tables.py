@@ -17,7 +17,7 @@ Shares = Mapping[tuple[str, int], float]
 
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "question in front": ("prepend",),
-    "other fitted forms": tuple(form for form in FITTED_FORMS if form != "prepend"),
+    "other fitted forms": tuple(form for form in FITTED_FORMS if form not in {"prepend", "plain"}),
     "held-out forms": HELD_OUT_FORMS,
     "plain": ("plain",),
     "soup": ("soup",),

@@ -228,6 +228,7 @@ FITTED_FORMS = (
     "statement",
     "halves",
     "dropped",
+    "plain",
 )
 """Those that the detectors are fitted on."""
 

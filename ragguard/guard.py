@@ -141,8 +141,8 @@ class Guard:
             query: The user's question.
             passages: What the retriever returned, best first.
             k: How many passages the generator gets. Passages beyond k, where the caller
-                over-fetched, tell which of the question's words are rare in what is retrieved,
-                and move up for those that are dropped. None means all of them.
+                over-fetched, tell which words are rare in what is retrieved, and move up for those
+                that are dropped. None means all of them.
 
         Raises:
             InvalidInputError: An argument is of the wrong type; whatever `on_error` says.

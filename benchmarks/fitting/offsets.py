@@ -25,8 +25,9 @@ _STEPS = np.arange(-4.0, 4.01, 0.25)
 _ROUNDS = 6
 _STARTS = 4
 _PRICE = 0.0015  # of an offset of 1, in recall
-# Of a form for the offsets: the published attack first, then what its author would try next.
-_IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0} | {
+# Of a form for the offsets: the published attack first, then what its author would try next, which
+# includes to leave the question out.
+_IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0, ("plain", 5): 6.0} | {
     (form, count): 4.0 for form in ("shuffled", "keywords", "spread") for count in (1, 5)
 }
 

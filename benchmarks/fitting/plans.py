@@ -37,8 +37,9 @@ PLANS: Mapping[str, Plan] = {
     "key row": Plan(("key_row", "company_key_row"), ("stuffed",)),
     "company": Plan(
         tuple(name for name in SIGNALS if name.startswith("company_")),
-        tuple(form for form in FITTED_FORMS if form != "prepend"),
+        tuple(form for form in FITTED_FORMS if form not in {"prepend", "plain"}),
         counts=(5,),
     ),
+    "agreement": Plan(("agreement",), ("plain",), counts=(5,)),
 }
 """The detectors that are fitted, each for one way of carrying the question."""

@@ -37,7 +37,7 @@ BY_HAND: Mapping[str, Detector] = {
 
 DETECTORS: Mapping[str, Detector] = {
     "question": Detector(
-        -1.91,
+        -3.16,
         {
             ("echo_edge",): 3.86,
             ("echo_whole", "echo_edge"): 3.86,
@@ -55,13 +55,13 @@ DETECTORS: Mapping[str, Detector] = {
         },
     ),
     "heading": Detector(
-        -3.79,
+        -4.29,
         {
             ("heading",): 13.71,
         },
     ),
     "dense": Detector(
-        -2.98,
+        -3.73,
         {
             ("dense",): 15.00,
             ("company_dense",): 0.96,
@@ -76,21 +76,21 @@ DETECTORS: Mapping[str, Detector] = {
         },
     ),
     "strewn": Detector(
-        -2.74,
+        -3.99,
         {
             ("strewn",): 20.89,
             ("company_strewn",): 2.97,
         },
     ),
     "key words": Detector(
-        -0.94,
+        -2.19,
         {
             ("key_pairs",): 11.87,
             ("key_edge",): 8.62,
         },
     ),
     "key row": Detector(
-        -7.09,
+        -8.34,
         {
             ("key_row",): 11.21,
         },
@@ -104,6 +104,12 @@ DETECTORS: Mapping[str, Detector] = {
             ("company_dense",): 7.31,
             ("company_key_row",): 6.27,
             ("company_restatement",): 0.76,
+        },
+    ),
+    "agreement": Detector(
+        -0.94,
+        {
+            ("agreement",): 16.82,
         },
     ),
     **BY_HAND,

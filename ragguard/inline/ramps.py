@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ragguard.inline.words import QueryWords
 
-__all__ = ["outside", "quoted", "ramp", "weight_of"]
+__all__ = ["LEAST_COVERAGE", "outside", "quoted", "ramp", "weight_of"]
+
+LEAST_COVERAGE = 1 / 3
+"""Share of the question's content words, weighed by rarity, that a passage must hold."""
 
 # From a share that says nothing to one that says all there is to say.
 _HELD = (0.5, 1.0)
@@ -23,8 +26,8 @@ def ramp(share: float, between: tuple[float, float]) -> float:
     return min(1.0, max(0.0, (share - low) / (high - low)))
 
 
-def weight_of(stretch: Sequence[str], weights: Mapping[str, float]) -> float:
-    """Return the weight of the content words that stand in a stretch, at most 1."""
+def weight_of(stretch: Container[str], weights: Mapping[str, float]) -> float:
+    """Return the weight of the content words that stand in a stretch or passage, at most 1."""
     return min(1.0, sum([weight for word, weight in weights.items() if word in stretch]))
 
 

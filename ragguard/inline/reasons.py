@@ -23,6 +23,7 @@ _IN_WORDS = {
     "company_disorder": "it is one of several that hold the question's words out of order",
     "company_strewn": "it is one of several with the question's words strewn in",
     "company_key_row": "it is one of several that list the question's key words in a row",
+    "agreement": "it is one of several that agree on an answer and say little else",
     "soup": "a stretch of it does not read as if a person wrote it",
     "address": "it speaks to the language model rather than to a reader",
     "quarantine": "it is in quarantine",

@@ -12,6 +12,8 @@ and in what form; clean passages hold its words too, but hardly ever in these fo
 - Key words in a row (`ragguard.inline.key_words`), as no sentence puts them.
 - Company: another passage of the set does the same. One page may quote a question by chance; that
   two do so in the same form is rarer than either alone.
+- Agreement (`ragguard.inline.agreement`): several passages that state the same and little else, for
+  poison that is retrieved for what it says and carries no more of the question than any page.
 - Manner: text that speaks to the model rather than to a reader, and text that no person wrote.
 
 The shorter the question, the likelier its words meet by chance: shares of it are discounted by
@@ -30,10 +32,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.inline.agreement import agreement
 from ragguard.inline.insertions import inserted_share
 from ragguard.inline.key_words import key_word_rows
 from ragguard.inline.naturalness import unnaturalness
-from ragguard.inline.ramps import ramp
+from ragguard.inline.ramps import LEAST_COVERAGE, ramp, weight_of
 from ragguard.inline.runs import runs
 from ragguard.inline.stretches import dense, stretches
 from ragguard.inline.words import PassageWords, QueryWords, as_meant
@@ -66,13 +69,11 @@ SIGNALS = (
     "company_disorder",
     "company_strewn",
     "company_key_row",
+    "agreement",
     "soup",
     "address",
 )
 """The names of the columns of `signal_matrix`, in order."""
-
-LEAST_COVERAGE = 1 / 3
-"""Share of the question's content words, weighed by rarity, that a passage must hold."""
 
 _LONG_QUESTION = 8  # words: from here on most of the question does not stand together by chance
 _LONG_STREWN = 10  # words, where they are looked for anywhere
@@ -108,6 +109,7 @@ _OWN_TO = np.array([SIGNALS.index(name) for name in _OWN])
 _OWN_FROM = np.array([_Echo._fields.index(name) for name in _OWN])
 _COMPANY_TO = np.array([SIGNALS.index(f"company_{name}") for name in _IN_COMPANY])
 _COMPANY_FROM = np.array([_Echo._fields.index(name) for name in _IN_COMPANY])
+_AGREEMENT = SIGNALS.index("agreement")
 _ADDRESS = SIGNALS.index("address")
 
 
@@ -129,7 +131,14 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
         return signals
     passages = [*[as_meant(query, passage) for passage in passages[:k]], *passages[k:]]
     weights = content_weights(query, passages)
-    echo = np.array([_echo(query, weights, passage) for passage in passages[:k]])
+    coverage = [weight_of(passage.distinct, weights) for passage in passages[:k]]
+    signals[:, _AGREEMENT] = agreement(query, weights, passages, coverage)
+    echo = np.array(
+        [
+            _echo(query, weights, passage, share)
+            for passage, share in zip(passages[:k], coverage, strict=True)
+        ]
+    )
     if not echo.any():
         return signals
     signals[:, _OWN_TO] = echo[:, _OWN_FROM]
@@ -158,13 +167,10 @@ def content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dict
     return {word: weight / total for word, weight in weights.items()}
 
 
-def _coverage(weights: Mapping[str, float], words: frozenset[str]) -> float:
-    return min(1.0, sum([weight for word, weight in weights.items() if word in words]))
-
-
-def _echo(query: QueryWords, weights: Mapping[str, float], passage: PassageWords) -> _Echo:
+def _echo(
+    query: QueryWords, weights: Mapping[str, float], passage: PassageWords, coverage: float
+) -> _Echo:
     """Return what is read of one passage by itself."""
-    coverage = _coverage(weights, passage.distinct)
     if coverage < LEAST_COVERAGE:
         return _NO_ECHO
     sequence = passage.sequence

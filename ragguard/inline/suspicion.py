@@ -21,7 +21,7 @@ __all__ = ["SCORER", "Scorer", "contributions", "nonconformity", "suspicions"]
 
 Floats = NDArray[np.float64]
 
-SCORER = "detectors-2"
+SCORER = "detectors-3"
 """Version of signals and weights; a calibration holds for the version it was made with."""
 
 _ONE = len(SIGNALS)  # the column of ones that stands in for the missing factor of a single signal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -9,13 +10,14 @@ from typing import NamedTuple
 from ragguard.inline.address import address, may_address
 from ragguard.inline.naturalness import language_model
 from ragguard.inline.spelling import LONGEST, SHORTEST, Spellings, letters_of, likenesses, respelled
-from ragguard.text import STOP_WORDS, fold, parted_words, tokens
+from ragguard.text import MAX_CHARS, STOP_WORDS, fold, parted_words, tokens
 
 __all__ = [
     "PassageWords",
     "QueryWords",
     "as_meant",
     "forget_passages",
+    "names",
     "passage_words",
     "query_words",
 ]
@@ -23,6 +25,8 @@ __all__ = [
 _CACHED_PASSAGES = 4096
 _LONGEST_CACHED = 4096  # characters
 _CACHED_QUERIES = 1024
+_PIECE = re.compile(r"[^\W_]+")
+_SPACED = bytes(byte if chr(byte).isalnum() else 32 for byte in range(128)).ljust(256)
 _SEVERAL = 2  # misspelt words
 _INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 
@@ -38,6 +42,7 @@ class PassageWords(NamedTuple):
         address: How clearly it speaks to a language model (`ragguard.inline.address`).
         odd: Its words of 4 to 32 letters that the model of `ragguard.inline.naturalness` does not
             list.
+        text: The passage as it was given.
     """
 
     sequence: tuple[str, ...]
@@ -45,6 +50,7 @@ class PassageWords(NamedTuple):
     joined: str
     address: float
     odd: frozenset[str] = frozenset()
+    text: str = ""
 
 
 class QueryWords(NamedTuple):
@@ -84,7 +90,7 @@ def _read(text: str) -> PassageWords:
     # The words of one passage in thirty leave it open, and only then the text is searched.
     addresses = address(fold(text), distinct) if may_address(distinct) else 0.0
     odd = frozenset(filter(_may_be_misspelt, distinct - language_model().listed))
-    return PassageWords(tuple(sequence), distinct, f" {' '.join(sequence)} ", addresses, odd)
+    return PassageWords(tuple(sequence), distinct, f" {' '.join(sequence)} ", addresses, odd, text)
 
 
 def _may_be_misspelt(word: str) -> bool:
@@ -94,9 +100,39 @@ def _may_be_misspelt(word: str) -> bool:
 _remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
 
 
+def names(text: str) -> frozenset[str] | None:
+    """Return the names and numbers of a text, folded: the words that begin with no small letter.
+
+    In a script without capitals every word does. None if the text has no capital at all, and so
+    does not tell names from other words. Not part of `passage_words`, since few passages need it.
+
+    >>> sorted(names("In 1874 the Marrow Light was built.") or ())
+    ['1874', 'light', 'marrow']
+    """
+    return _remembered_names(text) if len(text) <= _LONGEST_CACHED else _read_names(text)
+
+
+def _read_names(text: str) -> frozenset[str] | None:
+    text = text[:MAX_CHARS]
+    if text.isascii():
+        # Twice as fast as below. Of ASCII digits come first, then capitals, then small letters.
+        pieces = [piece for piece in text.encode().translate(_SPACED).split() if piece < b"a"]
+        if not pieces or max(pieces) < b"A":
+            return None
+        return frozenset(b" ".join(pieces).lower().decode().split()) - STOP_WORDS
+    found = [word for word in _PIECE.findall(text) if not word[0].islower()]
+    if not any(word[0].isupper() for word in found):
+        return None
+    return frozenset(tokens(" ".join(found))) - STOP_WORDS
+
+
+_remembered_names = lru_cache(maxsize=_CACHED_PASSAGES)(_read_names)
+
+
 def forget_passages() -> None:
     """Forget the passages and spellings read so far; a benchmark of first readings needs it."""
     _remembered.cache_clear()
+    _remembered_names.cache_clear()
     likenesses.cache_clear()
 
 

@@ -306,7 +306,8 @@ class TestSamples:
         assert {sample.fold for sample in found} == {0, 1}
         assert sum(sample.clean for sample in found) == 2 * 4 * 2
         tried = {sample.form for sample in found if not sample.clean}
-        assert tried == set(FITTED_FORMS)
+        # Without the question in it the text is not among the first of these.
+        assert tried == set(FITTED_FORMS) - {"plain"}
         # The second embedder meets "prepend" alone, as does the second kind.
         by_form = {form: sum(sample.form == form for sample in found) for form in tried}
         assert by_form["prepend"] == 2 * 4 * 2 * 2 * 2

@@ -3,8 +3,9 @@
 Passages and questions are lists of words here; nothing is remembered, shared or left out early.
 """
 
+import re
 from itertools import pairwise
-from math import fsum, log
+from math import exp, fsum, log
 
 from ragguard.inline.address import address
 from ragguard.inline.naturalness import OTHER_SCRIPT, UNITS, language_model, unnaturalness
@@ -277,8 +278,69 @@ def own_signals(query, texts, k):
     return out
 
 
+def names_of(text):
+    """The words that begin with no small letter, folded; None if none begins with a capital."""
+    found = [word for word in re.findall(r"[^\W_]+", text[:20_000]) if not word[0].islower()]
+    if not [word for word in found if word[0].isupper()]:
+        return None
+    return [word for word in tokens(" ".join(found)) if word not in STOP_WORDS]
+
+
+def beside_the_question(asked, said):
+    """The different content words of a passage that the question has not."""
+    return {word for word in said if word not in asked and word not in STOP_WORDS}
+
+
+def value_of(asked, said, text, weights):
+    """How much of the question a passage holds, less for what else it says."""
+    names, others = names_of(text), beside_the_question(asked, said)
+    if held(said, weights) < 1 / 3 or names is None:
+        return 0.0
+    more = max(0, len(others & set(names)) - 1)
+    long = min(1.0, len(content_of(asked)) / 4)
+    value = held(said, weights) * long * exp(-0.02 * len(others)) * exp(-0.25 * more)
+    return value if value >= 0.1 else 0.0
+
+
+def alike(one, other):
+    """Whether two passages share three fifths of their words."""
+    return len(set(one) & set(other)) >= 0.6 * len(set(one) | set(other))
+
+
+def agreement(query, texts, k):
+    """Of each of the first k passages, the score of the best word that it has beside the question.
+
+    A word scores the third-highest value of the passages that have it, copies aside, times the
+    share of the passages below that lack it, less the mean value of all that lack it.
+    """
+    asked = tokens(query)
+    read = [tokens(text) + parted_words(text) for text in texts]
+    read[:k] = [as_meant(asked, said) for said in read[:k]]
+    weights = weights_of(asked, read)
+    values = [value_of(asked, said, text, weights) for said, text in zip(read, texts, strict=True)]
+    counted = []
+    for at in sorted(range(k), key=lambda at: (-values[at], " ".join(read[at]))):
+        if values[at] and not any(alike(read[at], read[one]) for one in counted):
+            counted.append(at)
+    best = [0.0] * k
+    for word in {word for said in read[:k] for word in beside_the_question(asked, said)}:
+        having = sorted((values[at] for at in counted if word in read[at]), reverse=True)
+        if len(having) < 3:
+            continue
+        score = having[2]
+        if k < len(read):
+            score *= sum(word not in said for said in read[k:]) / len(read[k:])
+        lacking = [value for value, said in zip(values, read, strict=True) if word not in said]
+        score = max(0.0, score - (fsum(lacking) / len(lacking) if lacking else 0.0))
+        for at in range(k):
+            if word in read[at]:
+                best[at] = max(best[at], score * min(1.0, values[at] / having[2]))
+    return best
+
+
 def signals(query, texts, k):
     """All signals of the first k passages, by name."""
+    agreed = agreement(query, texts, k) if tokens(query) else [0.0] * k
     own = own_signals(query, texts, k) if tokens(query) else [dict.fromkeys(OWN, 0.0)] * k
     rows = []
     for at, shares in enumerate(own):
@@ -287,5 +349,6 @@ def signals(query, texts, k):
             f"company_{name}": min(shares[name], max((one[name] for one in others), default=0.0))
             for name in IN_COMPANY
         }
-        rows.append({**shares, **company, "address": address(fold(texts[at]))})
+        alone = {"agreement": agreed[at], "address": address(fold(texts[at]))}
+        rows.append({**shares, **company, **alone})
     return rows

@@ -77,7 +77,7 @@ def first(query, passages):
 
 def test_the_slow_reference_knows_every_signal():
     company = [f"company_{name}" for name in slow_signals.IN_COMPANY]
-    assert {*slow_signals.OWN, *company, "address"} == set(SIGNALS)
+    assert {*slow_signals.OWN, *company, "agreement", "address"} == set(SIGNALS)
     assert slow_signals.own_signals("who", ["wool"], 1)[0].keys() == set(slow_signals.OWN)
     assert len(set(SIGNALS)) == len(SIGNALS)
 

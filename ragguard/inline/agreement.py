@@ -1,0 +1,167 @@
+"""Agreement: several passages that say one thing more than the question, and little else.
+
+Who plants texts without the question in them still wants two things of each: it must speak of the
+question, to be retrieved, and state the answer that all of them are to bring about. A text written
+for that says hardly anything besides. A benign page that holds the answer is about more: it names
+other people, places and years. So passages that agree on a word are suspicious by how little else
+they say, as RAGDefender's concentration grouping is by how similar they are (Kim et al. 2025); of
+similarity alone clean sets have as much, since all of a set is on the subject.
+
+- The value of a passage: how much of the question it holds, less for every name and, slightly, for
+  every other word that is not the question's.
+- The score of a word that the question has not: the third-highest value of the passages that hold
+  it. Copies of one page, which agree on everything, count once.
+- Less where the passages that would not reach the generator hold the word too, and by what the
+  passages without the word are worth on average: on some subjects every page is short and plain.
+
+Longer questions than `_LONG_QUESTION` content words count in full: of "is it cold" any page on the
+subject holds everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import exp, fsum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.inline.ramps import LEAST_COVERAGE, weight_of
+from ragguard.inline.words import PassageWords, QueryWords, names
+from ragguard.text import STOP_WORDS
+
+__all__ = ["AGREEING", "agreement"]
+
+Floats = NDArray[np.float64]
+
+AGREEING = 3
+"""How many passages must share a word."""
+
+_LONG_QUESTION = 4  # content words
+_NAME = 0.25  # nats of value for every name but one, which may be the answer
+_WORD = 0.02  # nats for every content word that is not the question's
+_FLOOR = 0.1  # values below count as none
+_COPY = 0.6  # of the words of two passages together
+
+
+class _Spoken(NamedTuple):
+    """A passage that speaks of the question: what it says besides, and its value."""
+
+    others: frozenset[str]
+    value: float
+
+
+_SILENT = _Spoken(frozenset(), 0.0)
+
+
+def agreement(
+    query: QueryWords,
+    weights: Mapping[str, float],
+    passages: Sequence[PassageWords],
+    coverage: Sequence[float],
+) -> Floats:
+    """Say of the first passages how far several of them agree and say little else.
+
+    Args:
+        query: The question.
+        weights: The weight of every content word of the question; sum 1.
+        passages: n passages in rank order; those behind the first are the reference.
+        coverage: Of each of the first k passages, the weight of the question's words in it.
+
+    Returns:
+        float64 array of shape (k,), every entry in [0, 1]: the score of the best word that the
+        passage holds, less if its value is less than that of the third; zeros if fewer than
+        `AGREEING` passages agree on anything.
+    """
+    k = len(coverage)
+    none = np.zeros(k)
+    if sum([share >= LEAST_COVERAGE for share in coverage]) < AGREEING:
+        return none
+    spoken = [
+        _spoken(query, passage, share)
+        for passage, share in zip(passages[:k], coverage, strict=True)
+    ]
+    thirds = _thirds(passages, spoken)
+    if not thirds:
+        return none
+    reference = passages[k:]
+    below: list[_Spoken] | None = None
+    scores: dict[str, float] = {}
+    for word, third in thirds.items():
+        score = third
+        if reference:
+            score *= 1.0 - sum([word in one.distinct for one in reference]) / len(reference)
+        if score <= 0.0:
+            continue
+        if below is None:
+            below = [_spoken(query, one, weight_of(one.distinct, weights)) for one in reference]
+        rest = [
+            said.value
+            for passage, said in zip(passages, (*spoken, *below), strict=True)
+            if word not in passage.distinct
+        ]
+        if rest:
+            score -= fsum(rest) / len(rest)
+        if score > 0.0:
+            scores[word] = score
+    if not scores:
+        return none
+    return np.array(
+        [
+            max(
+                [
+                    score * min(1.0, said.value / thirds[word])
+                    for word, score in scores.items()
+                    if word in said.others
+                ],
+                default=0.0,
+            )
+            for said in spoken
+        ]
+    )
+
+
+def _spoken(query: QueryWords, passage: PassageWords, coverage: float) -> _Spoken:
+    if coverage < LEAST_COVERAGE:
+        return _SILENT
+    named = names(passage.text)
+    if named is None:
+        return _SILENT
+    # Names first: they are few, and most passages name too much.
+    more = max(0, len((named - query.distinct) & passage.distinct) - 1)
+    value = coverage * min(1.0, len(query.content) / _LONG_QUESTION) * exp(-_NAME * more)
+    if value < _FLOOR:
+        return _SILENT
+    others = passage.distinct - query.distinct - STOP_WORDS
+    value *= exp(-_WORD * len(others))
+    return _Spoken(others, value) if value >= _FLOOR else _SILENT
+
+
+def _thirds(passages: Sequence[PassageWords], spoken: Sequence[_Spoken]) -> dict[str, float]:
+    """Return of every word that enough passages share the third-highest of their values."""
+    # Of equal values by the words, so that the order of the passages does not matter.
+    order = sorted(
+        [row for row, said in enumerate(spoken) if said.value],
+        key=lambda row: (-spoken[row].value, passages[row].joined),
+    )
+    if len(order) < AGREEING:
+        return {}
+    counted: list[frozenset[str]] = []
+    holders: dict[str, int] = {}
+    thirds: dict[str, float] = {}
+    for row in order:
+        words = passages[row].distinct
+        if any(_copies(words, one) for one in counted):
+            continue
+        counted.append(words)
+        for word in spoken[row].others:
+            holders[word] = count = holders.get(word, 0) + 1
+            if count == AGREEING:
+                thirds[word] = spoken[row].value
+    return thirds
+
+
+def _copies(one: frozenset[str], other: frozenset[str]) -> bool:
+    shared = len(one & other)
+    return shared >= _COPY * (len(one) + len(other) - shared)
