@@ -76,12 +76,14 @@ def agreement(
     """
     k = len(coverage)
     none = np.zeros(k)
-    if sum([share >= LEAST_COVERAGE for share in coverage]) < AGREEING:
-        return none
-    spoken = [
-        _spoken(query, passage, share)
-        for passage, share in zip(passages[:k], coverage, strict=True)
-    ]
+    left = sum([share >= LEAST_COVERAGE for share in coverage])
+    spoken: list[_Spoken] = []
+    for passage, share in zip(passages[:k], coverage, strict=True):
+        if left < AGREEING:  # as in most clean sets
+            return none
+        said = _spoken(query, passage, share)
+        left -= share >= LEAST_COVERAGE and not said.value
+        spoken.append(said)
     thirds = _thirds(passages, spoken)
     if not thirds:
         return none
