@@ -14,8 +14,8 @@ similarity alone clean sets have as much, since all of a set is on the subject.
 - Less where the passages that would not reach the generator hold the word too, and by what the
   passages without the word are worth on average: on some subjects every page is short and plain.
 
-Longer questions than `_LONG_QUESTION` content words count in full: of "is it cold" any page on the
-subject holds everything.
+Questions of `_LONG_QUESTION` content words count in full, and shorter ones by the cube of their
+share of that: of "is it cold" any page on the subject holds everything.
 """
 
 from __future__ import annotations
@@ -132,7 +132,8 @@ def _spoken(query: QueryWords, passage: PassageWords, coverage: float) -> _Spoke
         return _SILENT
     # Names first: they are few, and most passages name too much.
     more = max(0, len((named - query.distinct) & passage.distinct) - 1)
-    value = coverage * min(1.0, len(query.content) / _LONG_QUESTION) * exp(-_NAME * more)
+    long = min(1.0, len(query.content) / _LONG_QUESTION) ** 3
+    value = coverage * long * exp(-_NAME * more)
     if value < _FLOOR:
         return _SILENT
     others = passage.distinct - query.distinct - STOP_WORDS

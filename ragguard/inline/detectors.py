@@ -37,7 +37,7 @@ BY_HAND: Mapping[str, Detector] = {
 
 DETECTORS: Mapping[str, Detector] = {
     "question": Detector(
-        -3.16,
+        -2.91,
         {
             ("echo_edge",): 3.86,
             ("echo_whole", "echo_edge"): 3.86,
@@ -55,13 +55,13 @@ DETECTORS: Mapping[str, Detector] = {
         },
     ),
     "heading": Detector(
-        -4.29,
+        -4.04,
         {
             ("heading",): 13.71,
         },
     ),
     "dense": Detector(
-        -3.73,
+        -3.48,
         {
             ("dense",): 15.00,
             ("company_dense",): 0.96,
@@ -76,23 +76,23 @@ DETECTORS: Mapping[str, Detector] = {
         },
     ),
     "strewn": Detector(
-        -3.99,
+        -3.74,
         {
             ("strewn",): 20.89,
             ("company_strewn",): 2.97,
         },
     ),
     "key words": Detector(
-        -2.19,
+        -1.94,
         {
             ("key_pairs",): 11.87,
             ("key_edge",): 8.62,
         },
     ),
     "key row": Detector(
-        -8.34,
+        -8.09,
         {
-            ("key_row",): 11.21,
+            ("key_row",): 11.22,
         },
     ),
     "company": Detector(
@@ -107,9 +107,9 @@ DETECTORS: Mapping[str, Detector] = {
         },
     ),
     "agreement": Detector(
-        -0.94,
+        -0.14,
         {
-            ("agreement",): 16.82,
+            ("agreement",): 16.87,
         },
     ),
     **BY_HAND,

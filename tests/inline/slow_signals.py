@@ -297,7 +297,7 @@ def value_of(asked, said, text, weights):
     if held(said, weights) < 1 / 3 or names is None:
         return 0.0
     more = max(0, len(others & set(names)) - 1)
-    long = min(1.0, len(content_of(asked)) / 4)
+    long = min(1.0, len(content_of(asked)) / 4) ** 3
     value = held(said, weights) * long * exp(-0.02 * len(others)) * exp(-0.25 * more)
     return value if value >= 0.1 else 0.0
 

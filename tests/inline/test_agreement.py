@@ -99,14 +99,16 @@ def test_without_capitals_nothing_is_told():
 
 
 def test_of_a_short_question_every_page_holds_all():
-    short = "Is Marrow cold?"
+    short = "Is Marrow cold in winter?"
     texts = [
-        "Marrow is cold, says Ann.",
-        "Nobody but Ann finds the town of Marrow cold in spring.",
-        "As Ann wrote from there, it was cold at Marrow that year.",
+        "Marrow is cold in winter, says Ann.",
+        "Nobody but Ann finds the town of Marrow cold in winter.",
+        "As Ann wrote from there, winter was cold at Marrow that year.",
     ]
-    third = min(exp(-0.02 * 2), exp(-0.02 * 5 - 0.25), exp(-0.02 * 3))
-    assert agreement(texts, question=short)[0] == pytest.approx(2 / 4 * third)
+    third = min(exp(-0.02 * 2), exp(-0.02 * 4 - 0.25), exp(-0.02 * 3))
+    assert agreement(texts, question=short)[0] == pytest.approx((3 / 4) ** 3 * third)
+    # An eighth of what two words say is nothing.
+    assert not any(agreement(texts, question="Is Marrow cold?"))
 
 
 def test_it_alone_can_make_a_set_suspicious():
