@@ -117,7 +117,17 @@ def test_every_case_that_was_measured_has_a_row_of_its_own():
     rows = read(RESULTS / "events.json")["sections"]["events"]
     cases = {(r["stratum"], r["case"]) for r in rows if r["data"] == "public"}
     named = [row[0] for row in table({"events": rows}, "Attribution of other events").rows]
-    assert len(named) == len(set(named)) == len(cases - {("refusal", "0 planted")})
+    apart = {("refusal", "0 planted"), ("misreading", "a name or number that was read")}
+    assert apart <= cases
+    assert len(named) == len(set(named)) == len(cases - apart)
+
+
+def test_misread_passages():
+    row = {"stratum": "misreading", "events": 8, "fpr": 0.031, "causes": {"poisoning": 2}}
+    rows = [{**row, "data": "own", "case": "x", "form": "none"}]
+    assert table({"events": rows}, "Attribution of misread passages").rows == (
+        ("own", "8", "3.10 %", "25.0 %"),
+    )
 
 
 def test_parts_and_baselines():

@@ -46,8 +46,12 @@ def test_the_readme(attribution):
         f"{dacc['prepend']:.3f} with the question in front, {dacc['plain']:.3f} without" in README
     )
     assert f"{100 * ours[0]['clean_blamed']:.1f} % of events without any poison" in README
-    assert "One in twenty-five events without any poison" in README
-    assert ours[0]["clean_blamed_pooled"] == pytest.approx(1 / 25, abs=0.008)
+    assert "One in fifty events without any poison" in README
+    assert ours[0]["clean_blamed_pooled"] == pytest.approx(1 / 50, abs=0.004)
+    misread = rows(sections("events")["events"], data="public", stratum="misreading")
+    assert misread[0]["causes"]["poisoning"] / misread[0]["events"] == pytest.approx(
+        1 / 6, abs=0.01
+    )
     took = attribution["ms_per_event"]
     times = f"{took['median']:.0f} ms of processor time (95th percentile: {took['p95']:.0f} ms"
     assert f"takes about {times}" in README
@@ -96,8 +100,14 @@ def test_what_each_part_was_worth(part):
     assert part["no abstention", "plain"]["fpr"] / plain["fpr"] == pytest.approx(3, abs=0.3)
     unmarked = part["without the mark of carriers", "prepend"]
     assert ours["fnr"] / unmarked["fnr"] == pytest.approx(0.5, abs=0.1)
-    for variant in ("without ES", "without SC"):
-        assert part[variant, "plain"]["clean_blamed"] > plain["clean_blamed"]
+    assert part["without ES", "plain"]["clean_blamed"] > plain["clean_blamed"]
+    unfocused = part["without asking for focus", "prepend"]
+    assert ours["clean_blamed"] / unfocused["clean_blamed"] == pytest.approx(0.5, abs=0.1)
+    assert ours["fpr"] / unfocused["fpr"] == pytest.approx(1 / 3, abs=0.05)
+    alone, unfocused = (
+        part[name, "one text, plain"]["fnr"] for name in ("as shipped", "without asking for focus")
+    )
+    assert 0.01 <= alone - unfocused <= 0.02
     unweighed = part["without weighing the standing", "plain"]
     assert plain["fnr"] < unweighed["fnr"]
     assert plain["clean_blamed"] - unweighed["clean_blamed"] == pytest.approx(0.01, abs=0.005)

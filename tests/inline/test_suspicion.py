@@ -186,9 +186,9 @@ SHIPPED = [
 def test_the_shipped_calibration_is_of_these_detectors():
     assert [calibration.scorer for calibration in SHIPPED] == [SCORER] * 8
     for calibration in SHIPPED:
-        # A set without any signal is nowhere near the gate. What it scores differs between the
-        # folds of the calibration, each with offsets of its own, so its p-value is not near 1.
-        assert calibration.p_value(LARGEST_BIAS, calibration.size) > 0.3
+        # A set without any signal is far from every alpha in use. What it scores differs between
+        # the folds of the calibration, each with offsets of its own, so its p-value is not near 1.
+        assert calibration.p_value(LARGEST_BIAS, calibration.size) > 0.2
 
 
 @pytest.mark.parametrize("name", sorted(BY_HAND))
