@@ -32,9 +32,7 @@ def other_names(query: str, claimed: str, text: str) -> int:
     >>> other_names("Who led the survey?", "Ada Crane", "The survey of 1921 was led by Ada Crane.")
     1
     """
-    known = {*stems(query), *stems(claimed)}
-    found = (stems(piece) for piece in _PIECE.findall(text) if _is_name(piece[0]))
-    return len({words[0] for words in found if words} - known - COMMON_STEMS)
+    return _others({*stems(query), *stems(claimed)}, _PIECE.findall(text))
 
 
 def focused(query: str, claimed: str, texts: Sequence[str]) -> NDArray[np.bool_]:
@@ -47,15 +45,14 @@ def focused(query: str, claimed: str, texts: Sequence[str]) -> NDArray[np.bool_]
     Returns:
         bool array of shape (len(texts),).
     """
+    known = {*stems(query), *stems(claimed)}
+    found = [_PIECE.findall(text) for text in texts]
     return np.array(
-        [
-            other_names(query, claimed, text)
-            <= max(_NAMES, len(_PIECE.findall(text)) // _WORDS_PER_NAME)
-            for text in texts
-        ],
+        [_others(known, pieces) <= max(_NAMES, len(pieces) // _WORDS_PER_NAME) for pieces in found],
         dtype=np.bool_,
     )
 
 
-def _is_name(first: str) -> bool:
-    return first.isupper() or first.isdigit()
+def _others(known: set[str], pieces: Sequence[str]) -> int:
+    names = (stems(piece) for piece in pieces if piece[0].isupper() or piece[0].isdigit())
+    return len({words[0] for words in names if words} - known - COMMON_STEMS)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import inspect
 import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 from tenacity import (
     AsyncRetrying,
@@ -21,15 +20,15 @@ from tenacity import (
     stop_after_attempt,
 )
 
-from ragguard.attribution.background_loop import run_in_background
 from ragguard.attribution.model_answers import Prices, Usage, read_answer
 from ragguard.attribution.model_calls import model_calls, model_name
 from ragguard.attribution.transient_errors import is_transient
+from ragguard.background_loop import BackgroundLoop
 from ragguard.errors import GenerationError, InvalidInputError
 
 __all__ = ["Prices", "TextModel", "Usage", "as_text_model", "is_transient"]
 
-_T = TypeVar("_T")
+_LOOP = BackgroundLoop("ragguard-model-loop")
 
 
 class TextModel:
@@ -103,13 +102,13 @@ class TextModel:
                 answered without text.
         """
         if self._call is None:
-            return run_in_background(self.agenerate(prompt))
+            answered: str = _LOOP.settled(self.agenerate(prompt))
+            return answered
         call = self._call
 
         def ask() -> Any:
             self._count(Usage(calls=1))
-            answer = call(prompt)
-            return run_in_background(_awaited(answer)) if inspect.isawaitable(answer) else answer
+            return _LOOP.settled(call(prompt))
 
         retrying = Retrying(**self._policy(), sleep=time.sleep)
         try:
@@ -154,7 +153,8 @@ class TextModel:
         """
         _check_limit(limit)
         if self._call is None:
-            return run_in_background(self.agenerate_many(prompts, limit=limit))
+            answers: list[str] = _LOOP.settled(self.agenerate_many(prompts, limit=limit))
+            return answers
         if limit == 1 or len(prompts) < 2:
             return [self.generate(prompt) for prompt in prompts]
         pool = ThreadPoolExecutor(min(limit, len(prompts)), thread_name_prefix="ragguard-model")
@@ -279,7 +279,3 @@ def as_text_model(
 def _check_limit(limit: int) -> None:
     if limit < 1:
         raise InvalidInputError(f"limit must be at least 1, not {limit}")
-
-
-async def _awaited(answer: Awaitable[_T]) -> _T:
-    return await answer

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import os
-import threading
-from collections.abc import Awaitable
 from typing import Any
+
+from ragguard.background_loop import BackgroundLoop
 
 __all__ = ["ask", "settled"]
 
-_loop: tuple[int, asyncio.AbstractEventLoop] | None = None
-_lock = threading.Lock()
+_LOOP = BackgroundLoop("ragguard-knowledge-loop")
 
 
 def settled(value: Any) -> Any:
@@ -22,9 +18,7 @@ def settled(value: Any) -> Any:
     connections that belong to the loop they were opened on. A client that another loop uses as well
     will not do; give attribution one of its own.
     """
-    if not inspect.isawaitable(value):
-        return value
-    return asyncio.run_coroutine_threadsafe(_awaited(value), _running_loop()).result()
+    return _LOOP.settled(value)
 
 
 def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
@@ -41,20 +35,3 @@ def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
             except NotImplementedError:
                 continue
     raise NotImplementedError(f"{type(source).__name__} has no {method} and no a{method}")
-
-
-async def _awaited(value: Awaitable[Any]) -> Any:
-    return await value
-
-
-def _running_loop() -> asyncio.AbstractEventLoop:
-    global _loop
-    with _lock:
-        # The loop's thread does not survive a fork, hence one loop per process.
-        if _loop is None or _loop[0] != os.getpid():
-            loop = asyncio.new_event_loop()
-            threading.Thread(
-                target=loop.run_forever, name="ragguard-knowledge-loop", daemon=True
-            ).start()
-            _loop = (os.getpid(), loop)
-        return _loop[1]

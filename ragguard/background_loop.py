@@ -1,0 +1,48 @@
+"""Event loops for asynchronous clients that are asked from synchronous code."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import threading
+from collections.abc import Awaitable
+from typing import Any
+
+__all__ = ["BackgroundLoop"]
+
+
+class BackgroundLoop:
+    """One long-lived event loop in a thread of its own, made when it is first needed.
+
+    An asynchronous client keeps connections that belong to the loop they were opened on, so a new
+    loop for every call would break its second call. The loop's thread does not survive a fork,
+    hence one loop per process. Whoever waits for a loop must not run on it: what may wait for each
+    other, such as a model and the search that it calls, needs two.
+
+    Args:
+        name: The thread's.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._running: tuple[int, asyncio.AbstractEventLoop] | None = None
+        self._lock = threading.Lock()
+
+    def settled(self, value: Any) -> Any:
+        """Return `value`, or what it comes to on this loop if it can be awaited."""
+        if not inspect.isawaitable(value):
+            return value
+        return asyncio.run_coroutine_threadsafe(_awaited(value), self._loop()).result()
+
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._running is None or self._running[0] != os.getpid():
+                loop = asyncio.new_event_loop()
+                threading.Thread(target=loop.run_forever, name=self._name, daemon=True).start()
+                self._running = (os.getpid(), loop)
+            return self._running[1]
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value
