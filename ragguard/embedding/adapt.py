@@ -13,7 +13,7 @@ from ragguard.embedding.protocol import Embedder
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.text import encodable
 
-__all__ = ["as_embedder", "unit_rows"]
+__all__ = ["as_embedder", "functions_of", "unit_rows"]
 
 
 def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
@@ -94,15 +94,31 @@ def as_embedder(embedder: Any) -> Embedder:
         )
     if isinstance(embedder, Embedder):
         return embedder
-    for method, method_of_query in _METHODS.items():
-        function = getattr(embedder, method, None)
-        of_query = getattr(embedder, method_of_query, None)
-        if callable(function) and callable(of_query):
-            return _AsymmetricEmbedder(function, of_query, _name_of(embedder))
+    function, of_query = functions_of(embedder)
+    if of_query is not None:
+        return _AsymmetricEmbedder(function, of_query, _name_of(embedder))
+    return _FunctionEmbedder(function, _name_of(embedder))
+
+
+def functions_of(embedder: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], Any] | None]:
+    """Return how an embedder of another library embeds texts, and how a question.
+
+    Args:
+        embedder: What `as_embedder` takes, but for None and an `Embedder`.
+
+    Returns:
+        A function from a list of texts to rows of numbers, and one from a question to one row, or
+        None where there is none of its own.
+
+    Raises:
+        InvalidInputError: `embedder` is nothing of the kind.
+    """
+    for of_texts, of_query in _METHODS.items():
+        function, other = getattr(embedder, of_texts, None), getattr(embedder, of_query, None)
         if callable(function):
-            return _FunctionEmbedder(function, _name_of(embedder))
+            return function, other if callable(other) else None
     if callable(embedder):
-        return _FunctionEmbedder(embedder, _name_of(embedder))
+        return embedder, None
     raise InvalidInputError(
         f"embedder is a {type(embedder).__name__}; pass None, an object with `embed`, `encode`, "
         "`embed_documents` or `get_text_embedding_batch`, or a callable from texts to vectors"
@@ -114,6 +130,7 @@ def as_embedder(embedder: Any) -> Embedder:
 _METHODS = {
     "embed_documents": "embed_query",
     "get_text_embedding_batch": "get_query_embedding",
+    "encode_document": "encode_query",
     "encode": "encode_query",
 }
 

@@ -6,23 +6,21 @@ ranks by distances, for which the length counts, and its embedder may treat quer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding import Embedder, as_embedder
+from ragguard.embedding import as_embedder
+from ragguard.embedding.adapt import functions_of
+from ragguard.embedding.protocol import embed_query
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.passage import Passage
 from ragguard.text import encodable
 
 __all__ = ["Vectors", "vectors_of", "vectors_or_none"]
-
-# As LangChain, LlamaIndex and sentence-transformers name them.
-_OF_TEXTS = ("embed_documents", "get_text_embedding_batch", "encode_document", "encode")
-_OF_A_QUERY = ("embed_query", "get_query_embedding")
-_OF_QUERIES = ("encode_query",)
 
 
 class Vectors:
@@ -36,8 +34,13 @@ class Vectors:
     """
 
     def __init__(self, embedder: Any) -> None:
-        self.name = as_embedder(embedder).name
-        self._embedder = as_embedder(None) if embedder is None else embedder
+        known = as_embedder(embedder)
+        self.name = known.name
+        self._of_texts: Callable[[list[str]], Any] = known.embed
+        self._of_query: Callable[[str], Any] | None = partial(embed_query, known)
+        if known is not embedder and embedder is not None:
+            # By its own functions, since `known` scales every vector to length 1.
+            self._of_texts, self._of_query = functions_of(embedder)
 
     def of_query(self, query: str) -> NDArray[np.float32]:
         """Return the query's vector, shape (d,).
@@ -45,15 +48,12 @@ class Vectors:
         Raises:
             EmbeddingError: What the embedder returns is no vector.
         """
-        if not isinstance(self._embedder, Embedder):
-            for method in _OF_A_QUERY:
-                if callable(getattr(self._embedder, method, None)):
-                    answer = getattr(self._embedder, method)(encodable(query))
-                    return self._row([answer])
-            for method in _OF_QUERIES:
-                if callable(getattr(self._embedder, method, None)):
-                    return self._row(getattr(self._embedder, method)([encodable(query)]))
-        return self._row(self.of_texts([query]))
+        if self._of_query is None:
+            found = self.of_texts([query])
+        else:
+            found = self._checked([self._of_query(encodable(query))], 1)
+        row: NDArray[np.float32] = found[0]
+        return row
 
     def of_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the texts' vectors, shape (n, d).
@@ -61,21 +61,13 @@ class Vectors:
         Raises:
             EmbeddingError: What the embedder returns is no such array.
         """
-        if isinstance(self._embedder, Embedder):
-            return self._checked(self._embedder.embed(texts), len(texts))
-        found = (getattr(self._embedder, name, None) for name in _OF_TEXTS)
-        function = next((one for one in found if callable(one)), self._embedder)
-        return self._checked(function([encodable(text) for text in texts]), len(texts))
+        return self._checked(self._of_texts([encodable(text) for text in texts]), len(texts))
 
     def of_passages(self, passages: Sequence[Passage]) -> list[NDArray[np.floating[Any]]]:
         """Return the passages' own vectors, and of those that carry none the embedder's."""
         bare = [passage.text for passage in passages if passage.embedding is None]
         made = iter(self.of_texts(bare) if bare else ())
         return [next(made) if p.embedding is None else p.embedding for p in passages]
-
-    def _row(self, answer: Any) -> NDArray[np.float32]:
-        row: NDArray[np.float32] = self._checked(answer, 1)[0]
-        return row
 
     def _checked(self, answer: Any, count: int) -> NDArray[np.float32]:
         try:

@@ -178,7 +178,15 @@ class AsymmetricEncoder:
         return np.array(Asymmetric().embed_query(text))
 
 
-@pytest.mark.parametrize("kind", [Asymmetric, AsymmetricIndex, AsymmetricEncoder])
+class DocumentEncoder(AsymmetricEncoder):
+    def encode(self, texts):
+        raise AssertionError("it has a way for documents")
+
+    def encode_document(self, texts):
+        return np.array(Asymmetric().embed_documents(texts))
+
+
+@pytest.mark.parametrize("kind", [Asymmetric, AsymmetricIndex, AsymmetricEncoder, DocumentEncoder])
 @pytest.mark.parametrize("cached", [False, True])
 def test_questions_are_embedded_in_their_own_way(kind, cached):
     embedder = as_embedder(kind())

@@ -39,8 +39,9 @@ class SentenceTransformers:
     def encode_document(self, texts):
         return np.array(of_texts(texts))
 
-    def encode_query(self, texts):
-        return np.array([[0.0, 7.0]] * len(texts))
+    def encode_query(self, text):
+        assert isinstance(text, str)
+        return np.array([0.0, 7.0])
 
     def encode(self, texts):
         raise AssertionError("it tells queries from documents")
@@ -51,6 +52,15 @@ def test_queries_and_texts_are_embedded_each_in_its_way(kind):
     vectors = Vectors(kind())
     np.testing.assert_array_equal(vectors.of_texts(["abc", "d"]), [[3, 4], [1, 4]])
     np.testing.assert_array_equal(vectors.of_query("abc"), [0, 7])
+
+
+def test_an_embedder_with_a_way_for_questions_is_asked_that_way():
+    class Asymmetric(HashedEmbedder):
+        def embed_query(self, query):
+            return self.embed([query[::-1]])[0]
+
+    row = HashedEmbedder().embed(["cba"])[0]
+    np.testing.assert_array_equal(Vectors(Asymmetric()).of_query("abc"), row)
 
 
 def test_one_function_does_both():
