@@ -169,9 +169,7 @@ def stem(word: str) -> str:
 
 def _stemmed(passage: PassageWords) -> PassageWords:
     words = tuple(map(stem, passage.sequence))
-    return passage._replace(
-        sequence=words, distinct=frozenset(words), joined=f" {' '.join(words)} "
-    )
+    return passage._replace(sequence=words, distinct=frozenset(words))
 
 
 def _stemmed_query(query: QueryWords) -> QueryWords:

@@ -34,10 +34,16 @@ _PATTERNS = (
 _CUES = tuple(re.compile(cue) for cue in _PATTERNS)
 
 
-_MACHINES = frozenset(
-    """ai llm llms gpt bot bots model models chatbot chatbots chat chatsystem chatsystems assistant
-    assistants agent agents system systems admin""".split()
+# Words that are a machine in any company, and those that are one in some.
+_MACHINES_ALONE = frozenset(
+    "ai llm gpt bot bots chatbot chatbots chatsystem chatsystems assistant assistants admin".split()
 )
+_MACHINES_IN_COMPANY = frozenset("model models agent agents system systems".split())
+_COMPANY = frozenset(
+    """language answering generation chat virtual helpful friendly kind dear connected retrieval
+    note notice message prompt update""".split()
+)
+_COMPANY_IN_TEXT = ("models that", "model,", "system:", "system>")
 _AUTHORITY = frozenset(
     """ignore disregard forget override overrule overwrite supersede supersedes deprecated discard
     suppress priority directive instruction instructions order orders policy authoritative cache
@@ -62,6 +68,7 @@ _ORDERS = frozenset(
 _NEGATIONS = frozenset(
     auxiliary + "not" for auxiliary in ("", *"must may can should shall do are".split())
 )
+_MACHINES = _MACHINES_ALONE | _MACHINES_IN_COMPANY
 _NAMING = _MACHINES | _AUTHORITY
 
 
@@ -98,9 +105,18 @@ def address(text: str, words: Set[str] | None = None) -> float:
     text = text.lower()
     machine, order, authority = _CUES
     found = 0
-    if words is None or not _MACHINES.isdisjoint(words):
+    if words is None or _may_name_a_machine(text, words):
         found += machine.search(text) is not None
     if words is None or not (_AUTHORITY.isdisjoint(words) and _RIVAL.isdisjoint(words)):
         found += authority.search(text) is not None
     # Orders are the costliest to look for, and count only beside one of the others.
     return 0.0 if not found else (found - 1 + (order.search(text) is not None)) / 2
+
+
+def _may_name_a_machine(text: str, words: Set[str]) -> bool:
+    """Return False if the first cue cannot be in a text; the search for it takes much longer."""
+    if not _MACHINES_ALONE.isdisjoint(words):
+        return True
+    if _MACHINES_IN_COMPANY.isdisjoint(words):
+        return False
+    return not _COMPANY.isdisjoint(words) or any(one in text for one in _COMPANY_IN_TEXT)

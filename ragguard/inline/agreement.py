@@ -146,7 +146,7 @@ def _thirds(passages: Sequence[PassageWords], spoken: Sequence[_Spoken]) -> dict
     # Of equal values by the words, so that the order of the passages does not matter.
     order = sorted(
         [row for row, said in enumerate(spoken) if said.value],
-        key=lambda row: (-spoken[row].value, passages[row].joined),
+        key=lambda row: (-spoken[row].value, passages[row].sequence),
     )
     if len(order) < AGREEING:
         return {}

@@ -190,8 +190,11 @@ def default_calibration(judged: int, *, with_reference: bool) -> Calibration:
 
     The smallest calibrated size that is not below `judged`, else the largest.
     """
-    fitting = sorted(
-        (entry for entry in _shipped() if entry.with_reference == with_reference),
-        key=lambda entry: entry.size,
-    )
+    fitting = _shipped_by_size(with_reference)
     return next((entry for entry in fitting if entry.size >= judged), fitting[-1])
+
+
+@cache
+def _shipped_by_size(with_reference: bool) -> tuple[Calibration, ...]:
+    fitting = [entry for entry in _shipped() if entry.with_reference == with_reference]
+    return tuple(sorted(fitting, key=lambda entry: entry.size))

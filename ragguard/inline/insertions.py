@@ -15,9 +15,10 @@ from functools import cache
 from ragguard.inline.naturalness import OTHER_SCRIPT, UNITS, language_model
 from ragguard.inline.words import QueryWords
 
-__all__ = ["gain", "inserted_share"]
+__all__ = ["inserted_share"]
 
-_NONE, _ALL = -2.0, 1.0  # nats gained: a word that fits, and one that does not
+# Gained by leaving a word out, -2 nats and 1: a word that fits, and one that does not.
+_NONE, _ALL = -2 * UNITS, UNITS
 _PER_PLACE = 0.25  # of many places one is odd by chance
 _PAIRS = 256
 
@@ -27,19 +28,6 @@ def _oddness() -> list[int]:
     # A list: one number at a time is read from it several times faster than from an array.
     found: list[int] = language_model().oddness.tolist()
     return found
-
-
-def gain(before: int, word: int, after: int) -> float:
-    """Return how much less odd, in nats, a text is without a word.
-
-    Args:
-        before: The class of the word before it (`ragguard.inline.naturalness`).
-        word: Its own class.
-        after: The class of the word after it.
-    """
-    odd = _oddness()
-    saved = odd[before + _PAIRS * word] + odd[word + _PAIRS * after] - odd[before + _PAIRS * after]
-    return saved / UNITS
 
 
 def inserted_share(
@@ -57,22 +45,26 @@ def inserted_share(
         places: Where in the passage which word of the question stands, in order.
     """
     classes = language_model().classes
+    odd = _oddness()
     pairs = query.pairs
-    misfit: dict[str, float] = {}
+    misfit: dict[str, int] = {}
     counts: dict[str, int] = {}
     last = len(sequence) - 1
     for at, word in places:
         counts[word] = counts.get(word, 0) + 1
         before = sequence[at - 1] if at else ""
-        after = sequence[at + 1] if at < last else ""
-        if (before, word) in pairs or (word, after) in pairs:
+        if (before, word) in pairs:
             continue
-        saved = gain(
-            classes[before] if before else OTHER_SCRIPT,
-            classes[word],
-            classes[after] if after else OTHER_SCRIPT,
-        )
-        misfit[word] = max(misfit.get(word, _NONE), saved)
+        after = sequence[at + 1] if at < last else ""
+        if (word, after) in pairs:
+            continue
+        one = classes[before] if before else OTHER_SCRIPT
+        other = _PAIRS * (classes[after] if after else OTHER_SCRIPT)
+        own = classes[word]
+        # By how much less odd the text is without the word.
+        saved = odd[one + _PAIRS * own] + odd[own + other] - odd[one + other]
+        if saved > misfit.get(word, _NONE):
+            misfit[word] = saved
     strange = [
         min(1.0, (saved - _NONE) / (_ALL - _NONE)) / (1.0 + _PER_PLACE * (counts[word] - 1))
         for word, saved in misfit.items()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ragguard.inline.ramps import ramp
 from ragguard.inline.words import QueryWords
 
-__all__ = ["Rows", "key_word_rows"]
+__all__ = ["NO_ROWS", "Rows", "key_word_rows"]
 
 _SEVERAL = (1.0, 3.0)  # pairs in one row: what names show as well, and what only lists show
 _MOST = 0.6  # of the content words: from here on a row is long
@@ -39,6 +39,10 @@ class Rows(NamedTuple):
     edge: float
 
 
+NO_ROWS = Rows(0.0, 0.0, 0.0)
+"""Of a passage in which no two of the content words stand side by side, or as they always do."""
+
+
 def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: int) -> Rows:
     """Read the rows of a passage.
 
@@ -52,12 +56,8 @@ def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: 
     >>> key_word_rows(query, [(0, "built"), (1, "old"), (2, "pier"), (3, "town")], 9).edge
     1.0
     """
-    # Where a row ends and the next begins.
-    breaks = [at for at in range(1, len(places)) if places[at][0] != places[at - 1][0] + 1]
     parted = mixed = edge = 0.0
-    for first, stop in pairwise((0, *breaks, len(places))):
-        if stop - first < 2:
-            continue
+    for first, stop in _rows([at for at, _ in places]):
         row = [word for _, word in places[first:stop]]
         beside = set(pairwise(row))
         in_order = len(beside & query.parted)
@@ -70,4 +70,16 @@ def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: 
         mixed = max(mixed, ramp(pairs, _SEVERAL) * min(1.0, share / _MOST))
         if places[first][0] == 0 or places[stop - 1][0] == length - 1:
             edge = max(edge, ramp(share, _EDGE) * min(1.0, len(query.content) / _FEW_KEYS))
-    return Rows(parted, mixed, edge)
+    return Rows(parted, mixed, edge) if parted or mixed or edge else NO_ROWS
+
+
+def _rows(ats: Sequence[int]) -> list[tuple[int, int]]:
+    """Return where the rows of at least two neighbouring places begin and end."""
+    beside = [at for at, (one, other) in enumerate(pairwise(ats)) if other == one + 1]
+    rows: list[tuple[int, int]] = []
+    for at in beside:
+        if rows and rows[-1][1] == at + 1:
+            rows[-1] = (rows[-1][0], at + 2)
+        else:
+            rows.append((at, at + 2))
+    return rows

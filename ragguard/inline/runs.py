@@ -57,6 +57,7 @@ def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
         passage: The passage.
     """
     best = start = first = 0
+    joined = passage.joined
     while first < len(query):
         # A run ends where a word is not in the passage at all, so only the stretches between
         # such words can hold one.
@@ -65,7 +66,7 @@ def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
             stop += 1
         while stop - first > best:
             end = first + best + 1
-            if best == 0 or f" {' '.join(query[first:end])} " in passage.joined:
+            if best == 0 or f" {' '.join(query[first:end])} " in joined:
                 best, start = best + 1, first
             else:
                 first += 1
@@ -131,11 +132,11 @@ def runs(
         restatement *= quoted(query, inside, counts, weights)
     at_edge = False
     if whole:
-        stretch = f" {' '.join(inside)} "
-        before = passage.joined[: passage.joined.index(stretch)]
+        stretch, joined = f" {' '.join(inside)} ", passage.joined
+        before = joined[: joined.index(stretch)]
         # A heading and the question, where a page breaks off, hold no answer to it.
         answers = len(said) >= 2 * len(asked) or outside(inside, counts, weights) > 0.0
-        ends = answers and passage.joined.endswith(stretch)
+        ends = answers and joined.endswith(stretch)
         at_edge = before.strip() in _LEAD_INS or ends
     return Runs(whole, at_edge, restatement, _heading(query, said, counts, weights))
 

@@ -23,7 +23,6 @@ content is 0, address excepted: such a passage does not carry the question.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import log
@@ -34,7 +33,7 @@ from numpy.typing import NDArray
 
 from ragguard.inline.agreement import agreement
 from ragguard.inline.insertions import inserted_share
-from ragguard.inline.key_words import key_word_rows
+from ragguard.inline.key_words import NO_ROWS, key_word_rows
 from ragguard.inline.naturalness import unnaturalness
 from ragguard.inline.ramps import LEAST_COVERAGE, ramp, weight_of
 from ragguard.inline.runs import runs
@@ -63,6 +62,7 @@ SIGNALS = (
     "key_pairs",
     "key_row",
     "key_edge",
+    "soup",
     "company_restatement",
     "company_heading",
     "company_dense",
@@ -70,7 +70,6 @@ SIGNALS = (
     "company_strewn",
     "company_key_row",
     "agreement",
-    "soup",
     "address",
 )
 """The names of the columns of `signal_matrix`, in order."""
@@ -102,13 +101,10 @@ class _Echo(NamedTuple):
 
 
 _NO_ECHO = _Echo()
-_OWN = [name for name in _Echo._fields if name in SIGNALS]
-_IN_COMPANY = [name for name in _Echo._fields if f"company_{name}" in SIGNALS]
-# Columns: of the own signals in `SIGNALS` and in `_Echo`, then of those in company.
-_OWN_TO = np.array([SIGNALS.index(name) for name in _OWN])
-_OWN_FROM = np.array([_Echo._fields.index(name) for name in _OWN])
-_COMPANY_TO = np.array([SIGNALS.index(f"company_{name}") for name in _IN_COMPANY])
-_COMPANY_FROM = np.array([_Echo._fields.index(name) for name in _IN_COMPANY])
+# Columns: first what is read of one passage, then those of that which are also read in company.
+_OWN = len(_Echo._fields)
+_SHARED = [at for at, name in enumerate(_Echo._fields) if f"company_{name}" in SIGNALS]
+_COMPANY = slice(_OWN, _OWN + len(_SHARED))
 _AGREEMENT = SIGNALS.index("agreement")
 _ADDRESS = SIGNALS.index("address")
 
@@ -126,23 +122,25 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
         float64 array of shape (k, len(SIGNALS)), every entry in [0, 1].
     """
     signals = np.zeros((k, len(SIGNALS)))
-    signals[:, _ADDRESS] = [passage.address for passage in passages[:k]]
+    addresses = [passage.address for passage in passages[:k]]
+    if any(addresses):
+        signals[:, _ADDRESS] = addresses
     if not query.sequence:
         return signals
     passages = [*[as_meant(query, passage) for passage in passages[:k]], *passages[k:]]
     weights = content_weights(query, passages)
     coverage = [weight_of(passage.distinct, weights) for passage in passages[:k]]
     signals[:, _AGREEMENT] = agreement(query, weights, passages, coverage)
-    echo = np.array(
-        [
-            _echo(query, weights, passage, share)
-            for passage, share in zip(passages[:k], coverage, strict=True)
-        ]
-    )
-    if not echo.any():
-        return signals
-    signals[:, _OWN_TO] = echo[:, _OWN_FROM]
-    signals[:, _COMPANY_TO] = company(echo[:, _COMPANY_FROM])
+    echoes = [
+        _echo(query, weights, passage, share)
+        for passage, share in zip(passages[:k], coverage, strict=True)
+    ]
+    heard = [row for row, echo in enumerate(echoes) if echo is not _NO_ECHO]
+    if heard:
+        own = np.array([echoes[row] for row in heard])
+        signals[heard, :_OWN] = own
+        if len(heard) > 1:
+            signals[heard, _COMPANY] = company(own[:, _SHARED])
     return signals
 
 
@@ -182,12 +180,14 @@ def _echo(
     if wording <= _FEW_WORDS:
         keys = [(at, word) for at, word in enumerate(sequence) if word in weights]
         rows = key_word_rows(query, keys, len(sequence))
-        return _NO_ECHO._replace(
-            key_pairs=rows.parted, key_row=rows.mixed, key_edge=rows.edge, soup=soup
-        )
+        if not soup and rows is NO_ROWS:
+            return _NO_ECHO
+        return _Echo(key_pairs=rows.parted, key_row=rows.mixed, key_edge=rows.edge, soup=soup)
     places = [(at, word) for at, word in enumerate(sequence) if word in shared]
     rows = key_word_rows(query, [one for one in places if one[1] in weights], len(sequence))
-    counts = Counter([word for _, word in places])
+    counts: dict[str, int] = {}
+    for _, word in places:
+        counts[word] = counts.get(word, 0) + 1
     found = runs(query, passage, counts, weights)
     stretch = stretches(query, places)
     length = len(query.sequence)
@@ -210,12 +210,12 @@ def _echo(
 
 
 def _soup(passage: PassageWords) -> float:
-    read = _remembered_soup if len(passage.joined) <= _LONGEST_CACHED else _read_soup
-    return read(passage.joined)
+    read = _remembered_soup if len(passage.text) <= _LONGEST_CACHED else _read_soup
+    return read(passage.sequence)
 
 
-def _read_soup(joined: str) -> float:
-    return unnaturalness(joined.split()).soup
+def _read_soup(sequence: tuple[str, ...]) -> float:
+    return unnaturalness(sequence).soup
 
 
 _remembered_soup = lru_cache(maxsize=4096)(_read_soup)

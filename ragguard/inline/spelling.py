@@ -12,8 +12,8 @@ of their inner letters alone are alike as well: people read them with ease (Rawl
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 __all__ = [
     "LONGEST",
@@ -67,32 +67,39 @@ def deletions(word: str) -> frozenset[str]:
     return frozenset([letters, *[letters[:at] + letters[at + 1 :] for at in range(len(letters))]])
 
 
-class Spellings(NamedTuple):
+@dataclass(frozen=True)
+class Spellings:
     """How the words of a question may be written.
 
     Attributes:
-        forms: From every likeness of the words to the word, the last of several.
+        words: The words, each of `SHORTEST` letters at least.
         heads: The first two letters of every deletion.
         tails: The last two letters of every deletion.
         outer: The first and the last letter of every word.
     """
 
-    forms: dict[str, str]
+    words: tuple[str, ...]
     heads: frozenset[str]
     tails: frozenset[str]
     outer: frozenset[str]
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Spellings:
-        """Collect the likenesses of some words, each of `SHORTEST` letters at least."""
-        forms = {form: word for word in words for form in likenesses(word)}
-        cut = [form for form in forms if not form.startswith("*")]
+        """Collect how words of `SHORTEST` letters at least begin and end."""
+        words = tuple(words)
+        spelt = [letters_of(word) for word in words]
         return cls(
-            forms,
-            frozenset([form[:2] for form in cut]),
-            frozenset([form[-2:] for form in cut]),
-            frozenset([form[1] + form[-1] for form in forms if form.startswith("*")]),
+            words,
+            frozenset([head for w in spelt for head in (w[:2], w[1:3], w[0] + w[2])]),
+            frozenset([tail for w in spelt for tail in (w[-2:], w[-3:-1], w[-3] + w[-1])]),
+            frozenset([w[0] + w[-1] for w in spelt]),
         )
+
+    @cached_property
+    def forms(self) -> dict[str, str]:
+        """From every likeness of the words to the word, the last of several."""
+        # Not at once: the passages of many a set hold nothing that could be one of them.
+        return {form: word for word in self.words for form in likenesses(word)}
 
     def may_mean(self, word: str) -> bool:
         """Return False if a word of `SHORTEST` letters or more has none of these likenesses.

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from operator import sub
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ragguard.inline.ramps import quoted, ramp
 from ragguard.inline.words import QueryWords
 
 __all__ = ["Stretch", "dense", "stretches"]
-
-_One = TypeVar("_One")
 
 _SOME = 0.5
 _DENSE = (0.7, 1.0)  # a share that says nothing, and one that says all there is to say
@@ -68,36 +66,35 @@ def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
         (before, word) if at == last + 1 and (before, word) in asked else None
         for (last, before), (at, word) in pairwise(places)
     ]
-    held: dict[str, int] = {}
-    kept: dict[tuple[str, str] | None, int] = {}
-    most, densest, disorder = 0, (0, 0), 0.0
-    stop = 0
+    counts: dict[str, int] = {}
+    kept: dict[tuple[str, str], int] = {}
+    held = intact = most = stop = 0
+    densest, disorder = (0, 0), 0.0
     for first, (at, gone) in enumerate(places):
         while stop < len(places) and ats[stop] < at + length:
             word = places[stop][1]
-            held[word] = held.get(word, 0) + 1
-            if stop > first:
-                kept[pairs[stop - 1]] = kept.get(pairs[stop - 1], 0) + 1
+            count = counts.get(word, 0)
+            held += not count
+            counts[word] = count + 1
+            if stop > first and (pair := pairs[stop - 1]):
+                count = kept.get(pair, 0)
+                intact += not count
+                kept[pair] = count + 1
             stop += 1
-        if len(held) > least:
-            if len(held) > most:
-                most, densest = len(held), (first, stop)
-            if asked:
-                broken = 1.0 - (len(kept) - (None in kept)) / len(asked)
-                beyond = (len(held) / distinct - _SOME) / (1.0 - _SOME)
-                disorder = max(disorder, beyond * broken)
-        _forget(held, gone)
-        if stop > first + 1:
-            _forget(kept, pairs[first])
+        if held > least:
+            if held > most:
+                most, densest = held, (first, stop)
+            beyond = (held / distinct - _SOME) / (1.0 - _SOME)
+            if asked and beyond > disorder:
+                disorder = max(disorder, beyond * (1.0 - intact / len(asked)))
+        # The first place goes, and with it the pair that it makes with the second.
+        counts[gone] = count = counts[gone] - 1
+        held -= not count
+        if stop > first + 1 and (pair := pairs[first]):
+            kept[pair] = count = kept[pair] - 1
+            intact -= not count
     words = tuple([word for _, word in places[slice(*densest)]])
     return Stretch(most / distinct, words, disorder)
-
-
-def _forget(counts: dict[_One, int], one: _One) -> None:
-    if counts[one] == 1:
-        del counts[one]
-    else:
-        counts[one] -= 1
 
 
 def dense(

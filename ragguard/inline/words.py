@@ -37,8 +37,6 @@ class PassageWords(NamedTuple):
     Attributes:
         sequence: Its words in order, and after them the parts of those that some retrievers part.
         distinct: Its words as a set.
-        joined: Its words between single spaces, with a space at both ends: a run of words is in
-            the passage if and only if it is in this string.
         address: How clearly it speaks to a language model (`ragguard.inline.address`).
         odd: Its words of 4 to 32 letters that the model of `ragguard.inline.naturalness` does not
             list.
@@ -47,10 +45,18 @@ class PassageWords(NamedTuple):
 
     sequence: tuple[str, ...]
     distinct: frozenset[str]
-    joined: str
     address: float
     odd: frozenset[str] = frozenset()
     text: str = ""
+
+    @property
+    def joined(self) -> str:
+        """Its words between single spaces, with a space at both ends.
+
+        A run of words is in the passage if and only if it is in this string. Put together anew for
+        whoever asks, since that are few.
+        """
+        return f" {' '.join(self.sequence)} "
 
 
 class QueryWords(NamedTuple):
@@ -89,12 +95,11 @@ def _read(text: str) -> PassageWords:
     distinct = frozenset(sequence)
     # The words of one passage in thirty leave it open, and only then the text is searched.
     addresses = address(fold(text), distinct) if may_address(distinct) else 0.0
-    odd = frozenset(filter(_may_be_misspelt, distinct - language_model().listed))
-    return PassageWords(tuple(sequence), distinct, f" {' '.join(sequence)} ", addresses, odd, text)
-
-
-def _may_be_misspelt(word: str) -> bool:
-    return SHORTEST <= len(word) <= LONGEST and not word.isdigit()
+    unlisted = distinct - language_model().listed
+    odd = frozenset(
+        [word for word in unlisted if SHORTEST <= len(word) <= LONGEST and not word.isdigit()]
+    )
+    return PassageWords(tuple(sequence), distinct, addresses, odd, text)
 
 
 _remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
@@ -148,7 +153,9 @@ def query_words(text: str) -> QueryWords:
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
     asking = _INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
     # A number that differs in one digit is another number.
-    spellings = Spellings.of([w for w in in_order if w.isalpha() and _may_be_misspelt(w)])
+    spellings = Spellings.of(
+        [word for word in in_order if word.isalpha() and SHORTEST <= len(word) <= LONGEST]
+    )
     distinct = frozenset(sequence)
     return QueryWords(sequence, distinct, content, pairs, parted, asking, spellings)
 
@@ -158,7 +165,7 @@ def as_meant(query: QueryWords, passage: PassageWords) -> PassageWords:
 
     One word may be like one of the question by chance, a plural or another spelling.
     """
-    if len(passage.odd) < _SEVERAL or not query.spellings.forms:
+    if len(passage.odd) < _SEVERAL or not query.spellings.words:
         return passage
     meant = respelled(query.spellings, query.distinct, passage.odd)
     if len(set(meant.values())) < _SEVERAL:
@@ -170,6 +177,4 @@ def as_meant(query: QueryWords, passage: PassageWords) -> PassageWords:
         if not word.isalpha() and (letters := letters_of(word)) in query.distinct
     }
     sequence = tuple([meant.get(word, word) for word in passage.sequence])
-    return passage._replace(
-        sequence=sequence, distinct=frozenset(sequence), joined=f" {' '.join(sequence)} "
-    )
+    return passage._replace(sequence=sequence, distinct=frozenset(sequence))

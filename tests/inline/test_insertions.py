@@ -1,14 +1,13 @@
 """Strewn in: words of the question that the passage reads better without."""
 
-import numpy as np
 import pytest
 import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline import insertions
-from ragguard.inline.insertions import gain, inserted_share
-from ragguard.inline.naturalness import OTHER_SCRIPT, SHAPES, UNITS, WordClasses, language_model
+from ragguard.inline.insertions import inserted_share
+from ragguard.inline.naturalness import SHAPES, UNITS, WordClasses
 from ragguard.inline.words import query_words
 
 VOCABULARY = "who built the old pier of lamp was in harbour zzyzx 1874 \u6771\u4eac".split()
@@ -20,23 +19,6 @@ questions = st.lists(words, min_size=1, max_size=8).map(" ".join)
 def share(query, said):
     places = [(at, word) for at, word in enumerate(said) if word in query.distinct]
     return inserted_share(query, said, places)
-
-
-# Gain
-
-
-@given(*[st.integers(0, 255)] * 3)
-def test_the_gain_is_that_of_the_table_of_the_model(before, word, after):
-    # Row: the second class of a pair, column: the first.
-    table = language_model().oddness.reshape(256, 256) / UNITS
-    with_it = table[word, before] + table[after, word]
-    assert gain(before, word, after) == pytest.approx(with_it - table[after, before])
-
-
-@given(st.integers(0, 255), st.integers(0, 255))
-def test_a_word_of_another_script_stands_between_others_for_nothing(before, after):
-    odd = language_model().oddness.reshape(256, 256)[after, before] / UNITS
-    assert gain(before, OTHER_SCRIPT, after) == pytest.approx(-odd)
 
 
 # Share, by a model of the words a, b and x
@@ -113,10 +95,3 @@ def test_the_share_equals_its_slow_reference(question, said):
     assert found == pytest.approx(slow_signals.inserted_share(query.sequence, said))
     assert found == share(query, tuple(said))
     assert 0.0 <= found <= 1.0
-
-
-def test_the_table_is_read_as_numbers_that_do_not_wrap():
-    # Of the stored type a sum of three could.
-    assert isinstance(gain(3, 3, 3), float)
-    most = np.abs(language_model().oddness).max()
-    assert most * 3 < 2**31
