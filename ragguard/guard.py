@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Iterable, Sequence
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from ragguard.arguments import (
     pairs,
@@ -26,19 +24,14 @@ from ragguard.background.tracing import RecentPassages
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.inline.batch import embedded_at_once
+from ragguard.filtering import Filtering, OnError
 from ragguard.inline.calibration import Calibration, save_calibration
-from ragguard.inline.judge import Opened, Strategy
-from ragguard.inline.screen import open_screen, unjudged
-from ragguard.inline.traffic import as_calibration, recorded
-from ragguard.passage import Passage, as_passages
+from ragguard.inline.judge import Strategy
+from ragguard.inline.traffic import as_calibration
+from ragguard.passage import Passage
 from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Guard"]
-
-logger = logging.getLogger(__name__)
-
-OnError = Literal["pass", "raise"]
 
 
 class Guard:
@@ -49,7 +42,7 @@ class Guard:
     Args:
         embedder: None for the built-in embedder (no model, no download); an `Embedder`, a LangChain
             `Embeddings`, a LlamaIndex `BaseEmbedding`, a SentenceTransformer or a callable.
-        strategy: RAGDefender's grouping, used once the gate has fired; "auto" goes by the question.
+        strategy: RAGDefender's grouping, where words do not decide; "auto" goes by the question.
         alpha: Share of clean queries that the filter may touch, in (0, 1).
         store: URL or path of the audit database, a store, or None to keep all in memory.
         mode: "filter" drops passages; "monitor" judges and records but drops nothing.
@@ -91,8 +84,6 @@ class Guard:
         if attributor is not None:
             require_method("attributor", attributor, "attribute(query, response, retrieve)")
         self._embedder = CachedEmbedder(as_embedder(embedder))
-        self._mode: Mode = mode
-        self._on_error: OnError = on_error
         search = None if retrieve is None else as_retrieve(retrieve)
         self._calibrator = Calibrator(
             self._embedder,
@@ -104,10 +95,19 @@ class Guard:
         self._store = open_store(store)
         self._quarantine = QuarantineWatch(self._store)
         self._counter = VerdictCounter(self._store, on_scored=self._watch_drift)
-        self._seen = RecentPassages()
+        seen = RecentPassages()
+        self._filtering = Filtering(
+            self._calibrator,
+            self._embedder,
+            quarantine=self._quarantine,
+            seen=seen,
+            counter=self._counter,
+            mode=mode,
+            on_error=on_error,
+        )
         self._reports = Reports(
             self._store,
-            seen=self._seen,
+            seen=seen,
             quarantine=self._quarantine,
             embedder=self._embedder,
             retrieve=search,
@@ -148,8 +148,7 @@ class Guard:
             InvalidInputError: An argument is of the wrong type; whatever `on_error` says.
             RagguardError: Judging failed and `on_error` is "raise".
         """
-        given, k = self._checked(query, passages, k)
-        return self._verdict(query, given, k, self._open(query, given, k), self._embedder)
+        return self._filtering.one(query, passages, k)
 
     async def afilter(
         self, query: str, passages: Sequence[str | Passage], *, k: int | None = None
@@ -165,7 +164,7 @@ class Guard:
     ) -> list[Verdict]:
         """Judge many retrieved sets; what `filter` would answer to each, in order.
 
-        The passages of all attacked sets are embedded in one call of the embedder, so that a model
+        The passages of all sets in doubt are embedded in one call of the embedder, so that a model
         on an accelerator gets one large batch. If that call fails, each set is embedded alone: one
         passage that cannot be embedded costs its own set only.
 
@@ -177,17 +176,7 @@ class Guard:
             InvalidInputError: An argument is of the wrong type; nothing was judged then.
             RagguardError: Judging failed and `on_error` is "raise".
         """
-        require_k(k)
-        checked = [
-            (query, *self._checked(query, passages, k))
-            for query, passages in pairs("queries_and_passages", queries_and_passages)
-        ]
-        opened = [self._open(*item) for item in checked]
-        needs = [one.needs for one in opened if isinstance(one, Opened)]
-        embedder = embedded_at_once(needs, self._embedder)
-        return [
-            self._verdict(*item, one, embedder) for item, one in zip(checked, opened, strict=True)
-        ]
+        return self._filtering.batch(queries_and_passages, k)
 
     async def afilter_batch(
         self,
@@ -306,79 +295,10 @@ class Guard:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _watch_drift(self, scored: Sequence[ScoredQuery]) -> None:
         # Bound to the guard, which so outlives its last name until garbage is collected: time for
         # the counter's thread to write what a guard that nobody closed has counted last.
         self._calibrator.watch(scored)
-
-    def _checked(
-        self, query: str, passages: Sequence[str | Passage], k: int | None
-    ) -> tuple[list[Passage], int | None]:
-        if not isinstance(query, str):
-            raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
-        require_k(k)
-        return as_passages(passages), k
-
-    def _open(self, query: str, given: list[Passage], k: int | None) -> Opened | Exception:
-        try:
-            return open_screen(
-                query,
-                given,
-                len(given) if k is None else k,
-                self._calibrator.judge,
-                self._quarantine.keys(),
-            )
-        except Exception as failure:
-            return failure
-
-    def _verdict(
-        self,
-        query: str,
-        given: list[Passage],
-        k: int | None,
-        opened: Opened | Exception,
-        embedder: Embedder,
-    ) -> Verdict:
-        error: str | None = None
-        try:
-            if isinstance(opened, Exception):
-                raise opened
-            judgement = opened.finish(embedder)
-        except Exception as failure:
-            if self._on_error == "raise":
-                raise
-            logger.exception("the filter failed, %d passages pass unjudged", len(given))
-            error = f"{type(failure).__name__}: {failure}"
-            judgement = unjudged(given, self._quarantine.keys())
-        flags = judgement.flagged
-        drops = flags if self._mode == "filter" else [False] * len(given)
-        kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]
-        dropped = [passage for passage, drop in zip(given, drops, strict=True) if drop]
-        verdict = Verdict(
-            kept=kept if k is None else kept[:k],
-            dropped=dropped,
-            attacked=judgement.attacked,
-            p_value=judgement.p_value,
-            evidence=judgement.explain,
-            mode=self._mode,
-            error=error,
-        )
-        self._seen.remember(query, verdict.kept)
-        self._counter.add(
-            recorded(judgement),
-            queries=1,
-            passages=len(given),
-            attacked=int(verdict.attacked),
-            flagged=sum(flags),
-            dropped=len(dropped),
-            errors=int(error is not None),
-        )
-        return verdict

@@ -110,8 +110,10 @@ def test_any_set_can_be_drawn(tmp_path, name, query, passages):
         assert ElementTree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg"
 
 
-def test_a_verdict_that_could_not_be_judged_says_so(tmp_path):
+def test_a_verdict_that_could_not_be_judged_says_so(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
+    # Every attacked set is in doubt.
+    monkeypatch.setattr("ragguard.inline.judge.may_join", lambda p, s, found: ~found)
 
     class Broken:
         name = "broken"

@@ -49,6 +49,11 @@ def calibration(score, n=99):
 
 ALWAYS, NEVER = calibration(-1000.0), calibration(1000.0)
 
+# Two lies give themselves away; a third speaks of the question so that its company decides.
+LIKE_POISON = "Built: lighthouse Marrow Bay when? In 1914 by the crown."
+DOUBTED = [*POISON[:2], LIKE_POISON, *QUIET[:2]]
+DOUBTING = replace(ALWAYS, scores=np.full(99, 9.0), passage_scores=np.zeros(30))
+
 
 class Broken:
     name = "broken"
@@ -204,8 +209,8 @@ async def test_async_does_not_block_the_loop():
         assert release.wait(60)
         return HashedEmbedder().embed(texts)
 
-    with Guard(embedder=wait, calibration=ALWAYS, on_error="raise") as guard:
-        task = asyncio.create_task(guard.afilter(QUESTION, ATTACKED))
+    with Guard(embedder=wait, calibration=DOUBTING, on_error="raise") as guard:
+        task = asyncio.create_task(guard.afilter(QUESTION, DOUBTED))
         while not entered.is_set():  # noqa: ASYNC110 - it is set in another thread
             await asyncio.sleep(0)  # the loop turns while the embedder waits
         assert not task.done()
@@ -324,11 +329,11 @@ FAILURES = {
 def test_a_failing_embedder_passes_the_passages_and_says_so(answer, as_callable, caplog):
     embedder = Broken(answer).embed if as_callable else Broken(answer)
     store = MemoryStore()
-    with Guard(embedder=embedder, calibration=ALWAYS, store=store) as guard:
+    with Guard(embedder=embedder, calibration=DOUBTING, store=store) as guard:
         with caplog.at_level(logging.ERROR, "ragguard"):
-            verdict = guard.filter(QUESTION, ATTACKED)
-        assert guard.filter(QUESTION, ATTACKED[:1]).error is None  # one needs no embedding
-    assert texts(verdict.kept) == ATTACKED
+            verdict = guard.filter(QUESTION, DOUBTED)
+        assert guard.filter(QUESTION, DOUBTED[:1]).error is None  # one needs no embedding
+    assert texts(verdict.kept) == DOUBTED
     assert verdict.dropped == []
     assert not verdict.attacked
     assert verdict.error.startswith("EmbeddingError: ")
@@ -342,11 +347,11 @@ def test_a_failing_embedder_passes_the_passages_and_says_so(answer, as_callable,
 @pytest.mark.parametrize("as_callable", [False, True])
 def test_a_failing_embedder_raises_where_asked_to(answer, as_callable):
     embedder = Broken(answer).embed if as_callable else Broken(answer)
-    with Guard(embedder=embedder, calibration=ALWAYS, on_error="raise") as guard:
+    with Guard(embedder=embedder, calibration=DOUBTING, on_error="raise") as guard:
         with pytest.raises(EmbeddingError):
-            guard.filter(QUESTION, ATTACKED)
+            guard.filter(QUESTION, DOUBTED)
         with pytest.raises(EmbeddingError):
-            asyncio.run(guard.afilter(QUESTION, ATTACKED))
+            asyncio.run(guard.afilter(QUESTION, DOUBTED))
 
 
 def test_a_failing_embedder_does_not_matter_to_clean_traffic():
@@ -354,11 +359,18 @@ def test_a_failing_embedder_does_not_matter_to_clean_traffic():
         assert texts(guard.filter(QUESTION, QUIET).kept) == QUIET
 
 
+def test_a_failing_embedder_does_not_matter_to_an_attack_that_gives_itself_away():
+    with Guard(embedder=Broken(RuntimeError("broken")), on_error="raise") as guard:
+        verdict = guard.filter(QUESTION, ATTACKED)
+    assert verdict.attacked
+    assert texts(verdict.dropped) == POISON
+
+
 def test_k_holds_when_judging_fails():
-    with Guard(embedder=Broken(RuntimeError("broken")), calibration=ALWAYS) as guard:
-        verdict = guard.filter(QUESTION, ATTACKED, k=2)
+    with Guard(embedder=Broken(RuntimeError("broken")), calibration=DOUBTING) as guard:
+        verdict = guard.filter(QUESTION, DOUBTED, k=2)
     assert verdict.error
-    assert texts(verdict.kept) == ATTACKED[:2]
+    assert texts(verdict.kept) == DOUBTED[:2]
 
 
 @pytest.mark.parametrize(
@@ -375,17 +387,17 @@ def test_k_holds_when_judging_fails():
 )
 @pytest.mark.parametrize("at", [0, 4])
 def test_a_bad_carried_vector_is_an_embedding_error(bad, at):
-    given = [Passage(text, embedding=np.array([1.0, 0.5])) for text in ATTACKED]
+    given = [Passage(text, embedding=np.array([1.0, 0.5])) for text in DOUBTED]
     given[at] = replace(given[at], embedding=bad)
     with (
-        Guard(calibration=ALWAYS, on_error="raise") as guard,
+        Guard(calibration=DOUBTING, on_error="raise") as guard,
         pytest.raises(EmbeddingError, match="carries an embedding"),
     ):
         guard.filter(QUESTION, given)
-    with Guard(calibration=ALWAYS) as guard:
+    with Guard(calibration=DOUBTING) as guard:
         verdict = guard.filter(QUESTION, given)
     assert verdict.error
-    assert texts(verdict.kept) == ATTACKED
+    assert texts(verdict.kept) == DOUBTED
 
 
 def test_carried_vectors_are_used_and_texts_embedded_once():
@@ -395,15 +407,15 @@ def test_carried_vectors_are_used_and_texts_embedded_once():
         batches.append(texts)
         return HashedEmbedder().embed(texts)
 
-    rows = HashedEmbedder().embed(ATTACKED)
-    given = [Passage(t, embedding=row) for t, row in zip(ATTACKED, rows, strict=True)]
-    with Guard(embedder=record, calibration=ALWAYS) as guard:
+    rows = HashedEmbedder().embed(DOUBTED)
+    given = [Passage(t, embedding=row) for t, row in zip(DOUBTED, rows, strict=True)]
+    with Guard(embedder=record, calibration=DOUBTING) as guard:
         carried = guard.filter(QUESTION, given)
         assert batches == []
-        computed = guard.filter(QUESTION, ATTACKED)
-        assert batches == [ATTACKED]
-        again = guard.filter(QUESTION, [*ATTACKED[1:], "Something new."])
-        assert batches == [ATTACKED, ["Something new."]]
+        computed = guard.filter(QUESTION, DOUBTED)
+        assert batches == [DOUBTED]
+        again = guard.filter(QUESTION, [*DOUBTED[1:], "Something new."])
+        assert batches == [DOUBTED, ["Something new."]]
     assert carried.evidence == computed.evidence
     assert again.error is None
 

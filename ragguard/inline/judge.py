@@ -22,7 +22,7 @@ from ragguard.inline.grouping import (
 from ragguard.inline.isolation import isolate
 from ragguard.inline.naturalness import language_model
 from ragguard.inline.reasons import CLEAN, describe
-from ragguard.inline.selection import select
+from ragguard.inline.selection import may_join, select, singled_out
 from ragguard.inline.signals import SIGNALS, signal_matrix
 from ragguard.inline.suspicion import contributions, nonconformity, suspicions
 from ragguard.inline.terms import tfidf_terms
@@ -89,7 +89,8 @@ class Opened:
     """A set past the gate, not yet judged.
 
     Attributes:
-        needs: The passages whose vectors `finish` will ask for; none for a clean set.
+        needs: The passages whose vectors `finish` will ask for; none for a clean set, and none for
+            an attacked one in which vectors decide nothing.
         finish: Judges the set with the vectors of an embedder.
     """
 
@@ -135,7 +136,8 @@ class ConformalJudge:
     """Leaves clean traffic alone, up to a share of `alpha`, and takes out what stands out.
 
     Args:
-        embedder: Used only for sets that the gate found attacked.
+        embedder: Used only for sets that the gate found attacked, and only where grouping and
+            isolation can change what goes.
         strategy: RAGDefender's grouping; "auto" chooses by the question.
         alpha: Share of clean queries that may be touched.
         calibration: Scores of clean traffic; None means the shipped ones.
@@ -176,7 +178,8 @@ class ConformalJudge:
             [passage_words(text) for text in (*row_of, *reference)],
             len(row_of),
         )
-        signals = signals[[row_of[text] for text in texts[:k]]]
+        if len(row_of) < k:
+            signals = signals[[row_of[text] for text in texts[:k]]]
         suspicion = suspicions(signals)
         return Scored(signals, suspicion, nonconformity(suspicion), len(passages) > k)
 
@@ -184,12 +187,12 @@ class ConformalJudge:
         """Judge a set.
 
         Raises:
-            EmbeddingError: The gate fired and the passages cannot be embedded.
+            EmbeddingError: The gate fired, vectors decide, and the passages cannot be embedded.
         """
         return self.open(query, passages, k).finish(self._embedder)
 
     def open(self, query: str, passages: Sequence[Passage], k: int) -> Opened:
-        """Score a set and ask the gate; only an attacked one needs vectors to be judged."""
+        """Score a set and ask the gate; only an attacked one may need vectors to be judged."""
         if not passages:
             nothing = Judgement(attacked=False, p_value=1.0, flagged=[], explain=list)
             return Opened((), lambda _: nothing)
@@ -200,8 +203,11 @@ class ConformalJudge:
             calibration = default_calibration(k, with_reference=over_fetched)
         shown = passages if calibration.with_reference else passages[:k]
         scored = self.score(query, shown, k)
-        gated = scored.suspicion[: calibration.reach(self._alpha)]
-        p_value = calibration.p_value(nonconformity(gated), len(gated))
+        gated, score = scored.suspicion, scored.score
+        if k > (reach := calibration.reach(self._alpha)):
+            gated = gated[:reach]
+            score = nonconformity(gated)
+        p_value = calibration.p_value(score, len(gated))
         if p_value > self._alpha:
             kept = [False] * len(passages)
             clean = Judgement(
@@ -218,19 +224,26 @@ class ConformalJudge:
                 scored.score,
             )
 
-        def finish(embedder: Embedder) -> Judgement:
-            isolated = np.zeros(len(passages), dtype=bool)
-            if len(passages) > 1:
-                _, isolated, _ = group_and_isolate(query, passages, embedder, self._strategy)
-            p_values = calibration.passage_p_values(judged.suspicion)
-            flagged = select(p_values, judged.suspicion, isolated)
-            # Of many passages few can be discoveries; one that would fire the gate by itself goes.
-            flagged |= judged.suspicion >= calibration.threshold(self._alpha, len(gated))
-            flags = flagged.tolist()
+        p_values = calibration.passage_p_values(judged.suspicion)
+        # Of many passages few can be discoveries; one that would fire the gate by itself goes.
+        evident = judged.suspicion >= calibration.threshold(self._alpha, len(gated))
+
+        def judgement(selected: NDArray[np.bool_]) -> Judgement:
+            flags = (selected | evident).tolist()
             explain = partial(_evidence, tuple(passages), judged, flags)
             return Judgement(True, p_value, flags, explain, scored)
 
-        return Opened(passages if len(passages) > 1 else (), finish)
+        found = singled_out(p_values)
+        if not (may_join(p_values, judged.suspicion, found) & ~evident).any():
+            # Whatever isolation marked, the same would go.
+            decided = judgement(found)
+            return Opened((), lambda _: decided)
+
+        def finish(embedder: Embedder) -> Judgement:
+            _, isolated, _ = group_and_isolate(query, passages, embedder, self._strategy)
+            return judgement(select(p_values, judged.suspicion, isolated))
+
+        return Opened(passages, finish)
 
 
 def _evidence(

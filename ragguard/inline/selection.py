@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["discoveries", "select"]
+__all__ = ["discoveries", "may_join", "select", "singled_out"]
 
 _FALSE_DISCOVERY_RATE = 0.01
 _COMPANION_P = 0.05
@@ -33,6 +33,43 @@ def discoveries(
     return marked
 
 
+def singled_out(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Mark the passages whose own evidence is a discovery, the most suspicious one in any case.
+
+    Args:
+        p_values: float64 array of shape (n,): "this passage is clean", per passage.
+
+    Returns:
+        bool array of shape (n,), at least one True.
+    """
+    found = discoveries(p_values)
+    found[int(np.argmin(p_values))] = True
+    return found
+
+
+def may_join(
+    p_values: NDArray[np.float64], suspicion: NDArray[np.float64], found: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Mark the passages that go too if isolation puts them into one group with a found one.
+
+    Those whose own evidence at least points the same way, and not much more weakly than against
+    the most suspicious one: closeness to poison alone is not enough, or benign pages on the
+    question would go with it. Where there are none, a set is judged without isolation, and so
+    without a vector.
+
+    Args:
+        p_values: float64 array of shape (n,).
+        suspicion: float64 array of shape (n,): what they are the p-values of, log-odds in nats.
+        found: bool array of shape (n,): what goes by itself.
+
+    Returns:
+        bool array of shape (n,), False wherever `found` is True.
+    """
+    as_clear = suspicion >= _COMPANION_SHARE * suspicion.max()
+    joining: NDArray[np.bool_] = as_clear & (p_values <= _COMPANION_P) & ~found
+    return joining
+
+
 def select(
     p_values: NDArray[np.float64],
     suspicion: NDArray[np.float64],
@@ -40,10 +77,8 @@ def select(
 ) -> NDArray[np.bool_]:
     """Mark the passages to drop from a set that the gate found attacked.
 
-    The passages whose own evidence is a discovery go, the most suspicious one in any case. Those
-    that isolation puts into one group with a discovery go too if their own evidence at least
-    points the same way, and not much more weakly than against the most suspicious one: closeness
-    to poison alone is not enough, or benign pages on the question would go with it.
+    Those that are `singled_out`, and those that `may_join` them if isolation marks them and at
+    least one of the former.
 
     Args:
         p_values: float64 array of shape (n,): "this passage is clean", per passage.
@@ -53,9 +88,7 @@ def select(
     Returns:
         bool array of shape (n,), at least one True.
     """
-    found = discoveries(p_values)
-    found[int(np.argmin(p_values))] = True
+    found = singled_out(p_values)
     if (found & isolated).any():
-        as_clear = suspicion >= _COMPANION_SHARE * suspicion.max()
-        found |= isolated & as_clear & (p_values <= _COMPANION_P)
+        found |= isolated & may_join(p_values, suspicion, found)
     return found

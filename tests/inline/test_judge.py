@@ -1,5 +1,7 @@
 """The inline judge as a whole, and quarantine before it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -96,6 +98,24 @@ def test_an_attack_is_found_and_the_poison_goes():
         assert len(second) <= 1
         assert evidence.signals[evidence.signal] == evidence.strength
         assert set(evidence.signals) == set(SIGNALS)
+
+
+def test_a_set_is_embedded_only_where_its_vectors_can_change_what_goes():
+    # The other lies give themselves away by their own words; of one, its company has to tell.
+    doubtful = passages(*POISON[:2], *QUIET[:2], "Built: lighthouse Marrow Bay when? In 1914.")
+    sample = replace(calibration([9.0] * 99), passage_scores=np.zeros(30))
+    opened = judge(NoEmbedder(), calibration=sample).open(QUESTION, doubtful, 5)
+    assert list(opened.needs) == doubtful
+    assert opened.finish(HashedEmbedder()).flagged == [True, True, False, False, True]
+    # Far from the others, it stays.
+    rows = np.eye(5, dtype=np.float32)
+    rows[1] = rows[0]
+    given = [replace(one, embedding=row) for one, row in zip(doubtful, rows, strict=True)]
+    apart = judge(NoEmbedder(), calibration=sample).judge(QUESTION, given, 5)
+    assert apart.flagged == [True, True, False, False, False]
+    certain = judge(NoEmbedder()).open(QUESTION, passages(*POISON, *QUIET[:2]), 5)
+    assert list(certain.needs) == []
+    assert certain.finish(NoEmbedder()).flagged == [True, True, True, False, False]
 
 
 def test_what_comes_after_the_judging_does_not_change_the_evidence():

@@ -9,7 +9,9 @@ from ragguard.inline.selection import (
     _COMPANION_P,
     _COMPANION_SHARE,
     discoveries,
+    may_join,
     select,
+    singled_out,
 )
 
 shares = st.lists(st.floats(0.001, 1.0), min_size=1, max_size=12)
@@ -64,6 +66,21 @@ def test_the_most_suspicious_goes_and_the_others_need_evidence_of_their_own(p_va
     assert (isolated | ~extra).all()
     assert (p_values[extra] <= _COMPANION_P).all()
     assert (suspicion[extra] >= _COMPANION_SHARE * suspicion.max()).all()
+
+
+@given(shares, st.data())
+def test_isolation_decides_on_those_that_may_join_and_on_nothing_else(p_values, data):
+    n = len(p_values)
+    suspicion = np.array(data.draw(st.lists(st.floats(-9.0, 9.0), min_size=n, max_size=n)))
+    p_values = np.array(p_values)
+    found = singled_out(p_values)
+    joining = may_join(p_values, suspicion, found)
+    assert not (found & joining).any()
+    assert (select(p_values, suspicion, np.zeros(n, dtype=bool)) == found).all()
+    assert (select(p_values, suspicion, np.ones(n, dtype=bool)) == found | joining).all()
+    isolated = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    marked = select(p_values, suspicion, isolated)
+    assert (marked[~joining] == found[~joining]).all()
 
 
 def test_companions_go_only_with_one_of_their_own_group():

@@ -155,13 +155,15 @@ async def test_monitor_mode_drops_nothing() -> None:
     assert texts(await retriever.ainvoke(QUERY, k=3)) == [*POISON, FACTS[0]]
 
 
-async def test_on_error_pass_returns_the_documents() -> None:
+async def test_on_error_pass_returns_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragguard.inline.judge.may_join", lambda p, s, found: ~found)
     retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="pass"), k=3)
     assert texts(retriever.invoke(QUERY)) == [*POISON, FACTS[0]]
     assert texts(await retriever.ainvoke(QUERY)) == [*POISON, FACTS[0]]
 
 
-async def test_on_error_raise_raises() -> None:
+async def test_on_error_raise_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ragguard.inline.judge.may_join", lambda p, s, found: ~found)
     retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="raise"))
     with pytest.raises((RagguardError, ConnectionError)):
         retriever.invoke(QUERY)

@@ -1,0 +1,153 @@
+"""The inline half as a guard runs it: from a query and its passages to a verdict that is counted.
+
+What the judge says is turned into what is kept, and remembered for the reports of flagged
+responses; and whatever goes wrong on the way becomes a verdict that says so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from ragguard.arguments import pairs, require_k
+from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.watch import QuarantineWatch
+from ragguard.background.tracing import RecentPassages
+from ragguard.calibrator import Calibrator
+from ragguard.embedding.protocol import Embedder
+from ragguard.errors import InvalidInputError
+from ragguard.inline.batch import embedded_at_once
+from ragguard.inline.judge import Judgement, Opened
+from ragguard.inline.screen import open_screen, unjudged
+from ragguard.inline.traffic import recorded
+from ragguard.passage import Passage, as_passages
+from ragguard.verdict import Mode, Verdict
+
+__all__ = ["Filtering", "OnError"]
+
+logger = logging.getLogger(__name__)
+
+OnError = Literal["pass", "raise"]
+
+
+class Filtering:
+    """Filters retrieved sets. Safe to share between threads.
+
+    Args:
+        calibrator: Holds the judge in force.
+        embedder: For sets in doubt.
+        quarantine: What is dropped whatever the judge says.
+        seen: Is told what the generator sees.
+        counter: Is told what was judged.
+        mode: "filter" or "monitor".
+        on_error: What a failure of judging does.
+    """
+
+    def __init__(
+        self,
+        calibrator: Calibrator,
+        embedder: Embedder,
+        *,
+        quarantine: QuarantineWatch,
+        seen: RecentPassages,
+        counter: VerdictCounter,
+        mode: Mode,
+        on_error: OnError,
+    ) -> None:
+        self._calibrator = calibrator
+        self._embedder = embedder
+        self._quarantine = quarantine
+        self._seen = seen
+        self._counter = counter
+        self._mode: Mode = mode
+        self._on_error: OnError = on_error
+
+    def one(self, query: str, passages: Sequence[str | Passage], k: int | None) -> Verdict:
+        """Return what `Guard.filter` returns."""
+        given = _checked(query, passages, k)
+        return self._verdict(query, given, k, self._open(query, given, k), self._embedder)
+
+    def batch(
+        self,
+        queries_and_passages: Iterable[tuple[str, Sequence[str | Passage]]],
+        k: int | None,
+    ) -> list[Verdict]:
+        """Return what `Guard.filter_batch` returns."""
+        require_k(k)
+        checked = [
+            (query, _checked(query, passages, k))
+            for query, passages in pairs("queries_and_passages", queries_and_passages)
+        ]
+        opened = [self._open(query, given, k) for query, given in checked]
+        needs = [one.needs for one in opened if isinstance(one, Opened)]
+        embedder = embedded_at_once(needs, self._embedder)
+        return [
+            self._verdict(query, given, k, one, embedder)
+            for (query, given), one in zip(checked, opened, strict=True)
+        ]
+
+    def _open(self, query: str, given: list[Passage], k: int | None) -> Opened | Exception:
+        try:
+            return open_screen(
+                query,
+                given,
+                len(given) if k is None else k,
+                self._calibrator.judge,
+                self._quarantine.keys(),
+            )
+        except Exception as failure:
+            return failure
+
+    def _verdict(
+        self,
+        query: str,
+        given: list[Passage],
+        k: int | None,
+        opened: Opened | Exception,
+        embedder: Embedder,
+    ) -> Verdict:
+        error: str | None = None
+        try:
+            if isinstance(opened, Exception):
+                raise opened
+            judgement = opened.finish(embedder)
+        except Exception as failure:
+            if self._on_error == "raise":
+                raise
+            logger.exception("the filter failed, %d passages pass unjudged", len(given))
+            error = f"{type(failure).__name__}: {failure}"
+            judgement = unjudged(given, self._quarantine.keys())
+        drops = judgement.flagged if self._mode == "filter" else [False] * len(given)
+        kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]
+        dropped = [passage for passage, drop in zip(given, drops, strict=True) if drop]
+        verdict = Verdict(
+            kept=kept if k is None else kept[:k],
+            dropped=dropped,
+            attacked=judgement.attacked,
+            p_value=judgement.p_value,
+            evidence=judgement.explain,
+            mode=self._mode,
+            error=error,
+        )
+        self._seen.remember(query, verdict.kept)
+        self._count(judgement, verdict, len(given))
+        return verdict
+
+    def _count(self, judgement: Judgement, verdict: Verdict, passages: int) -> None:
+        self._counter.add(
+            recorded(judgement),
+            queries=1,
+            passages=passages,
+            attacked=int(verdict.attacked),
+            flagged=sum(judgement.flagged),
+            dropped=len(verdict.dropped),
+            errors=int(verdict.error is not None),
+        )
+
+
+def _checked(query: str, passages: Sequence[str | Passage], k: int | None) -> list[Passage]:
+    if not isinstance(query, str):
+        raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
+    require_k(k)
+    return as_passages(passages)
