@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from ragguard.embedding import CachedEmbedder, Embedder, HashedEmbedder
 from ragguard.errors import InvalidInputError
 
-__all__ = ["EMBEDDERS", "MINILM", "MiniLM", "both_embedders", "built_in", "minilm_folder"]
+__all__ = [
+    "EMBEDDERS",
+    "MINILM",
+    "MiniLM",
+    "Tally",
+    "both_embedders",
+    "built_in",
+    "minilm_folder",
+]
 
 MINILM = "minilm"
 EMBEDDERS = ("built-in", MINILM)
@@ -142,3 +150,17 @@ class MiniLM:
 
 def _key(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class Tally:
+    """An embedder that counts its calls."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self.name = embedder.name
+        self.calls = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return what the embedder returns."""
+        self.calls += 1
+        return self._embedder.embed(texts)

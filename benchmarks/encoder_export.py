@@ -62,7 +62,8 @@ def quantise(source: Path, folder: Path) -> Path:
 
     Products with weights are computed in eight bits: a scale for a channel of the weights, and one
     for a tensor of activations, found anew in every pass. Embeddings stay in float32: looking them
-    up takes no time to speak of, and rounding them costs accuracy.
+    up takes no time to speak of, and rounding them costs accuracy. The weights have no sign: of
+    products with signed ones, processors without VNNI cut off the sums of two.
 
     Args:
         source: A folder that `export` wrote.
@@ -78,7 +79,7 @@ def quantise(source: Path, folder: Path) -> Path:
             str(source / "model.onnx"),
             f"{work}/model.onnx",
             per_channel=True,
-            weight_type=QuantType.QInt8,
+            weight_type=QuantType.QUInt8,
             op_types_to_quantize=["MatMul"],
         )
         for name in _BESIDE:

@@ -9,8 +9,11 @@ model is exported once, into `.benchmarks/`, and refused if its vectors are not 
 
 All contenders take turns on the same sets in random order. "cold" forgets vectors and read texts
 before every call, "warm" has judged the set before; the package keeps nothing. The guard embeds
-nothing for a set that its gate lets pass, so "paper clustering", which groups and isolates every
-set as the package does, is the comparison in which both embed everything.
+nothing for a set that its gate lets pass, nor where vectors cannot change what goes: "embedded" is
+in how many of the calls it did. So there are attacks of two kinds, with the question in front and
+with the question less some of its words ("dropped"), where vectors are needed most often; and
+"paper clustering", which groups and isolates every set as the package does, is the comparison in
+which both embed everything.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.data import Dataset, load_folder, skerrin
-from benchmarks.embedders import built_in, minilm_folder
+from benchmarks.embedders import Tally, built_in, minilm_folder
 from benchmarks.encoder_export import export, quantise
 from benchmarks.encoder_precision import compare, smallest_cosine
 from benchmarks.report import describe_run, write
@@ -45,6 +48,7 @@ __all__ = ["Contender", "contenders", "main", "rows", "run", "sets", "time_sets"
 _EXPORTS = Path(__file__).resolve().parent.parent / ".benchmarks"
 _DATASETS = ("nq", "hotpotqa", "msmarco")
 _PLANTED = 5
+_FORMS = {"attacked": "prepend", "attacked, dropped": "dropped"}
 _REFERENCE = "package single_hop"
 _SAME_MODEL = 0.9999  # cosine; rounding of float32 moves the sixth decimal
 _WIDTH = 150
@@ -59,14 +63,17 @@ class Contender:
         caches: "cold", "warm", or "none" where nothing is kept.
         prepare: Called before the clock starts; returns the call to time, which answers how many
             passages it drops.
+        tally: Its embedder; None where every call embeds.
     """
 
     name: str
     caches: str
     prepare: Callable[[RetrievedSet], Callable[[], int]]
+    tally: Tally | None = None
     wall: list[int] = field(default_factory=list)
     processor: list[int] = field(default_factory=list)
     fired: int = 0
+    embedded: int = 0
 
 
 def sets(
@@ -81,12 +88,12 @@ def sets(
     Random(seed).shuffle(records)
     ranker = built_in()
     records = records[:limit]
-    return {
-        "clean": [retrieve(record, ranker, k) for _, record in records],
-        "attacked": [
-            retrieve(record, ranker, k, planted(record, kind, "prepend", _PLANTED))
+    return {"clean": [retrieve(record, ranker, k) for _, record in records]} | {
+        traffic: [
+            retrieve(record, ranker, k, planted(record, kind, form, _PLANTED))
             for kind, record in records
-        ],
+        ]
+        for traffic, form in _FORMS.items()
     }
 
 
@@ -101,6 +108,7 @@ def contenders(embedder: Embedder, eight_bits: Embedder, model: Any) -> list[Con
     from ragdefender import RAGDefender  # type: ignore[import-untyped, unused-ignore]
 
     defender = RAGDefender(embedder=model, device="cpu")
+    whole, small = Tally(embedder), Tally(eight_bits)
 
     def guard(make: Callable[..., Guard], embedder: Embedder, *, cold: bool) -> Any:
         def prepare(found: RetrievedSet) -> Callable[[], int]:
@@ -133,11 +141,11 @@ def contenders(embedder: Embedder, eight_bits: Embedder, model: Any) -> list[Con
         return prepare
 
     return [
-        Contender("ragguard", "cold", guard(Guard, embedder, cold=True)),
-        Contender("ragguard", "warm", guard(Guard, embedder, cold=False)),
-        Contender("ragguard int8", "cold", guard(Guard, eight_bits, cold=True)),
-        Contender("paper clustering", "cold", guard(_paper, embedder, cold=True)),
-        Contender("paper clustering int8", "cold", guard(_paper, eight_bits, cold=True)),
+        Contender("ragguard", "cold", guard(Guard, whole, cold=True), whole),
+        Contender("ragguard", "warm", guard(Guard, whole, cold=False), whole),
+        Contender("ragguard int8", "cold", guard(Guard, small, cold=True), small),
+        Contender("paper clustering", "cold", guard(_paper, whole, cold=True), whole),
+        Contender("paper clustering int8", "cold", guard(_paper, small, cold=True), small),
         Contender("package single_hop", "none", package("single_hop")),
         Contender("package multi_hop", "none", package("multi_hop")),
         Contender("embedding alone, onnxruntime", "none", alone(embedder.embed)),
@@ -164,6 +172,7 @@ def time_sets(
             order.shuffle(turns)
             for contender in turns:
                 call = contender.prepare(found)
+                before = contender.tally.calls if contender.tally else -1
                 start, start_processor = perf_counter_ns(), process_time_ns()
                 dropped = call()
                 processor, wall = process_time_ns() - start_processor, perf_counter_ns() - start
@@ -171,10 +180,11 @@ def time_sets(
                     contender.processor.append(processor)
                     contender.wall.append(wall)
                     contender.fired += dropped > 0
+                    contender.embedded += not contender.tally or contender.tally.calls > before
 
 
 def rows(timed: Sequence[Contender], **common: Any) -> list[dict[str, Any]]:
-    """Return medians, and how many times less than the package's single-hop mode they are."""
+    """Return times, and how many times less than the package's single-hop mode they are."""
     reference = next(contender for contender in timed if contender.name == _REFERENCE)
     return [
         {
@@ -183,10 +193,15 @@ def rows(timed: Sequence[Contender], **common: Any) -> list[dict[str, Any]]:
             "caches": contender.caches,
             "samples": len(contender.wall),
             "fired": contender.fired,
+            "embedded": contender.embedded,
             "median_ms": round(float(np.median(contender.wall)) / 1e6, 3),
+            "mean_ms": round(float(np.mean(contender.wall)) / 1e6, 3),
             "median_cpu_ms": round(float(np.median(contender.processor)) / 1e6, 3),
             "times_faster": _times(reference.wall, contender.wall),
             "times_less_cpu": _times(reference.processor, contender.processor),
+            "times_faster_mean": round(
+                float(np.mean(reference.wall) / max(1.0, np.mean(contender.wall))), 2
+            ),
         }
         for contender in timed
     ]

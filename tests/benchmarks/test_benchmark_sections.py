@@ -153,10 +153,13 @@ def test_growth_is_the_exponent_of_the_power_law_that_fits():
     for k in (10, 20, 40):
         rows += [timed(k, "cubic", k**3 / 7), timed(k, cost.GRAM, k**2 / 10)]
         rows += [timed(k, "groups", 2.0 * k + k**2 / 10, fired=10)]
+        rows += [timed(k, "ragguard", 2.0 * k, fired=10)]
     found = {row["defence"]: row for row in cost.growth(rows)}
     assert found["cubic"]["exponent"] == found["cubic"]["less_gram"] == 3.0
     assert found[cost.GRAM]["exponent"] == 2.0
     assert found["groups"]["less_gram"] == 1.0 < found["groups"]["exponent"] < 2.0
+    # The guard fires, but hardly ever computes the matrix.
+    assert found["ragguard"]["less_gram"] == found["ragguard"]["exponent"] == 1.0
     assert found["groups"]["10 to 20"] == pytest.approx(80 / 30, abs=0.005)
     law = found["k log k"]
     assert law["10 to 20"] == pytest.approx(2 * np.log(20) / np.log(10), abs=0.005)

@@ -7,7 +7,9 @@ import pytest
 
 from benchmarks import end_to_end
 from benchmarks.data import skerrin
+from benchmarks.embedders import Tally
 from benchmarks.end_to_end import Contender, rows, sets, time_sets
+from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
 
 
@@ -19,6 +21,18 @@ def test_the_same_questions_are_asked_clean_and_attacked():
     assert all(len(one.texts) == 5 for found in given.values() for one in found)
     assert not any(one.poisoned.any() for one in given["clean"])
     assert all(one.poisoned.any() for one in given["attacked"])
+    assert list(given) == ["clean", "attacked", "attacked, dropped"]
+    # The same texts, but less of the question in front of them.
+    whole, less = (
+        {
+            text
+            for one in given[name]
+            for text, bad in zip(one.texts, one.poisoned, strict=True)
+            if bad
+        }
+        for name in ("attacked", "attacked, dropped")
+    )
+    assert max(map(len, less)) < max(map(len, whole))
 
 
 def test_every_contender_is_prepared_and_called_once_a_round():
@@ -46,12 +60,30 @@ def test_every_contender_is_prepared_and_called_once_a_round():
     assert [contender.fired for contender in timed] == [6, 0]
 
 
+def test_calls_that_embed_are_counted():
+    tally = Tally(HashedEmbedder())
+
+    def prepare(found):
+        tally.embed([found])  # before the clock starts: not counted
+        return lambda: len(tally.embed([found])) if found == "doubtful" else 0
+
+    timed = [Contender("asks", "cold", prepare, tally), Contender("always", "none", prepare)]
+    time_sets(timed, ["doubtful", "clear", "clear"], rounds=2, order=Random(0))
+    assert [contender.embedded for contender in timed] == [2, 6]
+    assert timed[0].fired == 2
+    assert (tally.embed(["a"]) == HashedEmbedder().embed(["a"])).all()
+
+
 def test_rows_compare_with_the_package():
-    fast = Contender("ragguard", "cold", lambda _: lambda: 0, [1_000_000], [500_000])
-    slow = Contender("package single_hop", "none", lambda _: lambda: 1, [4_000_000], [5_000_000], 1)
+    fast = Contender("ragguard", "cold", lambda _: lambda: 0, None, [1_000_000], [500_000])
+    slow = Contender(
+        "package single_hop", "none", lambda _: lambda: 1, None, [4_000_000], [5_000_000], 1, 1
+    )
     mine, theirs = rows([fast, slow], traffic="clean", threads=1)
     assert (mine["median_ms"], mine["median_cpu_ms"]) == (1.0, 0.5)
     assert (mine["times_faster"], mine["times_less_cpu"]) == (4.0, 10.0)
+    assert (mine["mean_ms"], mine["times_faster_mean"], mine["embedded"]) == (1.0, 4.0, 0)
+    assert theirs["embedded"] == 1
     assert (theirs["times_faster"], theirs["times_less_cpu"]) == pytest.approx((1.0, 1.0))
     assert (theirs["fired"], theirs["samples"], theirs["traffic"]) == (1, 1, "clean")
 

@@ -116,12 +116,16 @@ def test_cost_and_its_growth():
 def test_a_query_with_its_embedding():
     row = {
         **{"threads": 1, "traffic": "clean", "defence": "ragguard", "caches": "cold"},
-        **{"samples": 4, "fired": 1, "median_ms": 1.5, "median_cpu_ms": 1.25},
-        **{"times_faster": 20.0, "times_less_cpu": 18.5},
+        **{"samples": 4, "fired": 2, "embedded": 1, "median_ms": 1.5, "mean_ms": 2.5},
+        **{"median_cpu_ms": 1.25},
+        **{"times_faster": 20.0, "times_less_cpu": 18.5, "times_faster_mean": 8.0},
     }
     (table,) = tables({"end_to_end": [row], "smallest_cosine": 1.0})
     assert table.rows == (
-        ("1", "clean", "ragguard", "cold", "25.0 %", "1.5", "1.25", "20.00", "18.50"),
+        (
+            *("1", "clean", "ragguard", "cold", "50.0 %", "25.0 %"),
+            *("1.5", "2.5", "1.25", "20.00", "18.50", "8.00"),
+        ),
     )
 
 
