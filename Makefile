@@ -25,7 +25,7 @@ demo: $(VENV)/.core
 	$(BIN)/ragguard demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

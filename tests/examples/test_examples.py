@@ -30,7 +30,10 @@ def installed(name: str) -> bool:
         return False
     # Distributions share this namespace, so that its presence says nothing of the one meant.
     if name.startswith("llama_index.postprocessor"):
-        return importlib.util.find_spec(".".join(name.split(".")[:3])) is not None
+        try:
+            return importlib.util.find_spec(".".join(name.split(".")[:3])) is not None
+        except ModuleNotFoundError:
+            return False
     return True
 
 
