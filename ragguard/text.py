@@ -5,9 +5,9 @@ comparison: full-width or accented letters, look-alikes from other scripts, invi
 between letters, padding around it. Folding undoes these, so that all signals read what a person
 would read.
 
-Not undone are digits for letters, character references and tags of HTML, and words spelled out or
-hyphenated: they hide the question from a dense retriever as well, and to read them as whole words
-would spoil others.
+Not undone are markup (`ragguard.inline.markup`), and digits for letters, words run together or
+spelled out: to read every text so would spoil others. `ragguard.inline.meaning` undoes them where
+the question appears by it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from collections.abc import Callable
 
 __all__ = [
     "MAX_CHARS",
+    "MOST_CHARS",
     "STOP_WORDS",
+    "both_ends",
     "encodable",
     "fold",
     "fold_whole",
@@ -32,7 +34,9 @@ __all__ = [
 MAX_CHARS = 20_000
 """Signals read this many characters of a folded passage; of a longer one they read both ends."""
 
-_MOST_CHARS = 10 * MAX_CHARS  # what is folded at most, before padding is taken out
+MOST_CHARS = 10 * MAX_CHARS
+"""What is folded at most, before padding is taken out."""
+
 _KEPT_SIGNS = 3  # of every run between words, where a passage is too long
 _REMEMBERED_CHARACTERS = 4096
 
@@ -124,9 +128,9 @@ def fold(text: str) -> str:
     >>> fold("\uff37ho wr\u200bote M\u0430\u0301rk?")
     'who wrote mark?'
     """
-    folded = fold_whole(_both_ends(text, _MOST_CHARS))
+    folded = fold_whole(both_ends(text, MOST_CHARS))
     if len(folded) > MAX_CHARS:
-        folded = _both_ends(_BETWEEN_TOKENS.sub(r"\1", folded), MAX_CHARS)
+        folded = both_ends(_BETWEEN_TOKENS.sub(r"\1", folded), MAX_CHARS)
     return folded
 
 
@@ -187,14 +191,19 @@ def parted_words(text: str) -> list[str]:
     else:
         return []
     found: list[str] = []
-    for stretch in _UNBROKEN.findall(_both_ends(text, _MOST_CHARS)):
+    for stretch in _UNBROKEN.findall(both_ends(text, MOST_CHARS)):
         spaced = stretch.translate(_SPACED_OUT)
         if spaced != stretch and len(parts := tokens(spaced)) > len(tokens(stretch)):
             found += parts
     return " ".join(found)[:MAX_CHARS].split()
 
 
-def _both_ends(text: str, length: int) -> str:
+def both_ends(text: str, length: int) -> str:
+    """Return a text that has at most `length` characters, or both of its ends and a space.
+
+    >>> both_ends("abcdefgh", 5)
+    'ab gh'
+    """
     if len(text) <= length:
         return text
     half = length // 2

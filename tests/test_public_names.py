@@ -20,7 +20,9 @@ EXPORTED = {
     "ragguard.verdict": ["Evidence", "Mode", "Verdict"],
     "ragguard.text": [
         "MAX_CHARS",
+        "MOST_CHARS",
         "STOP_WORDS",
+        "both_ends",
         "encodable",
         "fold",
         "fold_whole",

@@ -7,6 +7,7 @@ again. A page that quotes a question, a quiz for example, says it once and goes 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -24,7 +25,13 @@ _RUN = (0.5, 0.9)
 _EDGES = (0.3, 0.7)
 _EDGE_HELD = (0.7, 1.0)
 _EDGE_REST = (0.0, 0.3)
-_LEAD_INS = frozenset({"", "q", "question", "query", "ask", "faq"})
+_LEAD_INS = frozenset(
+    """answers ask asked faq faqs frequently q query question questions re subject title topic
+    user""".split()
+)
+_NUMBER = re.compile(r"q?[0-9]{1,2}")
+_NUMBERS_BEGIN = frozenset("q0123456789")
+_LONGEST_LEAD_IN = 3  # words
 
 
 class Runs(NamedTuple):
@@ -32,8 +39,8 @@ class Runs(NamedTuple):
 
     Attributes:
         whole: True if the whole question, or nearly, stands there in one run.
-        at_edge: True if the longest run begins the passage, a lead-in such as "Q:" aside, or ends
-            it.
+        at_edge: True if the longest run begins the passage, a lead-in such as "Q:" or "FAQ 3."
+            aside, or ends it.
         restatement: In [0, 1]: how much of the question the longest run holds, in words and in
             content words weighed by rarity, times how many of those stand outside it as well; 0
             if none of the words that make it a question is in the run.
@@ -74,6 +81,23 @@ def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
     return best, start
 
 
+def lead_in(query: QueryWords, sequence: Sequence[str]) -> int:
+    """Return with how many words a passage says that a question follows, at most three.
+
+    A word of the question is none of them, nor is a passage's last word.
+
+    >>> from ragguard.inline.words import query_words
+    >>> lead_in(query_words("who built the old pier"), "faq 12 who built the old pier".split())
+    2
+    """
+    most = min(_LONGEST_LEAD_IN, len(sequence) - 1)
+    for at, word in enumerate(sequence[:most]):
+        leads = word in _LEAD_INS or (word[0] in _NUMBERS_BEGIN and _NUMBER.fullmatch(word))
+        if not leads or word in query.distinct:
+            return at
+    return max(0, most)
+
+
 def edge_runs(query: QueryWords, sequence: Sequence[str]) -> tuple[int, int]:
     """Return with how many words of a run of the question a passage begins and ends.
 
@@ -85,7 +109,7 @@ def edge_runs(query: QueryWords, sequence: Sequence[str]) -> tuple[int, int]:
     >>> edge_runs(query, "q who built it ann did on the old pier".split())
     (2, 3)
     """
-    lead = 1 if len(sequence) > 1 and sequence[0] in _LEAD_INS else 0
+    lead = lead_in(query, sequence)
     begins = _prefix(query.sequence, sequence[lead : lead + len(query.sequence)])
     left = len(sequence) - lead - begins
     backwards = sequence[-1 : -min(left, len(query.sequence)) - 1 : -1] if left else ()
@@ -137,7 +161,7 @@ def runs(
         # A heading and the question, where a page breaks off, hold no answer to it.
         answers = len(said) >= 2 * len(asked) or outside(inside, counts, weights) > 0.0
         ends = answers and joined.endswith(stretch)
-        at_edge = before.strip() in _LEAD_INS or ends
+        at_edge = len(before.split()) <= lead_in(query, said) or ends
     return Runs(whole, at_edge, restatement, _heading(query, said, counts, weights))
 
 
@@ -151,7 +175,7 @@ def _heading(
     edges = begins + ends
     if edges <= _EDGES[0] * len(query.sequence):
         return 0.0
-    words = (*said[: begins + (said[0] in _LEAD_INS)], *said[len(said) - ends :])
+    words = (*said[: begins + lead_in(query, said)], *said[len(said) - ends :])
     return (
         min(1.0, edges / _LONG_EDGE)
         * ramp(edges / len(query.sequence), _EDGES)

@@ -34,11 +34,12 @@ from numpy.typing import NDArray
 from ragguard.inline.agreement import agreement
 from ragguard.inline.insertions import inserted_share
 from ragguard.inline.key_words import NO_ROWS, key_word_rows
+from ragguard.inline.meaning import as_meant
 from ragguard.inline.naturalness import unnaturalness
 from ragguard.inline.ramps import LEAST_COVERAGE, ramp, weight_of
 from ragguard.inline.runs import runs
 from ragguard.inline.stretches import dense, stretches
-from ragguard.inline.words import PassageWords, QueryWords, as_meant
+from ragguard.inline.words import PassageWords, QueryWords
 
 __all__ = [
     "LEAST_COVERAGE",

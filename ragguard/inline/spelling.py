@@ -101,20 +101,24 @@ class Spellings:
         # Not at once: the passages of many a set hold nothing that could be one of them.
         return {form: word for word in self.words for form in likenesses(word)}
 
-    def may_mean(self, word: str) -> bool:
-        """Return False if a word of `SHORTEST` letters or more has none of these likenesses.
+    def candidates(self, words: Iterable[str]) -> list[str]:
+        """Return the words of `SHORTEST` letters or more that may have one of these likenesses.
 
         Most words have none, and their edges show it at a fraction of the cost.
         """
-        letters = word if word.isalpha() else letters_of(word)
-        if letters[0] + letters[-1] in self.outer:
-            return True
-        heads, tails = self.heads, self.tails
-        return (
-            letters[:2] in heads or letters[1:3] in heads or letters[0] + letters[2] in heads
-        ) and (
-            letters[-2:] in tails or letters[-3:-1] in tails or letters[-3] + letters[-1] in tails
-        )
+        outer, heads, tails = self.outer, self.heads, self.tails
+        return [
+            word
+            for word in words
+            if (w := word if word.isalpha() else letters_of(word))
+            and (
+                w[0] + w[-1] in outer
+                or (
+                    (w[:2] in heads or w[1:3] in heads or w[0] + w[2] in heads)
+                    and (w[-2:] in tails or w[-3:-1] in tails or w[-3] + w[-1] in tails)
+                )
+            )
+        ]
 
 
 def respelled(known: Spellings, asked: frozenset[str], odd: Iterable[str]) -> dict[str, str]:
@@ -127,8 +131,8 @@ def respelled(known: Spellings, asked: frozenset[str], odd: Iterable[str]) -> di
             at least.
     """
     found = {}
-    for word in odd:
-        if word in asked or not known.may_mean(word):
+    for word in known.candidates(odd):
+        if word in asked:
             continue
         # Words with a likeness in common differ by one letter in length at most.
         meant = {known.forms[form] for form in likenesses(word) & known.forms.keys()}

@@ -8,14 +8,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragguard.inline.address import address, may_address
+from ragguard.inline.markup import unmarked
 from ragguard.inline.naturalness import language_model
-from ragguard.inline.spelling import LONGEST, SHORTEST, Spellings, letters_of, likenesses, respelled
+from ragguard.inline.spelling import LONGEST, SHORTEST, Spellings, likenesses
 from ragguard.text import MAX_CHARS, STOP_WORDS, fold, parted_words, tokens
 
 __all__ = [
     "PassageWords",
     "QueryWords",
-    "as_meant",
     "forget_passages",
     "names",
     "passage_words",
@@ -27,7 +27,7 @@ _LONGEST_CACHED = 4096  # characters
 _CACHED_QUERIES = 1024
 _PIECE = re.compile(r"[^\W_]+")
 _SPACED = bytes(byte if chr(byte).isalnum() else 32 for byte in range(128)).ljust(256)
-_SEVERAL = 2  # misspelt words
+_FEW_WORDS, _FEW_LETTERS = 3, 12  # a question of less may be found in other words by chance
 _INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 
 
@@ -41,6 +41,7 @@ class PassageWords(NamedTuple):
         odd: Its words of 4 to 32 letters that the model of `ragguard.inline.naturalness` does not
             list.
         text: The passage as it was given.
+        letters: The words of `sequence` without anything between them.
     """
 
     sequence: tuple[str, ...]
@@ -48,6 +49,7 @@ class PassageWords(NamedTuple):
     address: float
     odd: frozenset[str] = frozenset()
     text: str = ""
+    letters: str = ""
 
     @property
     def joined(self) -> str:
@@ -73,6 +75,7 @@ class QueryWords(NamedTuple):
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
         spellings: How its words of 4 to 32 letters may be written (`ragguard.inline.spelling`).
+        letters: Its words without anything between them; empty for a short question.
     """
 
     sequence: tuple[str, ...]
@@ -82,6 +85,7 @@ class QueryWords(NamedTuple):
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
     spellings: Spellings
+    letters: str = ""
 
 
 def passage_words(text: str) -> PassageWords:
@@ -90,16 +94,17 @@ def passage_words(text: str) -> PassageWords:
 
 
 def _read(text: str) -> PassageWords:
-    sequence = tokens(text)
-    sequence += parted_words(text)
+    shown = unmarked(text)
+    sequence = tokens(shown)
+    sequence += parted_words(shown)
     distinct = frozenset(sequence)
     # The words of one passage in thirty leave it open, and only then the text is searched.
-    addresses = address(fold(text), distinct) if may_address(distinct) else 0.0
+    addresses = address(fold(shown), distinct) if may_address(distinct) else 0.0
     unlisted = distinct - language_model().listed
     odd = frozenset(
         [word for word in unlisted if SHORTEST <= len(word) <= LONGEST and not word.isdigit()]
     )
-    return PassageWords(tuple(sequence), distinct, addresses, odd, text)
+    return PassageWords(tuple(sequence), distinct, addresses, odd, text, "".join(sequence))
 
 
 _remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
@@ -118,7 +123,7 @@ def names(text: str) -> frozenset[str] | None:
 
 
 def _read_names(text: str) -> frozenset[str] | None:
-    text = text[:MAX_CHARS]
+    text = unmarked(text)[:MAX_CHARS]
     if text.isascii():
         # Twice as fast as below. Of ASCII digits come first, then capitals, then small letters.
         pieces = [piece for piece in text.encode().translate(_SPACED).split() if piece < b"a"]
@@ -156,25 +161,8 @@ def query_words(text: str) -> QueryWords:
     spellings = Spellings.of(
         [word for word in in_order if word.isalpha() and SHORTEST <= len(word) <= LONGEST]
     )
+    letters = "".join(sequence)
+    if len(sequence) < _FEW_WORDS or len(letters) < _FEW_LETTERS:
+        letters = ""
     distinct = frozenset(sequence)
-    return QueryWords(sequence, distinct, content, pairs, parted, asking, spellings)
-
-
-def as_meant(query: QueryWords, passage: PassageWords) -> PassageWords:
-    """Return a passage with the question's words in place of misspelt ones, if it has several.
-
-    One word may be like one of the question by chance, a plural or another spelling.
-    """
-    if len(passage.odd) < _SEVERAL or not query.spellings.words:
-        return passage
-    meant = respelled(query.spellings, query.distinct, passage.odd)
-    if len(set(meant.values())) < _SEVERAL:
-        return passage
-    # Who writes digits for letters does so in short words as well.
-    meant |= {
-        word: letters
-        for word in passage.distinct - query.distinct
-        if not word.isalpha() and (letters := letters_of(word)) in query.distinct
-    }
-    sequence = tuple([meant.get(word, word) for word in passage.sequence])
-    return passage._replace(sequence=sequence, distinct=frozenset(sequence))
+    return QueryWords(sequence, distinct, content, pairs, parted, asking, spellings, letters)

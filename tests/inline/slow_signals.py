@@ -7,12 +7,18 @@ import re
 from itertools import pairwise
 from math import exp, fsum, log
 
+from slow_meaning import as_meant, words_of
+
 from ragguard.inline.address import address
+from ragguard.inline.markup import unmarked
 from ragguard.inline.naturalness import OTHER_SCRIPT, UNITS, language_model, unnaturalness
-from ragguard.text import STOP_WORDS, fold, parted_words, tokens
+from ragguard.text import STOP_WORDS, fold, tokens
 
 INTERROGATIVES = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
-LEAD_INS = ("q", "question", "query", "ask", "faq")
+LEAD_INS = (
+    *("answers", "ask", "asked", "faq", "faqs", "frequently", "q", "query", "question"),
+    *("questions", "re", "subject", "title", "topic", "user"),
+)
 OWN = (
     *("echo_whole", "echo_edge", "restatement", "heading", "dense", "disorder"),
     *("strewn", "key_pairs", "key_row", "key_edge", "soup"),
@@ -40,10 +46,22 @@ def longest_run(asked, said):
     return length, -start
 
 
+def lead_in(asked, said):
+    """How many of the first three words, but for the last word, say that a question follows."""
+    count = 0
+    while (
+        count < min(3, len(said) - 1)
+        and said[count] not in asked
+        and (said[count] in LEAD_INS or re.fullmatch("q?[0-9][0-9]?", said[count]))
+    ):
+        count += 1
+    return count
+
+
 def edge_runs(asked, said):
     """With how many words, two at least, of a run of the question a passage begins and ends."""
     runs = [run for run, _ in runs_of(asked) if len(run) >= 2]
-    rest = list(said[1:] if len(said) > 1 and said[0] in LEAD_INS else said)
+    rest = list(said[lead_in(asked, said) :])
     begins = max((len(run) for run in runs if rest[: len(run)] == run), default=0)
     rest = rest[begins:]
     ends = max((len(run) for run in runs if rest[-len(run) :] == run), default=0)
@@ -102,13 +120,13 @@ def word_for_word(asked, said, weights):
     )
     if length >= 3 and length / len(asked) >= 0.9:
         first = min(at for other, at in runs_of(said) if other == run)
-        leads = first == 0 or (first == 1 and said[0] in LEAD_INS)
+        leads = first <= lead_in(asked, said)
         answers = rest > 0.0 or len(said) >= 2 * len(asked)
         out["echo_whole"] = 1.0
         ends = said[-length:] == run and answers
         out["echo_edge"] = float(leads or ends)
     begins, ends = edge_runs(asked, said)
-    edges = said[: begins + (said[0] in LEAD_INS)] + (said[-ends:] if ends else [])
+    edges = said[: begins + lead_in(asked, said)] + (said[-ends:] if ends else [])
     out["heading"] = (
         min(1.0, (begins + ends) / 5)
         * above((begins + ends) / len(asked), 0.3, 0.7)
@@ -216,45 +234,14 @@ def key_word_rows(asked, said):
 FEW_KEYS = 3
 
 
-def forms(word):
-    """A word with digits read as letters, and that without one letter."""
-    letters = word
-    for digit, letter in zip("013457", "oieast", strict=True):
-        letters = letters.replace(digit, letter)
-    return [letters, *(letters[:at] + letters[at + 1 :] for at in range(len(letters)))]
-
-
-def as_meant(asked, said):
-    """A passage with the question's words for two and more misspelt ones of 4 to 32 letters."""
-    meant = {}
-    for word in set(said) - set(asked):
-        if word in language_model().classes or not 4 <= len(word) <= 32:
-            continue
-        # A form that several words have in common is that of the last.
-        candidates = set()
-        for form in forms(word):
-            having = [
-                other
-                for other in dict.fromkeys(asked)
-                if 4 <= len(other) <= 32 and form in forms(other)
-            ]
-            candidates.update(having[-1:])
-        if candidates:
-            as_long = [other for other in candidates if len(other) == len(word)]
-            meant[word] = min(as_long or candidates)
-    if len(set(meant.values())) < 2:
-        return said
-    return [meant.get(word, word) for word in said]
-
-
 def own_signals(query, texts, k):
     """The signals of each of the first k passages by itself, by name; none if it holds too little.
 
     Shares that a short question shows by chance are discounted by its length.
     """
     asked = tokens(query)
-    read = [tokens(text) + parted_words(text) for text in texts]
-    read[:k] = [as_meant(asked, said) for said in read[:k]]
+    read = [words_of(text) for text in texts]
+    read[:k] = [as_meant(asked, text) for text in texts[:k]]
     weights = weights_of(asked, read)
     by_length = min(1.0, len(asked) / 8)
     by_strewn = min(1.0, len(asked) / 10)
@@ -280,7 +267,8 @@ def own_signals(query, texts, k):
 
 def names_of(text):
     """The words that begin with no small letter, folded; None if none begins with a capital."""
-    found = [word for word in re.findall(r"[^\W_]+", text[:20_000]) if not word[0].islower()]
+    shown = unmarked(text)[:20_000]
+    found = [word for word in re.findall(r"[^\W_]+", shown) if not word[0].islower()]
     if not [word for word in found if word[0].isupper()]:
         return None
     return [word for word in tokens(" ".join(found)) if word not in STOP_WORDS]
@@ -314,8 +302,8 @@ def agreement(query, texts, k):
     share of the passages below that lack it, less the mean value of all that lack it.
     """
     asked = tokens(query)
-    read = [tokens(text) + parted_words(text) for text in texts]
-    read[:k] = [as_meant(asked, said) for said in read[:k]]
+    read = [words_of(text) for text in texts]
+    read[:k] = [as_meant(asked, text) for text in texts[:k]]
     weights = weights_of(asked, read)
     values = [value_of(asked, said, text, weights) for said, text in zip(read, texts, strict=True)]
     counted = []

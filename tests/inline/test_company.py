@@ -80,8 +80,9 @@ SHOWING = {
     "company_dense": f"{QUESTION}. The old stone pier of the grey lamp was built",
     "company_disorder": "tide and lamp grey the of pier stone old the built that it was who",
     "company_strewn": (
-        "the who ferry was leaves it twice that a built day the in old summer stone and pier "
-        "takes of forty the minutes grey to lamp reach and the tide harbour"
+        "the ferry who leaves twice was a day it in summer that and takes built forty minutes "
+        "the to reach old the harbour stone where boats pier from over of the sea the wait for "
+        "grey a change lamp of wind and then tide"
     ),
     "company_key_row": "tide lamp pier grey stone built old",
 }

@@ -70,7 +70,10 @@ def test_the_run_of_a_text_that_holds_the_question_is_the_whole_question(questio
         ("who built the old pier", (5, 0)),  # one run is the beginning
         ("q who built it", (2, 0)),
         ("question the old pier", (3, 0)),
-        ("the question who built", (0, 2)),  # a lead-in is one word
+        ("the question who built", (0, 2)),  # "the" is a word of the question
+        ("faq question 12 who built", (2, 0)),
+        ("faq question q12 title who built", (0, 2)),  # a lead-in has three words at most
+        ("q123 who built", (0, 2)),
         ("q", (0, 0)),
         ("who did it the pier", (0, 0)),  # one word alone is no run
         ("old pier who built", (2, 2)),  # runs anywhere in the question
@@ -99,7 +102,7 @@ def test_a_question_cut_in_two_is_found_at_both_edges(question, between, data):
     query = query_words(question)
     cut = data.draw(st.integers(0, len(query.sequence)))
     said = [*query.sequence[:cut], *between, *query.sequence[cut:]]
-    lead = bool(cut) and said[0] in slow_signals.LEAD_INS
+    lead = bool(cut) and slow_signals.lead_in(query.sequence, said)
     begins, ends = edge_runs(query, said)
     assert ends == (len(query.sequence) - cut if len(query.sequence) - cut > 1 else 0)
     if not lead:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.address import address
-from ragguard.inline.words import as_meant, forget_passages, passage_words, query_words
+from ragguard.inline.words import forget_passages, passage_words, query_words
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(
@@ -115,9 +115,6 @@ def test_longer_words_that_are_not_listed_are_odd():
         "p1er",
         "1874qz",
     }
-    # A number that differs in one digit is another number.
-    war = passage_words("It was won in 1915 and 1924, the 14th and the 1000th")
-    assert as_meant(query_words("the war of 1914 to 1928, the 24th, the 1500th"), war) is war
     assert passage_words("").odd == frozenset()
 
 
@@ -136,12 +133,3 @@ def test_the_words_that_ask_by_hand():
     assert query_words("Was the pier built?").asking == {"was"}
     assert query_words("pier of the town").asking == set()
     assert query_words("").asking == set()
-
-
-def test_digits_for_letters_are_read_in_short_words_too():
-    query = query_words("Who built the old pier of Marrow Bay?")
-    read = as_meant(query, passage_words("Wh0 bu1lt th3 01d p13r 0f M4rr0w B4y? Ann, in 1874."))
-    assert read.joined == " who built the 01d pier of marrow bay ann in 1874 "
-    # One word alone may be a name.
-    alone = passage_words("Wh0 is B4y?")
-    assert as_meant(query, alone) is alone

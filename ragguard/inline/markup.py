@@ -1,0 +1,58 @@
+"""Markup: what a passage says once a browser has drawn it.
+
+A question whose letters are written as character references, or whose words stand in tags of their
+own, is read by people and by language models as the question; a comparison word for word sees the
+markup. Taken out are tags, character references and percent-encoding. What a tag holds besides its
+name is text to a retriever, so it is not dropped but put behind the text.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from urllib.parse import unquote
+
+from ragguard.text import MOST_CHARS, both_ends
+
+__all__ = ["unmarked"]
+
+_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)((?:\s[^<>]*)?)/?>")
+_ELEMENTS = frozenset(
+    """a abbr b big blockquote br center cite code dd del div dl dt em font h1 h2 h3 h4 h5 h6 hr i
+    img ins kbd li mark nobr ol p pre q s samp section small span strike strong sub sup table tbody
+    td th thead tr tt u ul wbr""".split()
+)
+
+
+def unmarked(text: str) -> str:
+    r"""Return a text with its markup undone; most texts have none and come back as they are.
+
+    Of a very long text both ends alone are read.
+
+    >>> unmarked("<b>Who</b> <i>wr&#111;te</i>%20it?")
+    ' Who   wrote  it?'
+    >>> unmarked('So <a title="who wrote it">they</a> say')
+    'So  they  say title="who wrote it"'
+    """
+    if "&" not in text and "<" not in text and "%20" not in text:
+        return text
+    text = both_ends(text, MOST_CHARS)
+    if "%20" in text:
+        text = unquote(text)
+    if "&" in text:
+        # Twice, since text that was escaped once too often is as readable.
+        text = unescape(unescape(text))
+    if "<" not in text:
+        return text
+    held: list[str] = []
+
+    def drop(tag: re.Match[str]) -> str:
+        name, rest = tag.groups()
+        if name.lower() not in _ELEMENTS:
+            held.append(name)
+        if rest:
+            held.append(rest.strip())
+        return " "
+
+    shown = _TAG.sub(drop, text)
+    return f"{shown} {' '.join(held)}" if held else shown

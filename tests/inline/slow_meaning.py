@@ -1,0 +1,241 @@
+"""What a passage means, again: from the description alone and as slowly as may be."""
+
+import re
+
+from ragguard.inline.markup import unmarked
+from ragguard.inline.naturalness import language_model
+from ragguard.text import STOP_WORDS, parted_words, tokens
+
+SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
+
+
+def words_of(text):
+    """The words of a text without its markup, and those that some retrievers part."""
+    shown = unmarked(text)
+    return tokens(shown) + parted_words(shown)
+
+
+def spelt(word):
+    """A word with digits read as letters."""
+    for digit, letter in zip("013457", "oieast", strict=True):
+        word = word.replace(digit, letter)
+    return word
+
+
+def without_one(word):
+    """A word with digits read as letters, and that without one letter."""
+    letters = spelt(word)
+    return [letters, *(letters[:at] + letters[at + 1 :] for at in range(len(letters)))]
+
+
+def forms(word):
+    """What a word has in common with those it may be: these, and its letters, inner ones sorted."""
+    letters = spelt(word)
+    return [*without_one(word), ("in any order", letters[:1], *sorted(letters[1:-1]), letters[-1:])]
+
+
+def share_a_form(one, other):
+    return bool(set(forms(one)) & set(forms(other)))
+
+
+def one_letter_off(one, other):
+    if one.isdigit() or other.isdigit():
+        return False
+    both = (len(one), len(other))
+    return (
+        min(both) > 2
+        and max(both) <= 32
+        and max(both) - min(both) <= 1
+        and share_a_form(one, other)
+    )
+
+
+def alike(one, other):
+    """Two thirds of the different letters of two words, on average, are in both."""
+    if one.isdigit() or other.isdigit():
+        return one == other
+    first, second = set(spelt(one)), set(spelt(other))
+    return len(first & second) / ((len(first) + len(second)) / 2) >= 2 / 3
+
+
+def with_letters_for_signs(asked, text):
+    """A text with letters for signs, if it then holds more of the question's words; or None."""
+    letter, together = r"[^\W\d_]", "".join(asked)
+    if len(asked) > 2 and len(together) > 11 and together in "".join(words_of(text)):
+        return None
+    if not re.search(rf"{letter}[@$]|[@$]{letter}", text):
+        return None
+    read = ""
+    for at, sign in enumerate(text):
+        after = text[at + 1 : at + 2]
+        if (
+            sign in "@$"
+            or (sign in "!|+" and (re.match(r"[^\W_]", after) or after in [*SIGNS]))
+            or (sign == "+" and at and re.match(r"[^\W_]", text[at - 1]))
+        ):
+            sign = SIGNS[sign]
+        read += sign
+    counts = [sum(spelt(word) in asked for word in words_of(one)) for one in (text, read)]
+    return read if counts[1] > counts[0] else None
+
+
+def regapped(asked, said):
+    """The words with the question's where its letters stand in a row; None if they do nowhere."""
+    letters = "".join(asked)
+    if len(asked) < 3 or len(letters) < 12:
+        return None
+    if any(said[at : at + len(asked)] == asked for at in range(len(said))):
+        return None
+    # Every letter with the place of its word.
+    stream = [(letter, at) for at, word in enumerate(said) for letter in word]
+    for start in range(len(stream)):
+        if "".join(letter for letter, _ in stream[start : start + len(letters)]) != letters:
+            continue
+        stop = start + len(letters)
+        first, last = stream[start][1], stream[stop - 1][1]
+        before = "".join(letter for letter, at in stream[:start] if at == first)
+        after = "".join(letter for letter, at in stream[stop:] if at == last)
+        rest = [[before] if before else [], [after] if after else []]
+        return [*said[:first], *rest[0], *asked, *rest[1], *said[last + 1 :]]
+    return None
+
+
+def row_is_alike(asked, said):
+    differing = [pair for pair in zip(asked, said, strict=True) if pair[0] != pair[1]]
+    unlike = [one for one, other in differing if not alike(one, other)]
+    content = [pair for pair in differing if pair[0] not in STOP_WORDS]
+    if len(unlike) > len(asked) // 5:
+        return False
+    if len(content) == 1:
+        return one_letter_off(*content[0])
+    return sum(one not in STOP_WORDS for one in unlike) <= len(content) / 3
+
+
+def at_an_edge(asked, said, odd, lead):
+    """The words with the question where the passage begins or ends like it; None if it does not."""
+    n = len(asked)
+    if n < 3 or len(said) < n:
+        return None
+    for first in (lead, len(said) - n):
+        row = said[first : first + n]
+        if row == asked:
+            return None
+        begins = any(one == other for one, other in zip(asked[:3], row, strict=False))
+        if len(row) < n or not (begins or odd & set(row)):
+            continue
+        known = sum(one == other for one, other in zip(asked, row, strict=True))
+        known += len(odd & set(row))
+        if known >= n / 2 and row_is_alike(asked, row):
+            return [*said[:first], *asked, *said[first + n :]]
+    if any(said[at : at + n] == asked for at in range(len(said))):
+        return None
+    rest = said[lead:]
+    if (found := words_between(asked, rest)) is not None:
+        return [*said[:lead], *asked, *found, *rest[len(asked) + len(found) :]]
+    if (found := words_between(asked[::-1], said[::-1])) is not None:
+        return [*said[: len(said) - len(asked) - len(found)], *found[::-1], *asked]
+    return in_two_pieces(asked, said, lead)
+
+
+def words_between(asked, said):
+    """The single words between the question's at the beginning, as few as there may be; or None."""
+    for stop in range(len(asked), 2 * len(asked) + 1):
+        if len(said) < stop or not list(ways_through(asked, said[:stop])):
+            continue
+        between = list(said[:stop])
+        for word in asked:
+            between.remove(word)
+        return between
+    return None
+
+
+def ways_through(asked, said):
+    """Every way to read a row of words as the question with single words in front of its own."""
+    if not asked:
+        if not said:
+            yield []
+        return
+    for skipped in (0, 1):
+        if len(said) > skipped and said[skipped] == asked[0]:
+            for rest in ways_through(asked[1:], said[skipped + 1 :]):
+                yield [skipped, *rest]
+
+
+def in_two_pieces(asked, said, lead):
+    n = len(asked)
+    for cut in range(2, n - 1):
+        one, other = asked[:cut], asked[cut:]
+        rest = said[lead:]
+        if len(rest) >= n and rest[:cut] == one and rest[len(rest) - len(other) :] == other:
+            return [*said[:lead], *asked, *rest[cut : len(rest) - len(other)]]
+        for first in (lead, len(said) - n):
+            if said[first : first + n] == other + one:
+                return [*said[:first], *asked, *said[first + n :]]
+    return None
+
+
+def respelled(asked, said, odd):
+    """The words with the question's for misspelt ones; None if there is none."""
+    meant = {}
+    for word in odd - set(asked):
+        # A form that several words have in common is that of the last.
+        candidates = set()
+        for form in forms(word):
+            having = [
+                other
+                for other in dict.fromkeys(asked)
+                if other.isalpha() and 4 <= len(other) <= 32 and form in forms(other)
+            ]
+            candidates.update(having[-1:])
+        if candidates:
+            as_long = [other for other in candidates if len(other) == len(word)]
+            meant[word] = min(as_long or candidates)
+    if not meant:
+        return None
+    if len(set(meant.values())) < 2:
+        return one_respelled(asked, said, meant)
+    for word in set(said) - set(asked):
+        if not word.isalpha() and spelt(word) in asked:
+            meant[word] = spelt(word)
+    said = [meant.get(word, word) for word in said]
+    follow = [(asked[at], asked[at + 1]) for at in range(len(asked) - 1)]
+    for at, word in enumerate(said):
+        if word in asked:
+            continue
+        expected = [other for one, other in follow if at and one == said[at - 1]]
+        expected += [one for one, other in follow if at + 1 < len(said) and other == said[at + 1]]
+        like = [one for one in expected if one_letter_off(word, one)]
+        if like:
+            said[at] = min(like)
+    return said
+
+
+def one_respelled(asked, said, meant):
+    for at, word in enumerate(said):
+        if word not in meant or len(asked) < 3:
+            continue
+        place = asked.index(meant[word])
+        shift = {0: 0, len(asked) - 1: 2}.get(place, 1)
+        row = said[max(0, at - shift) : at - shift + 3]
+        if at >= shift and len(row) == 3:
+            row[shift] = meant[word]
+            if row == asked[place - shift : place - shift + 3]:
+                return [*said[:at], meant[word], *said[at + 1 :]]
+    return None
+
+
+def as_meant(asked, text):
+    """The words of a passage, with the question's in place of what means them."""
+    from slow_signals import lead_in
+
+    asked = list(asked)
+    text = with_letters_for_signs(asked, text) or text
+    said = words_of(text)
+    odd = {
+        word
+        for word in said
+        if 4 <= len(word) <= 32 and word not in language_model().classes and not word.isdigit()
+    }
+    found = regapped(asked, said) or at_an_edge(asked, said, odd, lead_in(asked, said))
+    said = found or said
+    return respelled(asked, said, odd) or said
