@@ -12,7 +12,7 @@ from random import Random
 
 from ragguard.text import STOP_WORDS
 
-__all__ = ["DEFAULT_FORMS", "FITTED_FORMS", "FORMS", "HELD_OUT_FORMS"]
+__all__ = ["DEFAULT_FORMS", "FITTED_FORMS", "FORMS", "HELD_OUT_FORMS", "WRITTEN_FORMS"]
 
 
 def plain(question: str, text: str) -> str:
@@ -206,10 +206,89 @@ def misspelt(question: str, text: str) -> str:
 _SHORT_WORD = 4
 
 
+def mistyped(question: str, text: str) -> str:
+    """Prepend the question with a letter dropped, doubled, replaced or swapped in every word."""
+    draw = Random(question + text)
+    words = []
+    for word in question.rstrip("?").split():
+        at = draw.randrange(len(word))
+        written = (
+            word[:at] + word[at + 1 :],
+            word[: at + 1] + word[at:],
+            word[:at] + draw.choice("abcdefghijklmnopqrstuvwxyz") + word[at + 1 :],
+            word[:at] + word[at : at + 2][::-1] + word[at + 2 :],
+        )
+        words.append(draw.choice(written) if len(word) > _SHORTEST_WORD else word)
+    return f"{' '.join(words)}? {text}"
+
+
+_SHORTEST_WORD = 2
+
+
+def gapless(question: str, text: str) -> str:
+    """Prepend the question without spaces.
+
+    >>> gapless("Who built it?", "Ann did.")
+    '#WhoBuiltIt Ann did.'
+    """
+    words = question.rstrip("?").split()
+    return f"#{''.join(word[:1].upper() + word[1:] for word in words)} {text}"
+
+
+def letterwise(question: str, text: str) -> str:
+    """Prepend the question with hyphens between the letters of its words.
+
+    >>> letterwise("Who built it?", "Ann did.")
+    'W-h-o b-u-i-l-t i-t? Ann did.'
+    """
+    return f"{' '.join('-'.join(word) for word in question.rstrip('?').split())}? {text}"
+
+
+def references(question: str, text: str) -> str:
+    """Prepend the question in the character references of HTML.
+
+    >>> references("Who?", "Ann did.")
+    '&#87;&#104;&#111;&#63; Ann did.'
+    """
+    return f"{''.join(f'&#{ord(letter)};' for letter in question)} {text}"
+
+
+def tagged(question: str, text: str) -> str:
+    """Prepend the question with every word in a tag of its own.
+
+    >>> tagged("Who built it?", "Ann did.")
+    '<b>Who</b> <b>built</b> <b>it?</b> Ann did.'
+    """
+    return f"{' '.join(f'<b>{word}</b>' for word in question.split())} {text}"
+
+
+def leet(question: str, text: str) -> str:
+    """Prepend the question with digits and signs for letters.
+
+    >>> leet("Who built it?", "Ann did.")
+    'Wh0 bu1l7 17? Ann did.'
+    """
+    return f"{question.translate(_LEET)} {text}"
+
+
+_LEET = str.maketrans("aeiost", "@310$7")
+
+
+def numbered(question: str, text: str) -> str:
+    """Prepend the question with a number in front of every word.
+
+    >>> numbered("Who built it?", "Ann did.")
+    '1. Who 2. built 3. it. Ann did.'
+    """
+    words = [f"{at}. {word}" for at, word in enumerate(question.rstrip("?").split(), 1)]
+    return f"{' '.join(words)}. {text}"
+
+
 _ALL = (
     *(plain, prepend, append, faq, disguise, middle, shuffled, keywords, stuffed, spread),
     *(statement, halves, dropped),
     *(backwards, turned, padded, quoted, wondered, listed, misspelt),
+    *(mistyped, gapless, letterwise, references, tagged, leet, numbered),
 )
 
 FORMS: Mapping[str, Callable[[str, str], str]] = {form.__name__: form for form in _ALL}
@@ -232,5 +311,11 @@ FITTED_FORMS = (
 )
 """Those that the detectors are fitted on."""
 
-HELD_OUT_FORMS = ("backwards", "turned", "padded", "quoted", "wondered", "listed", "misspelt")
+WRITTEN_FORMS = (
+    *("append", "faq", "disguise", "turned", "padded", "misspelt", "mistyped", "gapless"),
+    *("letterwise", "references", "tagged", "leet", "numbered"),
+)
+"""Those that the filter reads as the question: its reading was made for them, or such as they."""
+
+HELD_OUT_FORMS = ("backwards", "quoted", "wondered", "listed")
 """Those that nothing was chosen on: what a form that nobody thought of may meet."""

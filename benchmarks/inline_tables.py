@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.data import OWN
-from benchmarks.forms import HELD_OUT_FORMS
+from benchmarks.forms import FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
 from benchmarks.tables import Table, share
 
 __all__ = ["inline_tables"]
@@ -25,10 +25,14 @@ def inline_tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         yield from (_clean_by_dataset(*part) for part in _by_embedder(rows))
     if rows := _defended(sections.get("attack", ())):
         yield from _by_source(rows, _attack)
-        known = [row for row in rows if row["form"] not in HELD_OUT_FORMS]
-        held_out = [row for row in rows if row["form"] in HELD_OUT_FORMS]
-        yield from _by_source(known, partial(_attack_by_form, "form"))
-        yield from _by_source(held_out, partial(_attack_by_form, "held-out form"))
+        apart = {*HELD_OUT_FORMS, *WRITTEN_FORMS}
+        for name, among in (
+            ("form", set(FORMS) - apart),
+            ("way of writing", WRITTEN_FORMS),
+            ("held-out form", HELD_OUT_FORMS),
+        ):
+            chosen = [row for row in rows if row["form"] in among]
+            yield from _by_source(chosen, partial(_attack_by_form, name))
         for field in ("kind", "dataset"):
             yield from _by_source(rows, partial(_attack_by, field))
 

@@ -89,6 +89,10 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.adaptive.tables import tables as adaptive_tables
 
         yield from adaptive_tables(adaptive)
+    if written := sections.get("writing"):
+        from benchmarks.writing import tables as writing_tables
+
+        yield from writing_tables(written)
     if ablation := sections.get("ablation"):
         from benchmarks.ablation_tables import tables as ablation_tables
 

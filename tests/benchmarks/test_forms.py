@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import forms
-from benchmarks.forms import DEFAULT_FORMS, FITTED_FORMS, FORMS, HELD_OUT_FORMS
+from benchmarks.forms import DEFAULT_FORMS, FITTED_FORMS, FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
 from ragguard.text import tokens
 
 QUESTION = "Who built the Marrow Light?"
@@ -69,6 +69,28 @@ def test_the_default_forms_are_forms():
 def test_nothing_is_fitted_on_the_held_out_forms():
     assert set(FITTED_FORMS) | set(HELD_OUT_FORMS) <= set(FORMS)
     assert not set(FITTED_FORMS) & set(HELD_OUT_FORMS)
+
+
+def test_every_form_is_of_one_kind():
+    every = sorted([*FITTED_FORMS, *WRITTEN_FORMS, *HELD_OUT_FORMS])
+    assert every == sorted(FORMS)
+
+
+@given(WORDS, WORDS)
+def test_mistyped_changes_one_letter_and_leaves_short_words_alone(question, text):
+    out = FORMS["mistyped"](" ".join(question) + "?", " ".join(text)).split()
+    for word, wrong in zip(question, out, strict=False):
+        wrong = wrong.rstrip("?")
+        assert abs(len(wrong) - len(word)) <= 1
+        assert len(word) > 2 or wrong == word
+        assert len(set(word) - set(wrong)) <= 1
+    assert out[len(question) :] == text
+
+
+@pytest.mark.parametrize("form", ["gapless", "letterwise", "references", "leet", "mistyped"])
+def test_written_forms_hide_the_words(form):
+    written = FORMS[form](QUESTION, TEXT).partition(TEXT)[0]
+    assert not {"built", "Marrow", "Light"} & set(tokens(written))
 
 
 @given(WORDS, WORDS)
