@@ -22,9 +22,8 @@ from rich.progress import track
 
 from benchmarks.ablation_tables import summary
 from benchmarks.candidates import CANDIDATES, with_candidates
-from benchmarks.command import new_parser, save
+from benchmarks.command import run_built_in
 from benchmarks.data import Dataset, Record
-from benchmarks.embedders import built_in
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score
 from benchmarks.fitting.offsets import ALPHA, offsets
 from benchmarks.fitting.plans import PLANS, Plan
@@ -39,10 +38,7 @@ from benchmarks.fitting.samples import (
     thinned,
 )
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
-from benchmarks.reading import load_with_reading
-from benchmarks.tables import as_rich
 from ragguard.embedding import Embedder
-from ragguard.errors import RagguardError
 from ragguard.inline.calibration import Calibration
 from ragguard.inline.detectors import BY_HAND, Detector
 from ragguard.inline.signals import SIGNALS
@@ -246,20 +242,7 @@ def _reported(record: Record, embedder: Embedder, *, attacked: bool) -> Iterator
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    arguments = new_parser("ablation", __doc__).parse_args(argv)
-    errors, out = Console(stderr=True), Console()
-    try:
-        datasets = [
-            dataset.limited(arguments.limit) for dataset in load_with_reading(arguments.data)
-        ]
-        rows = run(datasets, built_in(), errors)
-    except RagguardError as error:
-        errors.print(f"error: {error}", style="red", markup=False)
-        return 2
-    for table in summary(rows):
-        out.print(as_rich(table))
-    save(arguments, "ablation", {}, datasets, {"ablation": rows})
-    return 0
+    return run_built_in("ablation", __doc__, argv, run, summary)
 
 
 if __name__ == "__main__":

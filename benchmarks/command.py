@@ -9,13 +9,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.data import Dataset
 from benchmarks.embedders import MiniLM, built_in, minilm_folder
 from benchmarks.forms import FORMS
+from benchmarks.reading import load_with_reading
 from benchmarks.report import describe_run, write
+from benchmarks.tables import Table, as_rich
 from ragguard.embedding import Embedder
+from ragguard.errors import RagguardError
 
 __all__ = [
     "add_forms",
@@ -24,6 +28,7 @@ __all__ = [
     "half_parser",
     "new_parser",
     "positive",
+    "run_built_in",
     "save",
     "without_warnings",
 ]
@@ -109,6 +114,38 @@ def without_warnings() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+def run_built_in(
+    name: str,
+    description: str | None,
+    argv: Sequence[str] | None,
+    run: Callable[[Sequence[Dataset], Embedder, Console], list[dict[str, Any]]],
+    tables: Callable[[Sequence[Mapping[str, Any]]], Iterable[Table]],
+) -> int:
+    """Measure with the built-in embedder, show the tables and return the exit status.
+
+    Args:
+        name: Of the module, and of the section that holds the rows.
+        description: What it measures.
+        argv: The arguments of the command.
+        run: From the datasets, the embedder and where progress is shown to the rows.
+        tables: Of the rows.
+    """
+    arguments = new_parser(name, description).parse_args(argv)
+    errors, out = Console(stderr=True), Console()
+    try:
+        datasets = [
+            dataset.limited(arguments.limit) for dataset in load_with_reading(arguments.data)
+        ]
+        rows = run(datasets, built_in(), errors)
+    except RagguardError as error:
+        errors.print(f"error: {error}", style="red", markup=False)
+        return 2
+    for table in tables(rows):
+        out.print(as_rich(table))
+    save(arguments, name, {}, datasets, {name: rows})
+    return 0
 
 
 def save(

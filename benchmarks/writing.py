@@ -1,9 +1,10 @@
 """What each step of reading a passage as it is meant is worth.
 
 Runnable alone: `python -m benchmarks.writing --data DIR --json FILE`. One step at a time is left
-out, and the gate, as shipped, judges one planted text written in each of the ways that the steps
-are there for, and the clean sets (report half, built-in embedder, k = 5 and 10). Nothing is fitted
-or chosen here; the steps themselves were written with forms like these in mind.
+out, and then all, and the gate, as shipped, judges one planted text (of the first kind of a
+dataset) written in each of the ways that the steps are there for, and the clean sets (report half,
+built-in embedder, k = 5 and 10). Nothing is fitted or chosen here; the steps themselves were
+written with forms like these in mind.
 """
 
 from __future__ import annotations
@@ -18,21 +19,18 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.clean import SIZES
-from benchmarks.command import new_parser, save
+from benchmarks.command import run_built_in
 from benchmarks.data import Dataset, Record
-from benchmarks.embedders import built_in
 from benchmarks.forms import WRITTEN_FORMS
-from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from benchmarks.tables import Table, as_rich, share
+from benchmarks.tables import Table, share
 from ragguard.embedding import Embedder
-from ragguard.errors import RagguardError
 from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.signals import forget_soup
 from ragguard.inline.words import forget_passages
 from ragguard.passage import as_passages
 
-__all__ = ["CLEAN", "FORMS", "STEPS", "main", "run", "tables"]
+__all__ = ["CLEAN", "FORMS", "READINGS", "main", "run", "tables"]
 
 CLEAN = "clean"
 FORMS = ("prepend", *WRITTEN_FORMS)
@@ -42,24 +40,28 @@ def _nothing(*_: object) -> None:
     return None
 
 
-STEPS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
-    "all": {},
-    "markup": {"words.unmarked": lambda text: text},
-    "signs": {"meaning._with_letters": lambda _, passage: passage},
-    "gaps": {"meaning._regapped": _nothing},
-    "alike": {"meaning._alike": lambda *_: False},
-    "words between": {"meaning._with_words_between": _nothing},
-    "two pieces": {"meaning._in_two_pieces": _nothing},
-    "misspelt": {"meaning._respelled": _nothing},
+_STEPS: Mapping[str, tuple[str, Callable[..., Any]]] = {
+    "no markup": ("words.unmarked", lambda text: text),
+    "no signs": ("meaning._with_letters", lambda _, passage: passage),
+    "no gaps": ("meaning._regapped", _nothing),
+    "no alike": ("meaning._alike", lambda *_: False),
+    "no words between": ("meaning._with_words_between", _nothing),
+    "no two pieces": ("meaning._in_two_pieces", _nothing),
+    "no misspelt": ("meaning._respelled", _nothing),
 }
-"""Of every step that may be left out, what takes the place of what in `ragguard.inline`."""
+READINGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+    "all": {},
+    **{name: dict([step]) for name, step in _STEPS.items()},
+    "none": dict(_STEPS.values()),
+}
+"""All steps, all but one, and none: what takes the place of what in `ragguard.inline`."""
 
 
 @contextmanager
-def _without(step: str) -> Iterator[None]:
+def _reading(name: str) -> Iterator[None]:
     with ExitStack() as patched:
-        for name, instead in STEPS[step].items():
-            patched.enter_context(patch(f"ragguard.inline.{name}", instead))
+        for place, instead in READINGS[name].items():
+            patched.enter_context(patch(f"ragguard.inline.{place}", instead))
         # What was read with other steps is no longer how these would read it.
         patched.callback(_forget)
         _forget()
@@ -72,17 +74,19 @@ def _forget() -> None:
 
 
 def run(datasets: Sequence[Dataset], embedder: Embedder, console: Console) -> list[dict[str, Any]]:
-    """Return a row for every step, form and k: sets, and those in which the gate fired."""
+    """Return a row for every reading, form and k: sets, and those in which the gate fired."""
     judge = ConformalJudge(embedder)
     records = [(record, next(iter(d.kinds), "")) for d in datasets for record in d.report]
     rows = []
     for form in track((CLEAN, *FORMS), "forms", console=console):
         for k in SIZES:
             sets = [found for one in records for found in _sets(*one, embedder, form, k)]
-            for step in STEPS:
-                with _without(step):
+            for reading in READINGS:
+                with _reading(reading):
                     fired = sum(_fires(judge, found, k) for found in sets)
-                rows.append({"step": step, "form": form, "k": k, "sets": len(sets), "fired": fired})
+                rows.append(
+                    {"reading": reading, "form": form, "k": k, "sets": len(sets), "fired": fired}
+                )
     return rows
 
 
@@ -105,18 +109,22 @@ def tables(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     """Yield the table of the rows of `run`, both k together."""
     counts: dict[tuple[str, str], tuple[int, int]] = {}
     for row in rows:
-        key = row["form"], row["step"]
+        key = row["form"], row["reading"]
         sets, fired = counts.get(key, (0, 0))
         counts[key] = sets + row["sets"], fired + row["fired"]
     forms = list(dict.fromkeys(row["form"] for row in rows))
-    steps = list(dict.fromkeys(row["step"] for row in rows))
+    readings = list(dict.fromkeys(row["reading"] for row in rows))
     cells = {key: share(fired, sets) for key, (sets, fired) in counts.items()}
     lines = [
-        (form, str(counts[form, steps[0]][0]), *_differing([cells[form, step] for step in steps]))
+        (
+            form,
+            str(counts[form, readings[0]][0]),
+            *_differing([cells[form, one] for one in readings]),
+        )
         for form in forms
     ]
-    columns = ("form", "sets", *(step if step == "all" else f"no {step}" for step in steps))
-    yield Table("Sets in which the gate fires, one step of reading left out", columns, tuple(lines))
+    title = "Sets in which the gate fires, steps of reading left out"
+    yield Table(title, ("form", "sets", *readings), tuple(lines))
 
 
 def _differing(cells: Sequence[str]) -> list[str]:
@@ -126,20 +134,7 @@ def _differing(cells: Sequence[str]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    arguments = new_parser("writing", __doc__).parse_args(argv)
-    errors, out = Console(stderr=True), Console()
-    try:
-        datasets = [
-            dataset.limited(arguments.limit) for dataset in load_with_reading(arguments.data)
-        ]
-        rows = run(datasets, built_in(), errors)
-    except RagguardError as error:
-        errors.print(f"error: {error}", style="red", markup=False)
-        return 2
-    for table in tables(rows):
-        out.print(as_rich(table))
-    save(arguments, "writing", {}, datasets, {"writing": rows})
-    return 0
+    return run_built_in("writing", __doc__, argv, run, tables)
 
 
 if __name__ == "__main__":

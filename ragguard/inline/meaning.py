@@ -39,6 +39,7 @@ _ALIKE = 2 / 3
 _UNLIKE = 5  # one word in so many may be another
 _MISSPELT = 3  # of so many content words that differ
 _LEAST_PIECE = 2  # words
+_FIRST = 3  # words: if none of a row's is the question's, nor any unlisted, it is not written alike
 _KNOWN = 2  # one of so many words is the question's, or is not listed
 
 
@@ -115,7 +116,7 @@ def _at_an_edge(query: QueryWords, passage: PassageWords) -> tuple[str, ...] | N
     for first in (lead, left):
         there = said[first : first + n]
         # Most passages have nothing here of the question, however it is written.
-        if passage.odd.isdisjoint(there) and not any(map(eq, asked[:_FEW_WORDS], there)):
+        if passage.odd.isdisjoint(there) and not any(map(eq, asked[:_FIRST], there)):
             continue
         known = sum(map(eq, asked, there))
         if known == n:

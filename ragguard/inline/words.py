@@ -85,7 +85,7 @@ class QueryWords(NamedTuple):
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
     spellings: Spellings
-    letters: str = ""
+    letters: str
 
 
 def passage_words(text: str) -> PassageWords:

@@ -1,4 +1,4 @@
-"""What each step of reading as meant is worth, on the project's own data."""
+"""What each reading of reading as meant is worth, on the project's own data."""
 
 import pytest
 from rich.console import Console
@@ -7,7 +7,7 @@ from benchmarks.clean import SIZES
 from benchmarks.data import skerrin
 from benchmarks.embedders import built_in
 from benchmarks.tables import as_markdown
-from benchmarks.writing import CLEAN, FORMS, STEPS, run, tables
+from benchmarks.writing import CLEAN, FORMS, READINGS, run, tables
 from ragguard.inline import meaning, words
 
 BEFORE = {name: getattr(meaning, name) for name in vars(meaning)} | {"unmarked": words.unmarked}
@@ -19,23 +19,25 @@ def rows():
     return run([skerrin().limited(8)], built_in(), console)
 
 
-def test_every_step_form_and_size_is_counted(rows):
-    assert len(rows) == len(STEPS) * (1 + len(FORMS)) * len(SIZES)
+def test_every_reading_form_and_size_is_counted(rows):
+    assert len(rows) == len(READINGS) * (1 + len(FORMS)) * len(SIZES)
     assert {row["sets"] for row in rows if row["form"] == CLEAN} == {8}
     assert all(0 <= row["fired"] <= row["sets"] for row in rows)
 
 
-def test_all_steps_read_every_form_and_each_is_needed_for_one(rows):
-    fired = {(row["form"], row["step"], row["k"]): row["fired"] for row in rows}
+def test_all_readings_read_every_form_and_each_is_needed_for_one(rows):
+    fired = {(row["form"], row["reading"], row["k"]): row["fired"] for row in rows}
     for row in rows:
-        if row["step"] == "all" and row["form"] != CLEAN:
+        if row["reading"] == "all" and row["form"] != CLEAN:
             assert row["fired"] >= 0.75 * row["sets"] > 0, row
     # Of the forms none has its errors elsewhere than at an edge, where "misspelt" is needed.
-    for step in STEPS.keys() - {"all", "misspelt"}:
-        assert any(fired[form, step, k] < fired[form, "all", k] for form in FORMS for k in SIZES), (
-            step
-        )
-    assert {fired[CLEAN, step, k] - fired[CLEAN, "all", k] for step in STEPS for k in SIZES} == {0}
+    for reading in READINGS.keys() - {"all", "no misspelt"}:
+        assert any(
+            fired[form, reading, k] < fired[form, "all", k] for form in FORMS for k in SIZES
+        ), reading
+    assert {
+        fired[CLEAN, reading, k] - fired[CLEAN, "all", k] for reading in READINGS for k in SIZES
+    } == {0}
 
 
 def test_what_was_left_out_is_back(rows):
@@ -43,11 +45,11 @@ def test_what_was_left_out_is_back(rows):
     assert after | {"unmarked": words.unmarked} == BEFORE
 
 
-def test_the_table_leaves_out_what_is_as_with_all_steps():
+def test_the_table_leaves_out_what_is_as_with_all_readings():
     made = [
-        {"step": step, "form": form, "k": k, "sets": 10, "fired": fired}
+        {"reading": reading, "form": form, "k": k, "sets": 10, "fired": fired}
         for form, all_of_it, without in ((CLEAN, 0, 0), ("leet", 10, 4))
-        for step, fired in (("all", all_of_it), ("signs", without))
+        for reading, fired in (("all", all_of_it), ("no signs", without))
         for k in SIZES
     ]
     (table,) = tables(made)
