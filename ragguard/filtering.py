@@ -131,12 +131,12 @@ class Filtering:
             error=error,
         )
         self._seen.remember(query, verdict.kept)
-        self._count(judgement, verdict, len(given))
+        self._count(query, judgement, verdict, len(given))
         return verdict
 
-    def _count(self, judgement: Judgement, verdict: Verdict, passages: int) -> None:
+    def _count(self, query: str, judgement: Judgement, verdict: Verdict, passages: int) -> None:
         self._counter.add(
-            recorded(judgement),
+            recorded(judgement, query),
             queries=1,
             passages=passages,
             attacked=int(verdict.attacked),

@@ -74,7 +74,26 @@ def test_every_query_is_recorded_without_its_texts(mode):
         assert record.scorer == SCORER
     assert [r.attacked for r in (first, second, third)] == [False, True, True]
     assert [r.with_reference for r in (first, second, third)] == [False, False, True]
-    assert all(not isinstance(value, str) or value == SCORER for value in vars(second).values())
+    assert first.question == second.question
+    known = {SCORER, second.question}
+    assert {value for value in vars(second).values() if isinstance(value, str)} == known
+
+
+def test_questions_of_the_same_words_are_recorded_as_one():
+    asked = [
+        "Who built the old pier?",
+        "old pier, WHO BUILT IT",
+        "The pi\u200ber: old; built by?",
+        "Who painted the old pier?",
+        "\ud800",
+        "?",
+    ]
+    with Guard() as guard:
+        for question in asked:
+            guard.filter(question, QUIET)
+        kept = [record.question for record in records(guard)]
+    assert [kept.index(question) for question in kept] == [0, 0, 0, 3, 4, 4]
+    assert all(len(question) == 16 and int(question, 16) for question in kept)
 
 
 def test_what_was_not_scored_is_not_recorded(monkeypatch):

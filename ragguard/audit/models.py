@@ -39,7 +39,7 @@ __all__ = [
     "epoch_now",
 ]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _Serial = BigInteger().with_variant(Integer, "sqlite")
 
@@ -259,6 +259,8 @@ class ScoreRow(Base):
     score: Mapped[float] = mapped_column(Double)
     suspicions_json: Mapped[str] = mapped_column(Text)
     priority: Mapped[float] = mapped_column(Double)
+    # NULL in what older versions recorded.
+    question: Mapped[str | None] = mapped_column(AnyText)
 
     @staticmethod
     def values(scored: ScoredQuery) -> dict[str, object]:
@@ -271,6 +273,7 @@ class ScoreRow(Base):
             "score": scored.score,
             "suspicions_json": to_json(scored.suspicions),
             "priority": scored.priority,
+            "question": scored.question,
         }
 
     def to_scored(self) -> ScoredQuery:
@@ -283,4 +286,5 @@ class ScoreRow(Base):
             scorer=self.scorer,
             recorded_at=self.recorded_at,
             priority=self.priority,
+            question=self.question or "",
         )

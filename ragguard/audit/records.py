@@ -101,7 +101,7 @@ class QuarantineEntry:
 
 @dataclass(frozen=True)
 class ScoredQuery:
-    """What one query scored in the filter; of its texts nothing is kept.
+    """What one query scored in the filter; of its texts nothing is kept but a hash.
 
     Attributes:
         score: Set-level nonconformity, which the gate decided on.
@@ -112,6 +112,8 @@ class ScoredQuery:
         recorded_at: When, UTC.
         priority: Random number in [0, 1). A store keeps the records of lowest priority, which is a
             uniform sample of all queries, however many processes write.
+        question: Hash of the question's content words: the same for questions of the same words,
+            in whatever order and form. Empty in what older versions recorded.
     """
 
     score: float
@@ -121,6 +123,7 @@ class ScoredQuery:
     scorer: str
     recorded_at: datetime = field(default_factory=_now)
     priority: float = 0.0
+    question: str = ""
 
 
 class AuditStore(Protocol):

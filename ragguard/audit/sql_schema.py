@@ -1,9 +1,10 @@
-"""The schema of the SQL audit store: made where it is missing, and checked for its version."""
+"""The schema of the SQL audit store: made or completed, and checked for its version."""
 
 from __future__ import annotations
 
-from sqlalchemy import inspect, select
+from sqlalchemy import inspect, select, text
 from sqlalchemy.orm import Session
+from sqlalchemy.schema import CreateColumn
 
 from ragguard.audit.database import Database
 from ragguard.audit.dialect import SCHEMA_LOCK, lock
@@ -14,7 +15,7 @@ __all__ = ["prepare"]
 
 
 def prepare(database: Database) -> None:
-    """Create the tables that are missing; processes that do so together wait for each other.
+    """Create what tables and columns are missing; processes that do so together wait in turn.
 
     Raises:
         StoreError: The database fails, or the tables were made by a newer version of ragguard.
@@ -27,8 +28,10 @@ def prepare(database: Database) -> None:
             # Asked again under the lock: another process may have been faster.
             found = _version(session)
             if found is None or found < SCHEMA_VERSION:
-                # Versions have only ever added tables, so making the missing ones is enough.
+                # Versions have only ever added tables, and columns that may be empty or have a
+                # default of the database's: making what is missing is enough.
                 Base.metadata.create_all(session.connection())
+                _add_columns(session)
                 session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
                 if found is None:
                     session.add(MetaRow(name="quarantine_version", value=0))
@@ -38,6 +41,17 @@ def prepare(database: Database) -> None:
             f"the audit store {database.name} has schema version {found}, this ragguard "
             f"knows {SCHEMA_VERSION}; upgrade ragguard-middleware or use another store"
         )
+
+
+def _add_columns(session: Session) -> None:
+    connection = session.connection()
+    found = inspect(connection)
+    for table in Base.metadata.sorted_tables:
+        present = {column["name"] for column in found.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in present:
+                definition = CreateColumn(column).compile(dialect=connection.dialect)
+                session.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
 
 
 def _version(session: Session) -> int | None:

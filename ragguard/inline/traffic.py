@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from types import NoneType
 
 import numpy as np
@@ -14,6 +15,7 @@ from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.calibration import Calibration, load_calibration
 from ragguard.inline.judge import ConformalJudge, Judgement
 from ragguard.inline.suspicion import SCORER
+from ragguard.inline.words import query_words
 from ragguard.passage import Passage, as_passages
 
 __all__ = ["as_calibration", "calibrated_on", "recorded"]
@@ -81,8 +83,8 @@ def as_calibration(
     return calibration
 
 
-def recorded(judgement: Judgement) -> ScoredQuery | None:
-    """Return what is recorded of a judgement, or None if nothing was scored."""
+def recorded(judgement: Judgement, query: str) -> ScoredQuery | None:
+    """Return what is recorded of a judgement of `query`, or None if nothing was scored."""
     scored = judgement.scored
     if scored is None:
         return None
@@ -92,4 +94,12 @@ def recorded(judgement: Judgement) -> ScoredQuery | None:
         with_reference=scored.with_reference,
         attacked=judgement.attacked,
         scorer=SCORER,
+        question=_question_hash(query),
     )
+
+
+def _question_hash(query: str) -> str:
+    # Of the words without their order and the function words: the cheapest ways to ask the same
+    # again are to shuffle and to vary these.
+    words = " ".join(sorted(query_words(query).content))
+    return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

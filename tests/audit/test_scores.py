@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ragguard.audit import MemoryStore, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.models import SCHEMA_VERSION
 from ragguard.audit.recorded import calibration_from, recent_p_values
 from ragguard.audit.sampling import RECENT_SIZE, SAMPLE_SIZE, retained, sampled
 from ragguard.errors import CalibrationError, StoreError
@@ -121,7 +122,30 @@ def test_a_store_of_the_first_version_gets_the_table(tmp_path):
         "SELECT value FROM ragguard_meta WHERE name = 'schema_version'"
     ).fetchone()
     connection.close()
-    assert version == (2,)
+    assert version == (SCHEMA_VERSION,)
+
+
+def test_a_store_of_the_second_version_gets_the_column(open_sql):
+    from sqlalchemy import text
+
+    store = open_sql()
+    store.add_scores([scored(1, question="0123456789abcdef")], sample=9, recent=9)
+    with store._database.write() as session:
+        session.execute(text("ALTER TABLE ragguard_scores DROP COLUMN question"))
+        session.execute(text("UPDATE ragguard_meta SET value = 2 WHERE name = 'schema_version'"))
+    newer = open_sql()
+    newer.add_scores([scored(2, question="0123456789abcdef")], sample=9, recent=9)
+    assert newer.scores() == [scored(1), scored(2, question="0123456789abcdef")]
+    with store._database.write() as session:
+        # What a process of the older version, still running, goes on to write.
+        session.execute(
+            text(
+                "INSERT INTO ragguard_scores (recorded_at, scorer, with_reference, attacked, score,"
+                " suspicions_json, priority) SELECT recorded_at, scorer, with_reference, attacked,"
+                " score, suspicions_json, priority FROM ragguard_scores WHERE score = 1.0"
+            )
+        )
+    assert [record.question for record in newer.scores()] == ["", "0123456789abcdef", ""]
 
 
 # The thread that writes
