@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from ragguard.audit.fork import follow_forks
 from ragguard.audit.records import AuditStore, ScoredQuery
 from ragguard.audit.sampling import RECENT_SIZE, SAMPLE_SIZE
 from ragguard.errors import RagguardError
+from ragguard.fork import follow_forks
 
 __all__ = ["VerdictCounter"]
 

@@ -14,8 +14,8 @@ from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import Session, sessionmaker
 
-from ragguard.audit.fork import follow_forks
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
+from ragguard.fork import follow_forks
 
 __all__ = ["Database"]
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ragguard.attribution.attribution import Attribution
-from ragguard.audit.fork import follow_forks
 from ragguard.audit.records import (
     Event,
     EventStatus,
@@ -21,6 +20,7 @@ from ragguard.audit.records import (
 )
 from ragguard.audit.sampling import retained
 from ragguard.errors import EventNotFoundError, QuarantineNotFoundError
+from ragguard.fork import follow_forks
 
 __all__ = ["MemoryStore"]
 

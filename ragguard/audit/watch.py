@@ -10,10 +10,10 @@ import weakref
 from collections.abc import Hashable
 from pathlib import Path
 
-from ragguard.audit.fork import follow_forks
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.records import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError
+from ragguard.fork import follow_forks
 
 __all__ = ["QuarantineWatch"]
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
-from ragguard.audit.fork import follow_forks
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
 from ragguard.content import content_key
+from ragguard.fork import follow_forks
 from ragguard.passage import Passage, as_passages
 
 __all__ = ["RecentPassages", "quarantine_responsible", "trace"]

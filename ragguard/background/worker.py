@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable
 
 from ragguard.attribution.attribution import Attribution
-from ragguard.audit.fork import follow_forks
 from ragguard.audit.records import AuditStore, Event
 from ragguard.background.attempts import Attempts
 from ragguard.background.saving import Saver
 from ragguard.background.submissions import Submissions
 from ragguard.background.waiting import Backoff, Deadline
 from ragguard.errors import EventNotFoundError, InvalidInputError
+from ragguard.fork import follow_forks
 
 __all__ = ["Worker"]
 

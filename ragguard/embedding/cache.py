@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.audit.fork import follow_forks
 from ragguard.content import text_digest
 from ragguard.embedding.adapt import unit_rows
 from ragguard.embedding.protocol import Embedder, QueryEmbedder
 from ragguard.errors import EmbeddingError, RagguardError
+from ragguard.fork import follow_forks
 
 __all__ = ["CachedEmbedder"]
 
