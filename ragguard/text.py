@@ -38,7 +38,7 @@ MOST_CHARS = 10 * MAX_CHARS
 """What is folded at most, before padding is taken out."""
 
 _KEPT_SIGNS = 3  # of every run between words, where a passage is too long
-_REMEMBERED_CHARACTERS = 4096
+_REMEMBERED_CHARACTERS = 32_768
 
 STOP_WORDS = frozenset(
     """a about above after again against all also am an and any are aren as at be because been
@@ -109,6 +109,8 @@ _LOOK_ALIKES = {
 _NAMED = re.compile(
     r"\bLATIN (?:SMALL |CAPITAL |LETTER SMALL CAPITAL )(?:LETTER )?([A-Z])(?: WITH |$)"
 )
+# From here on no letter without case has a Latin name: ideographs need not be asked for theirs.
+_FIRST_WITHOUT_LATIN = "\u0300"
 # Dropped, and not spaces, because retrievers drop them as well (BERT's "clean text").
 _INVISIBLE = frozenset({"Mn", "Me", "Cf", "Cc", "Co"})
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0\ufffd")  # Hangul fillers, the replacement character
@@ -236,7 +238,8 @@ def _folded(character: str) -> str:
     if read is not None:
         return read
     parts = unicodedata.normalize("NFKD", character)
-    return "".join(_lower(part) if (read := _read(part)) is None else read for part in parts)
+    # What is decomposed already has itself as its only part.
+    return _lower(parts) if parts == character else "".join([_FOLDED[ord(part)] for part in parts])
 
 
 def _lower(character: str) -> str:
@@ -257,6 +260,8 @@ def _read(character: str) -> str | None:
     digit = unicodedata.digit(character, None)
     if digit is not None:
         return str(digit)
+    if category == "Lo" and character >= _FIRST_WITHOUT_LATIN:
+        return None
     named = _NAMED.search(unicodedata.name(lower, "")) if len(lower) == 1 else None
     return named[1].lower() if named else None
 
