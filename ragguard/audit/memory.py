@@ -7,11 +7,13 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import takewhile
 
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit.records import (
     Event,
     EventStatus,
+    QuarantineChanges,
     QuarantineEntry,
     QuarantineStatus,
     ScoredQuery,
@@ -41,6 +43,7 @@ class MemoryStore:
         self._finished: dict[str, Attribution | None] = {}
         self._quarantine: dict[str, QuarantineEntry] = {}
         self._version = 0
+        self._changed: dict[str, int] = {}  # the version of each key's last change, oldest first
         self._counts: dict[str, int] = {}
         self._scores: list[ScoredQuery] = []
         follow_forks(self)
@@ -137,6 +140,7 @@ class MemoryStore:
                     )
                     added += 1
                     grown = grown or entry.status != "released"
+                    self._note_change(entry.key)
             self._version += grown
         return added
 
@@ -153,7 +157,9 @@ class MemoryStore:
                 )
             changed = replace(entry, status=status, updated_at=datetime.now(UTC), actor=actor)
             self._quarantine[key] = changed
-            self._version += (entry.status == "released") != (status == "released")
+            if (entry.status == "released") != (status == "released"):
+                self._note_change(key)
+                self._version += 1
             return changed
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
@@ -174,6 +180,14 @@ class MemoryStore:
     def quarantine_version(self) -> int:
         """See `AuditStore.quarantine_version`."""
         return self._version
+
+    def quarantine_changes(self, since: int) -> QuarantineChanges:
+        """See `AuditStore.quarantine_changes`."""
+        with self._lock:
+            newest_first = reversed(self._changed.items())
+            keys = {key for key, _ in takewhile(lambda change: change[1] > since, newest_first)}
+            held = frozenset(key for key in keys if self._quarantine[key].status != "released")
+            return QuarantineChanges(self._version, held, frozenset(keys - held), since < 0)
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         """See `AuditStore.add_counts`."""
@@ -203,6 +217,10 @@ class MemoryStore:
 
     def close(self) -> None:
         """See `AuditStore.close`; nothing is held that would have to be released."""
+
+    def _note_change(self, key: str) -> None:
+        self._changed.pop(key, None)
+        self._changed[key] = self._version + 1
 
     def _put(self, event: Event, *, claimable_at: float | None = None) -> None:
         self._events[event.id] = event

@@ -39,7 +39,7 @@ __all__ = [
     "epoch_now",
 ]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _Serial = BigInteger().with_variant(Integer, "sqlite")
 
@@ -206,6 +206,10 @@ class QuarantineRow(Base):
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
     actor: Mapped[str | None] = mapped_column(AnyText)
+    # The quarantine's version since which the key is held, or is not; 0 in older versions' rows.
+    changed: Mapped[int] = mapped_column(BigInteger, server_default="0")
+
+    __table_args__ = (Index("ragguard_quarantine_changed", "changed"),)
 
     @staticmethod
     def values(entry: QuarantineEntry) -> dict[str, object]:

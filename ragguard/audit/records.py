@@ -15,6 +15,7 @@ __all__ = [
     "AuditStore",
     "Event",
     "EventStatus",
+    "QuarantineChanges",
     "QuarantineEntry",
     "QuarantineStatus",
     "ScoredQuery",
@@ -97,6 +98,27 @@ class QuarantineEntry:
     created_at: datetime = field(default_factory=_now)
     updated_at: datetime = field(default_factory=_now)
     actor: str | None = None
+
+
+@dataclass(frozen=True)
+class QuarantineChanges:
+    """How the keys that the filter must drop came to differ from those of an earlier version.
+
+    Attributes:
+        version: What `AuditStore.quarantine_version` returns for the keys as they are now.
+        held: Keys to add to those of the earlier version, or all that there are.
+        released: Keys to take out of them; empty if `complete`.
+        complete: Whether `held` is all that there are.
+    """
+
+    version: int
+    held: frozenset[str]
+    released: frozenset[str] = frozenset()
+    complete: bool = False
+
+    def applied_to(self, keys: frozenset[str]) -> frozenset[str]:
+        """Return the keys of now, from those of the earlier version."""
+        return self.held if self.complete else (keys - self.released) | self.held
 
 
 @dataclass(frozen=True)
@@ -210,6 +232,14 @@ class AuditStore(Protocol):
 
     def quarantine_version(self) -> int:
         """Return a number that grows with every change of `quarantine_keys`, in any process."""
+        ...
+
+    def quarantine_changes(self, since: int) -> QuarantineChanges:
+        """Return what has changed in `quarantine_keys` since they had version `since`.
+
+        Since version -1, before there was anything, all of them are new. A store may answer so
+        whenever it cannot tell the changes apart.
+        """
         ...
 
     def add_counts(self, counts: Mapping[str, int]) -> None:

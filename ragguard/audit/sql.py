@@ -12,6 +12,7 @@ from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.records import (
     Event,
     EventStatus,
+    QuarantineChanges,
     QuarantineEntry,
     QuarantineStatus,
     ScoredQuery,
@@ -138,6 +139,11 @@ class SqlStore:
         """See `AuditStore.quarantine_version`."""
         with self._database.read() as session:
             return sql_quarantine.version(session)
+
+    def quarantine_changes(self, since: int) -> QuarantineChanges:
+        """See `AuditStore.quarantine_changes`."""
+        with self._database.read() as session:
+            return sql_quarantine.changes(session, since)
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         """See `AuditStore.add_counts`."""

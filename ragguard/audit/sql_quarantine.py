@@ -10,10 +10,10 @@ from sqlalchemy.orm import Session
 
 from ragguard.audit.dialect import insert_into
 from ragguard.audit.models import MetaRow, QuarantineRow
-from ragguard.audit.records import QuarantineEntry, QuarantineStatus
+from ragguard.audit.records import QuarantineChanges, QuarantineEntry, QuarantineStatus
 from ragguard.errors import QuarantineNotFoundError
 
-__all__ = ["add_entries", "held_keys", "newest_entries", "set_status", "version"]
+__all__ = ["add_entries", "changes", "held_keys", "newest_entries", "set_status", "version"]
 
 
 def add_entries(session: Session, entries: Sequence[QuarantineEntry]) -> int:
@@ -23,11 +23,11 @@ def add_entries(session: Session, entries: Sequence[QuarantineEntry]) -> int:
         .on_conflict_do_nothing(index_elements=[QuarantineRow.key])
         .returning(QuarantineRow.status)
     )
-    _lock(session)
-    rows = [QuarantineRow.values(entry) for entry in entries]
+    changed = _locked_version(session) + 1
+    rows = [{**QuarantineRow.values(entry), "changed": changed} for entry in entries]
     statuses = session.scalars(added, rows).all()
     if any(status != "released" for status in statuses):
-        _grow_version(session)
+        _set_version(session, changed)
     return len(statuses)
 
 
@@ -35,14 +35,15 @@ def set_status(
     session: Session, key: str, status: QuarantineStatus, actor: str | None
 ) -> QuarantineEntry:
     """Change an entry's status and return it, or raise `QuarantineNotFoundError`."""
-    _lock(session)
+    changed = _locked_version(session) + 1
     row = session.scalar(select(QuarantineRow).where(QuarantineRow.key == key))
     if row is None:
         raise QuarantineNotFoundError(
             f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
         )
     if (row.status == "released") != (status == "released"):
-        _grow_version(session)
+        _set_version(session, changed)
+        row.changed = changed
     row.status = status
     row.updated_at = datetime.now(UTC)
     row.actor = actor
@@ -71,17 +72,32 @@ def version(session: Session) -> int:
     return session.scalars(select(MetaRow.value).where(MetaRow.name == "quarantine_version")).one()
 
 
-def _lock(session: Session) -> None:
+def changes(session: Session, since: int) -> QuarantineChanges:
+    """Return how `held_keys` came to differ from what they were at version `since`."""
+    # The version first: what is committed between the two reads is then found again next time.
+    now = version(session)
+    newer = select(QuarantineRow.key, QuarantineRow.status, QuarantineRow.changed)
+    rows = session.execute(newer.where(QuarantineRow.changed > since)).all()
+    told = {changed for _, _, changed in rows if changed <= now}
+    # Each version is the mark of some row, unless that changed twice, or ragguard of a version
+    # without such marks, or a backup, has written to the store.
+    if since < 0 or len(told) != now - since:
+        return QuarantineChanges(now, held_keys(session), complete=True)
+    held = frozenset(key for key, status, _ in rows if status != "released")
+    return QuarantineChanges(now, held, frozenset(key for key, _, _ in rows) - held)
+
+
+def _locked_version(session: Session) -> int:
     # Changes of the quarantine queue up here: versions grow in the order of their commits.
-    session.execute(
+    return session.scalars(
         select(MetaRow.value).where(MetaRow.name == "quarantine_version").with_for_update()
-    )
+    ).one()
 
 
-def _grow_version(session: Session) -> None:
+def _set_version(session: Session, number: int) -> None:
     session.execute(
         update(MetaRow)
         .where(MetaRow.name == "quarantine_version")
-        .values(value=MetaRow.value + 1)
+        .values(value=number)
         .execution_options(synchronize_session=False)
     )

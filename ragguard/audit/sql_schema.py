@@ -15,7 +15,7 @@ __all__ = ["prepare"]
 
 
 def prepare(database: Database) -> None:
-    """Create what tables and columns are missing; processes that do so together wait in turn.
+    """Create missing tables, columns and indexes; processes that do so together wait in turn.
 
     Raises:
         StoreError: The database fails, or the tables were made by a newer version of ragguard.
@@ -28,10 +28,10 @@ def prepare(database: Database) -> None:
             # Asked again under the lock: another process may have been faster.
             found = _version(session)
             if found is None or found < SCHEMA_VERSION:
-                # Versions have only ever added tables, and columns that may be empty or have a
-                # default of the database's: making what is missing is enough.
+                # Versions have only ever added tables, indexes, and columns that may be empty or
+                # have a default of the database's: making what is missing is enough.
                 Base.metadata.create_all(session.connection())
-                _add_columns(session)
+                _add_to_tables(session)
                 session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
                 if found is None:
                     session.add(MetaRow(name="quarantine_version", value=0))
@@ -43,7 +43,7 @@ def prepare(database: Database) -> None:
         )
 
 
-def _add_columns(session: Session) -> None:
+def _add_to_tables(session: Session) -> None:
     connection = session.connection()
     found = inspect(connection)
     for table in Base.metadata.sorted_tables:
@@ -52,6 +52,8 @@ def _add_columns(session: Session) -> None:
             if column.name not in present:
                 definition = CreateColumn(column).compile(dialect=connection.dialect)
                 session.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
 
 
 def _version(session: Session) -> int | None:

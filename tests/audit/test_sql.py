@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragguard import Passage
-from ragguard.audit import Event, QuarantineEntry, open_store
+from ragguard.audit import Event, QuarantineChanges, QuarantineEntry, open_store
 from ragguard.audit.sql import SqlStore
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
 
@@ -209,6 +209,62 @@ def test_many_entries_at_once(open_sql):
     assert store.add_quarantine(entries) == 5000
     assert store.add_quarantine(entries) == 0
     assert len(store.quarantine_keys()) == 5000
+
+
+def test_changes_of_the_quarantine_are_read_by_themselves(open_sql):
+    store = open_sql()
+    store.add_quarantine([QuarantineEntry(f"{i}", "p", "t", "r") for i in range(1000)])
+    since = store.quarantine_version()
+    assert store.quarantine_changes(since) == QuarantineChanges(since, frozenset())
+    store.add_quarantine([QuarantineEntry("new", "p", "t", "r")])
+    store.set_quarantine_status("7", "released")
+    store.set_quarantine_status("8", "confirmed")
+    assert store.quarantine_changes(since) == QuarantineChanges(
+        since + 2, frozenset({"new"}), frozenset({"7"})
+    )
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "UPDATE ragguard_quarantine SET status = 'released' WHERE key = 'a'",
+        "INSERT INTO ragguard_quarantine"
+        " (key, passage_id, text, reason, status, created_at, updated_at) VALUES"
+        " ('c', 'p', 't', 'r', 'quarantined', '2024-05-01', '2024-05-01')",
+    ],
+)
+def test_changes_by_an_older_version_are_not_missed(open_sql, written):
+    from sqlalchemy import text
+
+    store = open_sql()
+    store.add_quarantine([QuarantineEntry(key, "p", "t", "r") for key in ("a", "b")])
+    since = store.quarantine_version()
+    store.add_quarantine([QuarantineEntry("z", "p", "t", "r")])
+    with store._database.write() as session:
+        session.execute(text(written))
+        session.execute(
+            text("UPDATE ragguard_meta SET value = value + 1 WHERE name = 'quarantine_version'")
+        )
+    changes = store.quarantine_changes(since)
+    assert changes.complete
+    assert changes.held == store.quarantine_keys() != {"a", "b"}
+
+
+def test_an_older_schema_gets_the_marks_and_their_index(open_sql):
+    from sqlalchemy import text
+
+    store = open_sql()
+    store.add_quarantine([QuarantineEntry("a", "p", "t", "r")])
+    with store._database.write() as session:
+        session.execute(text("DROP INDEX ragguard_quarantine_changed"))
+        session.execute(text("ALTER TABLE ragguard_quarantine DROP COLUMN changed"))
+        session.execute(text("UPDATE ragguard_meta SET value = 3 WHERE name = 'schema_version'"))
+    store = open_sql()
+    assert store.quarantine_changes(-1).held == {"a"}
+    store.add_quarantine([QuarantineEntry("b", "p", "t", "r")])
+    assert store.quarantine_changes(1) == QuarantineChanges(2, frozenset({"b"}))
+    with store._database.write() as session:
+        session.execute(text("DROP INDEX ragguard_quarantine_changed"))  # it was made anew
 
 
 def test_other_processes_see_each_write(sql_url, open_sql):

@@ -70,6 +70,7 @@ class StoreStates(RuleBasedStateMachine):
         self.entries: dict[str, QuarantineEntry] = {}
         self.counts: dict[str, int] = {}
         self.keys = frozenset()
+        self.followed, self.reached = frozenset(), -1
         self.version = self.store.quarantine_version()
 
     def teardown(self):
@@ -157,6 +158,14 @@ class StoreStates(RuleBasedStateMachine):
         )
         assert changed == expected
         self.entries[key] = expected
+
+    @rule()
+    def follow_the_quarantine(self):
+        changes = self.store.quarantine_changes(self.reached)
+        self.followed = changes.applied_to(self.followed)
+        self.reached = changes.version
+        assert self.reached == self.store.quarantine_version()
+        assert self.followed == self.store.quarantine_keys()
 
     @rule(counts=st.dictionaries(names, st.integers(0, 10**6), max_size=3))
     def add_counts(self, counts):
