@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from itertools import takewhile
 
 from ragguard.attribution.attribution import Attribution
+from ragguard.audit.lanes import MAX_REPORTERS, lane_of
+from ragguard.audit.memory_turns import Turns
 from ragguard.audit.records import (
+    OPEN,
     Event,
     EventStatus,
     QuarantineChanges,
@@ -39,7 +42,8 @@ class MemoryStore:
         self._lock = threading.RLock()
         self._max_finished = max_finished
         self._events: dict[str, Event] = {}
-        self._claimable_at: dict[str, float] = {}  # open events only, on the monotonic clock
+        self._turns = Turns()  # of open events
+        self._lanes: dict[str, set[str]] = {}
         self._finished: dict[str, Attribution | None] = {}
         self._quarantine: dict[str, QuarantineEntry] = {}
         self._version = 0
@@ -51,8 +55,29 @@ class MemoryStore:
     def add_event(self, event: Event) -> None:
         """See `AuditStore.add_event`."""
         with self._lock:
-            if event.id not in self._events:
-                self._put(replace(event, created_at=as_utc(event.created_at)), claimable_at=0.0)
+            lane, known = lane_of(event.reporter), self._events.get(event.id)
+            turn = self._turns.next(lane, time.monotonic())
+            if known is None:
+                self._lanes[event.id] = {lane}
+                self._put(replace(event, created_at=as_utc(event.created_at)))
+                if event.status in OPEN:
+                    self._turns.place(event.id, lane, turn)
+                return
+            lanes = self._lanes[event.id]
+            if len(lanes) < MAX_REPORTERS:
+                lanes.add(lane)
+            reports = known.reports + event.reports
+            self._put(replace(known, reports=reports, reporters=len(lanes)))
+            waits_for = self._turns.turn(event.id)
+            if waits_for is not None and turn < waits_for:
+                # Not to wait behind a flood that happens to hold the same claim.
+                self._turns.place(event.id, lane, turn)
+
+    def add_events(self, events: Sequence[Event]) -> None:
+        """See `AuditStore.add_events`."""
+        with self._lock:
+            for event in events:
+                self.add_event(event)
 
     def event(self, event_id: str) -> Event:
         """See `AuditStore.event`."""
@@ -77,14 +102,16 @@ class MemoryStore:
         """See `AuditStore.claim_event`."""
         with self._lock:
             now = time.monotonic()
-            free = [self._events[i] for i, moment in self._claimable_at.items() if moment <= now]
-            if bare is not None:
-                free = [event for event in free if event.passages or event.id in bare]
-            if not free:
+            found = self._turns.claim(
+                now,
+                now + lease_s,
+                lambda one: bare is None or bool(self._events[one].passages) or one in bare,
+            )
+            if found is None:
                 return None
-            oldest = min(free, key=lambda event: event.created_at)
-            claimed = replace(oldest, status="running", attempts=oldest.attempts + 1)
-            self._put(claimed, claimable_at=now + lease_s)
+            event = self._events[found]
+            claimed = replace(event, status="running", attempts=event.attempts + 1)
+            self._put(claimed)
             return claimed
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
@@ -93,7 +120,7 @@ class MemoryStore:
             event = self._events.get(event_id)
             if event is None or event.status != "running" or not _holds(event, attempt):
                 return False
-            self._claimable_at[event_id] = time.monotonic() + lease_s
+            self._turns.lease(event_id, time.monotonic() + lease_s)
             return True
 
     def finish_event(
@@ -109,15 +136,22 @@ class MemoryStore:
             return True
 
     def fail_event(
-        self, event_id: str, error: str, *, final: bool, attempt: int | None = None
+        self,
+        event_id: str,
+        error: str,
+        *,
+        final: bool,
+        attempt: int | None = None,
+        counts: bool = True,
     ) -> bool:
         """See `AuditStore.fail_event`."""
         with self._lock:
             event = self.event(event_id)
-            if event.status == "done" or not _holds(event, attempt):
+            if event.status not in OPEN or not _holds(event, attempt):
                 return False
             status: EventStatus = "failed" if final else "pending"
-            self._put(replace(event, status=status, error=error), claimable_at=0.0)
+            failures = event.failures + int(counts)
+            self._put(replace(event, status=status, error=error, failures=failures))
             return True
 
     def attribution(self, event_id: str) -> Attribution | None:
@@ -222,17 +256,18 @@ class MemoryStore:
         self._changed.pop(key, None)
         self._changed[key] = self._version + 1
 
-    def _put(self, event: Event, *, claimable_at: float | None = None) -> None:
+    def _put(self, event: Event) -> None:
         self._events[event.id] = event
-        if event.status in ("pending", "running") and claimable_at is not None:
-            self._claimable_at[event.id] = claimable_at
+        if event.status in OPEN:
             self._finished.pop(event.id, None)
+            if event.status == "pending":
+                self._turns.release(event.id)
             return
-        self._claimable_at.pop(event.id, None)
+        self._turns.remove(event.id)
         self._finished.setdefault(event.id, None)
         while len(self._finished) > self._max_finished:
             oldest = next(iter(self._finished))
-            del self._finished[oldest], self._events[oldest]
+            del self._finished[oldest], self._events[oldest], self._lanes[oldest]
 
     def _before_fork(self) -> None:
         self._lock.acquire()

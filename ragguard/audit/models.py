@@ -9,21 +9,29 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Double, ForeignKey, Index, Integer, Text
-from sqlalchemy.ext.compiler import compiles
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    Text,
+    and_,
+    false,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-from sqlalchemy.sql.functions import GenericFunction
-from sqlalchemy.types import TypeDecorator
 
-from ragguard.audit.encoding import escape, from_json, to_json, unescape
+from ragguard.audit.encoding import from_json, to_json
+from ragguard.audit.lanes import NOBODY
 from ragguard.audit.records import (
     Event,
     EventStatus,
     QuarantineEntry,
     QuarantineStatus,
     ScoredQuery,
-    as_utc,
 )
+from ragguard.audit.sql_types import AnyText, UtcDateTime
 from ragguard.passage import Passage
 
 __all__ = [
@@ -36,55 +44,11 @@ __all__ = [
     "PassageRow",
     "QuarantineRow",
     "ScoreRow",
-    "epoch_now",
 ]
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 _Serial = BigInteger().with_variant(Integer, "sqlite")
-
-
-class AnyText(TypeDecorator[str]):
-    """Text of any code points, lone surrogates and NUL included."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        return None if value is None else escape(value)
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        return None if value is None else unescape(value)
-
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """A moment: timezone-aware and in UTC on every database."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        return None if value is None else as_utc(value)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        return None if value is None else as_utc(value)
-
-
-class epoch_now(GenericFunction[float]):  # noqa: N801 - the name of an SQL function
-    """The database's own clock in seconds since 1970: hosts that share a server share it."""
-
-    type = Double()
-    inherit_cache = True
-
-
-@compiles(epoch_now, "sqlite")
-def _epoch_now_sqlite(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
-    return "((julianday('now') - 2440587.5) * 86400.0)"
-
-
-@compiles(epoch_now, "postgresql")
-def _epoch_now_postgresql(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
-    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
 class Base(DeclarativeBase):
@@ -98,6 +62,10 @@ class MetaRow(Base):
 
     name: Mapped[str] = mapped_column(Text, primary_key=True)
     value: Mapped[int] = mapped_column(BigInteger)
+
+
+def _only(rows: ColumnElement[bool]) -> dict[str, Any]:
+    return {"sqlite_where": rows, "postgresql_where": rows}
 
 
 class EventRow(Base):
@@ -116,19 +84,28 @@ class EventRow(Base):
     error: Mapped[str | None] = mapped_column(AnyText)
     # Seconds since 1970: 0 when pending, the end of the lease when running, else NULL.
     claimable_at: Mapped[float | None] = mapped_column(Double)
+    failures: Mapped[int] = mapped_column(server_default="0")
+    reports: Mapped[int] = mapped_column(server_default="1")
+    cut: Mapped[str | None] = mapped_column(AnyText)
+    # Whoever reported it, by `lane`, in a row; and in whose lane it waits for which turn.
+    lanes: Mapped[str] = mapped_column(Text, server_default=NOBODY)
+    lane: Mapped[str] = mapped_column(Text, server_default=NOBODY)
+    turn: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    bare: Mapped[bool] = mapped_column(server_default=false())
 
     passages: Mapped[list[PassageRow]] = relationship(
         order_by="PassageRow.position", lazy="selectin"
     )
 
     __table_args__ = (
+        Index("ragguard_events_by_turn", "turn", "seq", **_only(claimable_at.isnot(None))),
         Index(
-            "ragguard_events_claimable",
-            "created_at",
+            "ragguard_events_with_passages_by_turn",
+            "turn",
             "seq",
-            sqlite_where=claimable_at.isnot(None),
-            postgresql_where=claimable_at.isnot(None),
+            **_only(and_(claimable_at.isnot(None), bare.is_(False))),
         ),
+        Index("ragguard_events_by_lane", "lane", "turn", **_only(claimable_at.isnot(None))),
         Index("ragguard_events_by_status", "status", "created_at", "seq"),
     )
 
@@ -144,6 +121,10 @@ class EventRow(Base):
             created_at=self.created_at,
             attempts=self.attempts,
             error=self.error,
+            failures=self.failures,
+            reports=self.reports,
+            reporters=len(self.lanes.split()),
+            cut=self.cut,
         )
 
 

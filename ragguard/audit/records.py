@@ -12,6 +12,7 @@ from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
 __all__ = [
+    "OPEN",
     "AuditStore",
     "Event",
     "EventStatus",
@@ -24,6 +25,9 @@ __all__ = [
 ]
 
 EventStatus = Literal["pending", "running", "done", "failed"]
+OPEN: tuple[EventStatus, ...] = ("pending", "running")
+"""The statuses of events that still wait for their attribution."""
+
 QuarantineStatus = Literal["quarantined", "confirmed", "released"]
 
 
@@ -60,6 +64,10 @@ class Event:
         created_at: When it was flagged, UTC.
         attempts: How often a worker has begun on it.
         error: Why the last attempt failed, or None.
+        failures: How many of the attempts failed; one whose worker died did not.
+        reports: How often it was reported.
+        reporters: By how many; those past `ragguard.audit.lanes.MAX_REPORTERS` are not told apart.
+        cut: What was left out of it because of its size, in words, or None.
     """
 
     id: str
@@ -71,6 +79,10 @@ class Event:
     created_at: datetime = field(default_factory=_now)
     attempts: int = 0
     error: str | None = None
+    failures: int = 0
+    reports: int = 1
+    reporters: int = 1
+    cut: str | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +167,15 @@ class AuditStore(Protocol):
     """
 
     def add_event(self, event: Event) -> None:
-        """Store a new event; an event with the same id is left as it is."""
+        """Store a new event; one with the same id is left as it is, and its reports are counted."""
+        ...
+
+    def add_events(self, events: Sequence[Event]) -> None:
+        """Do what `add_event` does with each, in this order; all of them or, when it raises, none.
+
+        An event that is reported again counts for its reporters as well, and its turn comes as
+        early as that of an event of the new reporter would.
+        """
         ...
 
     def event(self, event_id: str) -> Event:
@@ -167,8 +187,9 @@ class AuditStore(Protocol):
         ...
 
     def claim_event(self, *, lease_s: float, bare: Collection[str] | None = None) -> Event | None:
-        """Take the oldest event that is pending, or running with an expired lease.
+        """Take the event whose turn it is, pending or running with an expired lease.
 
+        Reporters take turns, each with the event that was stored first (`ragguard.audit.lanes`).
         Atomic across threads and processes: no two callers get the same event within its lease.
         The returned event has status "running" and its `attempts` counted up. With `bare`, events
         that bring no passages are left alone, but for those with these ids.
@@ -195,12 +216,20 @@ class AuditStore(Protocol):
         ...
 
     def fail_event(
-        self, event_id: str, error: str, *, final: bool, attempt: int | None = None
+        self,
+        event_id: str,
+        error: str,
+        *,
+        final: bool,
+        attempt: int | None = None,
+        counts: bool = True,
     ) -> bool:
         """Set the event back to "pending", or to "failed" when `final`, and keep the error.
 
-        An event that is done stays done. With `attempt` only if the event is still running in that
-        attempt. Returns whether it was changed. Raises `EventNotFoundError` for an unknown id.
+        It is one of the event's `failures` unless `counts` is False, as for an attempt that was
+        interrupted. An event that is done or failed stays so. With `attempt` only if the event is
+        still running in that attempt. Returns whether it was changed. Raises `EventNotFoundError`
+        for an unknown id.
         """
         ...
 

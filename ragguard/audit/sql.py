@@ -63,7 +63,14 @@ class SqlStore:
     def add_event(self, event: Event) -> None:
         """See `AuditStore.add_event`."""
         with self._database.write() as session:
-            sql_events.add_event(session, event)
+            sql_events.add_events(session, [event])
+
+    def add_events(self, events: Sequence[Event]) -> None:
+        """See `AuditStore.add_events`."""
+        if not events:
+            return
+        with self._database.write() as session:
+            sql_events.add_events(session, events)
 
     def event(self, event_id: str) -> Event:
         """See `AuditStore.event`."""
@@ -82,7 +89,7 @@ class SqlStore:
             if not sql_events.is_any_claimable(session, bare):
                 return None
         with self._database.write() as session:
-            return sql_events.claim_oldest(session, lease_s, bare)
+            return sql_events.claim_next(session, lease_s, bare)
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         """See `AuditStore.renew_lease`."""
@@ -98,11 +105,19 @@ class SqlStore:
             return sql_events.finish_event(session, event_id, body, attempt)
 
     def fail_event(
-        self, event_id: str, error: str, *, final: bool, attempt: int | None = None
+        self,
+        event_id: str,
+        error: str,
+        *,
+        final: bool,
+        attempt: int | None = None,
+        counts: bool = True,
     ) -> bool:
         """See `AuditStore.fail_event`."""
         with self._database.write() as session:
-            return sql_events.fail_event(session, event_id, error, final=final, attempt=attempt)
+            return sql_events.fail_event(
+                session, event_id, error, final=final, attempt=attempt, counts=counts
+            )
 
     def attribution(self, event_id: str) -> Attribution | None:
         """See `AuditStore.attribution`."""

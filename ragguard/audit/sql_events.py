@@ -6,21 +6,23 @@ finished or failed, each by whoever holds the claim.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.audit.dialect import insert_into
-from ragguard.audit.models import AttributionRow, EventRow, PassageRow, epoch_now
-from ragguard.audit.records import Event, EventStatus
+from ragguard.audit.models import AttributionRow, EventRow
+from ragguard.audit.records import OPEN, Event, EventStatus
+from ragguard.audit.sql_reporting import add_events
+from ragguard.audit.sql_types import epoch_now
 from ragguard.errors import EventNotFoundError
 
 __all__ = [
-    "add_event",
+    "add_events",
     "attribution_body",
-    "claim_oldest",
+    "claim_next",
     "fail_event",
     "finish_event",
     "is_any_claimable",
@@ -28,35 +30,6 @@ __all__ = [
     "one_event",
     "renew_lease",
 ]
-
-_CLAIMABLE_AT: Mapping[str, float] = {"pending": 0.0, "running": 0.0}
-
-
-def add_event(session: Session, event: Event) -> None:
-    """Add the event and its passages, unless its id is taken."""
-    row = {
-        "id": event.id,
-        "query": event.query,
-        "response": event.response,
-        "reporter": event.reporter,
-        "status": event.status,
-        "created_at": event.created_at,
-        "attempts": event.attempts,
-        "error": event.error,
-        "claimable_at": _CLAIMABLE_AT.get(event.status),
-    }
-    added = (
-        insert_into(session, EventRow)
-        .values(row)
-        .on_conflict_do_nothing(index_elements=[EventRow.id])
-        .returning(EventRow.seq)
-    )
-    seq = session.scalar(added)
-    if seq is not None and event.passages:
-        session.execute(
-            insert(PassageRow),
-            [PassageRow.values(seq, *item) for item in enumerate(event.passages)],
-        )
 
 
 def one_event(session: Session, event_id: str) -> Event:
@@ -76,30 +49,32 @@ def newest_events(session: Session, status: EventStatus | None, limit: int) -> l
 
 
 def is_any_claimable(session: Session, bare: Collection[str] | None) -> bool:
-    """Return whether `claim_oldest` would find an event now; takes no lock."""
-    return session.scalar(_oldest_claimable(bare)) is not None
+    """Return whether `claim_next` would find an event now; takes no lock."""
+    return bool(_next_claimable(session, bare))
 
 
-def claim_oldest(session: Session, lease_s: float, bare: Collection[str] | None) -> Event | None:
-    """Claim the oldest event that is pending, or whose lease has ended; None if there is none.
+def claim_next(session: Session, lease_s: float, bare: Collection[str] | None) -> Event | None:
+    """Claim the event whose turn it is, pending or with a lease that has ended; None without one.
 
     With `bare`, events without passages are passed over, but for those with these ids.
     """
-    # SQLite renders no FOR UPDATE: there the whole transaction holds the write lock.
-    oldest = _oldest_claimable(bare).with_for_update(skip_locked=True)
-    claim = (
-        update(EventRow)
-        .where(EventRow.seq == oldest.scalar_subquery())
-        .values(
-            status="running",
-            attempts=EventRow.attempts + 1,
-            claimable_at=epoch_now() + lease_s,
+    for next_one in _next_claimable(session, bare):
+        claim = (
+            update(EventRow)
+            # SQLite renders no FOR UPDATE: there the whole transaction holds the write lock.
+            .where(EventRow.seq == next_one.with_for_update(skip_locked=True).scalar_subquery())
+            .values(
+                status="running",
+                attempts=EventRow.attempts + 1,
+                claimable_at=epoch_now() + lease_s,
+            )
+            .returning(EventRow.seq)
+            .execution_options(synchronize_session=False)
         )
-        .returning(EventRow.seq)
-        .execution_options(synchronize_session=False)
-    )
-    seq = session.scalar(claim)
-    return None if seq is None else session.get_one(EventRow, seq).to_event()
+        seq = session.scalar(claim)
+        if seq is not None:
+            return session.get_one(EventRow, seq).to_event()
+    return None
 
 
 def renew_lease(session: Session, event_id: str, lease_s: float, attempt: int | None) -> bool:
@@ -141,20 +116,21 @@ def finish_event(session: Session, event_id: str, body: str, attempt: int | None
 
 
 def fail_event(
-    session: Session, event_id: str, error: str, *, final: bool, attempt: int | None
+    session: Session, event_id: str, error: str, *, final: bool, attempt: int | None, counts: bool
 ) -> bool:
-    """Set the event failed, or pending again; False if it is done or the claim no longer stands.
+    """Set the event failed, or pending again; False if it is settled or claimed by others.
 
     Raises:
         EventNotFoundError: The id is unknown.
     """
     failed = (
         update(EventRow)
-        .where(EventRow.id == event_id, EventRow.status != "done", *_held(attempt))
+        .where(EventRow.id == event_id, EventRow.status.in_(OPEN), *_held(attempt))
         .values(
             status="failed" if final else "pending",
             error=error,
             claimable_at=None if final else 0.0,
+            failures=EventRow.failures + int(counts),
         )
         .returning(EventRow.seq)
         .execution_options(synchronize_session=False)
@@ -171,11 +147,29 @@ def attribution_body(session: Session, event_id: str) -> str | None:
     )
 
 
-def _oldest_claimable(bare: Collection[str] | None) -> Select[Any]:
-    claimable = select(EventRow.seq).where(EventRow.claimable_at <= epoch_now())
-    if bare is not None:
-        claimable = claimable.where(or_(EventRow.passages.any(), EventRow.id.in_(bare)))
-    return claimable.order_by(EventRow.created_at, EventRow.seq).limit(1)
+def _next_claimable(session: Session, bare: Collection[str] | None) -> list[Select[Any]]:
+    """Return the selections that find an event now, the one with the earliest turn first.
+
+    Each reads an index up to its first hit.
+    """
+    by_turn = (
+        select(EventRow.seq)
+        .where(EventRow.claimable_at <= epoch_now())
+        .order_by(EventRow.turn, EventRow.seq)
+        .limit(1)
+    )
+    if bare is None:
+        ways = [by_turn]
+    else:
+        ways = [by_turn.where(EventRow.bare.is_(False))]
+        if bare:
+            ways.append(by_turn.where(EventRow.id.in_(bare)))
+    found = []
+    for way in ways:
+        place = session.execute(way.with_only_columns(EventRow.turn, EventRow.seq)).one_or_none()
+        if place is not None:
+            found.append((tuple(place), way))
+    return [way for _, way in sorted(found, key=lambda item: item[0])]
 
 
 def _held(attempt: int | None) -> tuple[ColumnElement[bool], ...]:

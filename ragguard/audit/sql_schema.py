@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import inspect, select, text
+from sqlalchemy import inspect, select, text, update
 from sqlalchemy.orm import Session
 from sqlalchemy.schema import CreateColumn
 
 from ragguard.audit.database import Database
 from ragguard.audit.dialect import SCHEMA_LOCK, lock
-from ragguard.audit.models import SCHEMA_VERSION, Base, MetaRow
+from ragguard.audit.models import SCHEMA_VERSION, Base, EventRow, MetaRow
 from ragguard.errors import StoreError
 
 __all__ = ["prepare"]
+
+_TURNS_SINCE = 5  # the version that gave events turns and marks those without passages
 
 
 def prepare(database: Database) -> None:
@@ -32,6 +34,8 @@ def prepare(database: Database) -> None:
                 # have a default of the database's: making what is missing is enough.
                 Base.metadata.create_all(session.connection())
                 _add_to_tables(session)
+                if found is not None and found < _TURNS_SINCE:
+                    _give_turns(session)
                 session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
                 if found is None:
                     session.add(MetaRow(name="quarantine_version", value=0))
@@ -54,6 +58,17 @@ def _add_to_tables(session: Session) -> None:
                 session.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
         for index in table.indexes:
             index.create(connection, checkfirst=True)
+
+
+def _give_turns(session: Session) -> None:
+    # Open events keep turn 0, so they come before all that is reported from now on.
+    session.execute(text("DROP INDEX IF EXISTS ragguard_events_claimable"))
+    session.execute(
+        update(EventRow)
+        .where(EventRow.claimable_at.isnot(None), ~EventRow.passages.any())
+        .values(bare=True)
+        .execution_options(synchronize_session=False)
+    )
 
 
 def _version(session: Session) -> int | None:

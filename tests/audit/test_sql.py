@@ -1,5 +1,4 @@
 import os
-import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -76,17 +75,65 @@ def test_an_idle_claim_writes_nothing(tmp_path):
     store.close()
 
 
-def test_the_claim_reads_an_index(tmp_path):
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        (
+            "seq FROM ragguard_events WHERE claimable_at <= 5.0 ORDER BY turn, seq LIMIT 1",
+            "by_turn",
+        ),
+        (
+            "seq FROM ragguard_events WHERE claimable_at <= 5.0 AND bare IS 0 "
+            "ORDER BY turn, seq LIMIT 1",
+            "with_passages_by_turn",
+        ),
+        (
+            "max(turn) FROM ragguard_events WHERE lane = 'x' AND claimable_at IS NOT NULL",
+            "by_lane",
+        ),
+    ],
+)
+def test_claims_and_turns_read_an_index(tmp_path, query, index):
     store = SqlStore(str(tmp_path / "audit.db"))
+    with store._database.read() as session:
+        plan = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN SELECT {query}").all()
     store.close()
-    connection = sqlite3.connect(tmp_path / "audit.db")
-    plan = connection.execute(
-        "EXPLAIN QUERY PLAN SELECT seq FROM ragguard_events WHERE claimable_at <= 5.0 "
-        "ORDER BY created_at, seq LIMIT 1"
-    ).fetchall()
-    connection.close()
-    assert "ragguard_events_claimable" in plan[0][-1]
-    assert len(plan) == 1
+    assert f"INDEX ragguard_events_{index}" in plan[0][-1]
+    assert "TEMP B-TREE" not in str(plan)
+    assert len([step for step in plan if "ragguard_events" in step[-1]]) == 1
+
+
+def test_a_store_of_version_2_is_brought_up_to_date(open_sql):
+    from sqlalchemy import inspect, text
+
+    passage = Passage("wool")
+    store = open_sql()
+    store.add_event(Event("open", "q", "r", (passage,), reporter="ann"))
+    store.add_event(Event("bare", "q", "r"))
+    added = ["failures", "reports", "cut", "lanes", "lane", "turn", "bare"]
+    with store._database.write() as session:
+        connection = session.connection()
+        for name in ("by_turn", "with_passages_by_turn", "by_lane"):
+            connection.execute(text(f"DROP INDEX ragguard_events_{name}"))
+        for column in added:
+            connection.execute(text(f"ALTER TABLE ragguard_events DROP COLUMN {column}"))
+        old = "ragguard_events_claimable"
+        connection.execute(text(f"CREATE INDEX {old} ON ragguard_events (created_at, seq)"))
+        connection.execute(text("UPDATE ragguard_meta SET value = 2 WHERE name = 'schema_version'"))
+    newer = open_sql()
+    with newer._database.read() as session:
+        there = inspect(session.connection())
+        assert set(added) <= {one["name"] for one in there.get_columns("ragguard_events")}
+        indexes = {one["name"] for one in there.get_indexes("ragguard_events")}
+        assert "ragguard_events_by_turn" in indexes
+        assert old not in indexes
+    newer.add_event(Event("new", "q", "r", (passage,), reporter="bob"))
+    newer.add_event(Event("open", "q", "r", (passage,), reporter="bob"))
+    before = newer.event("open")
+    assert (before.reports, before.reporters, before.failures) == (2, 2, 0)
+    claimed = [newer.claim_event(lease_s=3600, bare=[]) for _ in range(3)]
+    assert [one and one.id for one in claimed] == ["open", "new", None]
+    assert newer.claim_event(lease_s=3600).id == "bare"
 
 
 @pytest.mark.parametrize("where", ["missing/audit.db", "file/audit.db", "."])

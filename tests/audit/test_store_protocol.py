@@ -9,6 +9,7 @@ import pytest
 from ragguard import Passage
 from ragguard.attribution.attribution import Attribution, PassageScore
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
+from ragguard.audit.lanes import MAX_REPORTERS
 from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -81,10 +82,87 @@ def test_times_come_back_in_utc(store):
     assert store.event("naive").created_at == NOON
 
 
-def test_an_event_is_added_once(store):
+def test_an_event_is_added_once_and_counted_when_it_is_reported_again(store):
     store.add_event(event("e"))
     store.add_event(event("e", minute=5, reporter="bob"))
-    assert store.events() == [event("e")]
+    store.add_events([event("e", reporter="bob"), event("e", reporter="ann", reports=7)])
+    assert store.events() == [event("e", reports=10, reporters=3)]
+    store.claim_event(lease_s=3600)
+    store.finish_event("e", attribution())
+    store.add_event(event("e", reporter="dan"))
+    assert store.events() == [event("e", status="done", attempts=1, reports=11, reporters=4)]
+    assert store.claim_event(lease_s=3600) is None
+
+
+def test_a_flood_of_names_is_counted_up_to_a_bound(store):
+    store.add_events([event("e", reporter=f"{i}") for i in range(2 * MAX_REPORTERS)])
+    (kept,) = store.events()
+    assert (kept.reporter, kept.reports, kept.reporters) == ("0", 2 * MAX_REPORTERS, MAX_REPORTERS)
+
+
+def test_many_events_are_added_in_one_go_or_not_at_all(store):
+    passages = (Passage("wool"), Passage("tide"))
+    batch = [event(f"{i}", i, passages=passages[: i % 3]) for i in range(300)]
+    store.add_event(batch[7])
+    store.add_events(batch)
+    expected = [replace(one, reports=2 if one.id == "7" else 1) for one in batch]
+    assert store.events(limit=300) == expected[::-1]
+    claimed = [store.claim_event(lease_s=3600).id for _ in range(300)]
+    assert claimed == ["7", *(f"{i}" for i in range(300) if i != 7)]
+    store.add_events([])
+
+
+def claims(store, n):
+    return [(found := store.claim_event(lease_s=3600)) and found.id for _ in range(n)]
+
+
+def test_reporters_take_turns(store):
+    store.add_events([event(f"a{i}", reporter="ann") for i in range(5)])
+    assert claims(store, 2) == ["a0", "a1"]
+    store.add_events([event(f"b{i}", reporter="bob") for i in range(2)])
+    store.add_events([event(f"n{i}") for i in range(2)])
+    assert claims(store, 8) == ["a2", "b0", "n0", "a3", "b1", "n1", "a4", None]
+
+
+def test_an_event_that_another_one_reports_as_well_waits_in_the_shorter_lane(store):
+    store.add_events([event(f"a{i}", reporter="ann") for i in range(9)])
+    store.add_event(event("a7", reporter="bob"))
+    store.add_event(event("b", reporter="bob"))
+    assert claims(store, 5) == ["a0", "a7", "a1", "b", "a2"]
+
+
+def test_a_failed_attempt_costs_nobody_a_turn(store):
+    store.add_events([event(f"a{i}", reporter="ann") for i in range(3)])
+    store.claim_event(lease_s=3600)
+    store.fail_event("a0", "busy", final=False)
+    assert claims(store, 4) == ["a0", "a1", "a2", None]
+
+
+def test_an_interruption_is_no_failure(store):
+    store.add_event(event("e"))
+    store.claim_event(lease_s=3600)
+    assert store.fail_event("e", "stopped", final=False, attempt=1, counts=False)
+    assert store.event("e") == event("e", attempts=1, error="stopped")
+    store.claim_event(lease_s=3600)
+    assert store.fail_event("e", "broken", final=False, attempt=2)
+    assert store.event("e") == event("e", attempts=2, failures=1, error="broken")
+
+
+def test_what_was_cut_is_kept(store):
+    store.add_event(event("e", cut="response from 900 to 16 characters"))
+    assert store.event("e").cut == "response from 900 to 16 characters"
+
+
+def test_threads_that_report_the_same_claims_store_each_once(store):
+    def report(i):
+        ids = range(20) if i % 2 else range(19, -1, -1)
+        for _ in range(3):
+            store.add_events([event(f"{n}", reporter=f"{i}") for n in ids])
+
+    in_threads(report)
+    assert sorted((one.id, one.reports, one.reporters) for one in store.events()) == sorted(
+        (f"{n}", 12, 4) for n in range(20)
+    )
 
 
 def test_unknown_events(store):
@@ -110,8 +188,8 @@ def test_events_are_listed_newest_first(store):
     assert store.events(limit=-1) == []
 
 
-def test_the_oldest_open_event_is_claimed_first(store):
-    for event_id, minute in (("b", 2), ("a", 1), ("c", 2)):
+def test_the_event_that_was_stored_first_is_claimed_first(store):
+    for event_id, minute in (("a", 1), ("b", 0), ("c", 2)):
         store.add_event(event(event_id, minute))
     claimed = [store.claim_event(lease_s=3600) for _ in range(4)]
     assert [c and c.id for c in claimed] == ["a", "b", "c", None]
@@ -167,11 +245,11 @@ def test_a_finished_event(store):
     store.add_event(event("e"))
     store.claim_event(lease_s=0)
     store.fail_event("e", "busy", final=False)
-    assert store.event("e") == event("e", attempts=1, error="busy")
+    assert store.event("e") == event("e", attempts=1, error="busy", failures=1)
     assert store.attribution("e") is None
     store.claim_event(lease_s=0)
     store.finish_event("e", attribution())
-    assert store.event("e") == event("e", status="done", attempts=2)
+    assert store.event("e") == event("e", status="done", attempts=2, failures=1)
     assert store.attribution("e") == attribution()
     assert store.claim_event(lease_s=0) is None
     store.fail_event("e", "too late", final=False)
@@ -213,7 +291,8 @@ def test_a_failed_event(store):
     store.add_event(event("e"))
     store.claim_event(lease_s=0)
     store.fail_event("e", "broken", final=True)
-    assert store.event("e") == event("e", status="failed", attempts=1, error="broken")
+    failed = event("e", status="failed", attempts=1, error="broken", failures=1)
+    assert store.event("e") == failed
     assert store.claim_event(lease_s=0) is None
 
 

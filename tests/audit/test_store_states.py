@@ -66,6 +66,8 @@ class StoreStates(RuleBasedStateMachine):
         self.store = new_store()
         self.events: dict[str, Event] = {}
         self.free: set[str] = set()  # pending, or running with an expired lease
+        self.reporters: dict[str, set[str | None]] = {}
+        self.waits: dict[str, tuple[int, int, str | None]] = {}  # turn, number, whose lane
         self.attributions: dict[str, Attribution] = {}
         self.entries: dict[str, QuarantineEntry] = {}
         self.counts: dict[str, int] = {}
@@ -79,18 +81,29 @@ class StoreStates(RuleBasedStateMachine):
     @rule(event=events)
     def add_event(self, event):
         self.store.add_event(event)
-        if event.id not in self.events:
+        turns = [self.waits[one][0] for one in self.free]
+        turns_of_lane = [turn + 1 for turn, _, who in self.waits.values() if who == event.reporter]
+        turn = max([min(turns, default=0), *turns_of_lane])
+        known = self.events.get(event.id)
+        if known is None:
             self.events[event.id] = event
             self.free.add(event.id)
+            self.reporters[event.id] = {event.reporter}
+            self.waits[event.id] = turn, len(self.events), event.reporter
+            return
+        self.reporters[event.id].add(event.reporter)
+        reporters = len(self.reporters[event.id])
+        self.events[event.id] = replace(known, reports=known.reports + 1, reporters=reporters)
+        if event.id in self.waits and turn < self.waits[event.id][0]:
+            self.waits[event.id] = turn, self.waits[event.id][1], event.reporter
 
     @rule(lease_s=leases)
     def claim_event(self, lease_s):
         claimed = self.store.claim_event(lease_s=lease_s)
-        open_events = [event for event in self.events.values() if event.id in self.free]
-        if not open_events:
+        if not self.free:
             assert claimed is None
             return
-        oldest = min(open_events, key=lambda event: event.created_at)
+        oldest = self.events[min(self.free, key=lambda one: self.waits[one][:2])]
         expected = replace(oldest, status="running", attempts=oldest.attempts + 1)
         assert claimed == expected
         self.events[oldest.id] = expected
@@ -114,7 +127,11 @@ class StoreStates(RuleBasedStateMachine):
         if holds:
             self.events[event_id] = replace(event, status="done", error=None)
             self.attributions[event_id] = attribution
-            self.free.discard(event_id)
+            self._settle(event_id)
+
+    def _settle(self, event_id):
+        self.waits.pop(event_id, None)
+        self.free.discard(event_id)
 
     @rule(event_id=names, attribution=attributions)
     def finish_event(self, event_id, attribution):
@@ -125,7 +142,7 @@ class StoreStates(RuleBasedStateMachine):
         self.store.finish_event(event_id, attribution)
         self.events[event_id] = replace(self.events[event_id], status="done", error=None)
         self.attributions[event_id] = attribution
-        self.free.discard(event_id)
+        self._settle(event_id)
 
     @rule(event_id=names, error=texts, final=st.booleans())
     def fail_event(self, event_id, error, final):
@@ -134,10 +151,15 @@ class StoreStates(RuleBasedStateMachine):
                 self.store.fail_event(event_id, error, final=final)
             return
         self.store.fail_event(event_id, error, final=final)
-        if self.events[event_id].status != "done":
-            status = "failed" if final else "pending"
-            self.events[event_id] = replace(self.events[event_id], status=status, error=error)
-            (self.free.discard if final else self.free.add)(event_id)
+        event = self.events[event_id]
+        if event.status in ("pending", "running"):
+            self.events[event_id] = replace(
+                event,
+                status="failed" if final else "pending",
+                error=error,
+                failures=event.failures + 1,
+            )
+            (self._settle if final else self.free.add)(event_id)
 
     @rule(batch=st.lists(entries, max_size=3))
     def add_quarantine(self, batch):

@@ -1,0 +1,101 @@
+"""Whose turn it is among the open events of the store in memory."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from itertools import count
+
+from ragguard.audit.lanes import next_turn
+
+__all__ = ["Turns"]
+
+# Turn, number and id of an event; the number is unique, so that ids are never compared.
+_Place = tuple[int, int, str]
+
+
+class Turns:
+    """Open events in the order of their turns, and the leases of those that are running.
+
+    What changed its place or is no longer open stays in the heaps until it comes up there.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = count()
+        self._places: dict[str, _Place] = {}
+        self._lane_of: dict[str, str] = {}
+        self._leased: dict[str, float] = {}  # the end of the lease, on the caller's clock
+        self._waiting: list[_Place] = []
+        self._lanes: dict[str, list[_Place]] = {}  # the last turn first, so turns are negative
+
+    def next(self, lane: str, now: float) -> int:
+        """Return the turn of a new event of the lane."""
+        last = self._last_of(lane)
+        return next_turn(self._served(now), None if last is None else -last[0])
+
+    def place(self, event_id: str, lane: str, turn: int) -> None:
+        """Let an event wait for the turn, one that waits already for this one instead."""
+        known = self._places.get(event_id)
+        number = next(self._numbers) if known is None else known[1]
+        self._places[event_id] = turn, number, event_id
+        self._lane_of[event_id] = lane
+        heapq.heappush(self._lanes.setdefault(lane, []), (-turn, number, event_id))
+        heapq.heappush(self._waiting, self._places[event_id])
+
+    def turn(self, event_id: str) -> int | None:
+        """Return the turn for which an open event waits, or None."""
+        place = self._places.get(event_id)
+        return None if place is None else place[0]
+
+    def claim(self, now: float, until: float, allowed: Callable[[str], bool]) -> str | None:
+        """Lease the event whose turn it is, of those that are allowed, and return its id."""
+        passed_over = []
+        claimed = None
+        while claimed is None and self._served(now) is not None:
+            place = heapq.heappop(self._waiting)
+            if allowed(place[2]):
+                claimed = place[2]
+                self._leased[claimed] = until
+            else:
+                passed_over.append(place)
+        for place in passed_over:
+            heapq.heappush(self._waiting, place)
+        return claimed
+
+    def lease(self, event_id: str, until: float) -> None:
+        """Let the lease of an open event end at another moment."""
+        self._leased[event_id] = until
+
+    def release(self, event_id: str) -> None:
+        """Let an open event wait again, for the turn that it had."""
+        if self._leased.pop(event_id, None) is not None:
+            heapq.heappush(self._waiting, self._places[event_id])
+
+    def remove(self, event_id: str) -> None:
+        """Forget an event that is no longer open."""
+        self._places.pop(event_id, None)
+        self._leased.pop(event_id, None)
+        lane = self._lane_of.pop(event_id, None)
+        if lane is not None and self._last_of(lane) is None:
+            del self._lanes[lane]
+
+    def _served(self, now: float) -> int | None:
+        for event_id in [one for one, end in self._leased.items() if end <= now]:
+            self.release(event_id)
+        while self._waiting:
+            turn, _, event_id = first = self._waiting[0]
+            if self._places.get(event_id) == first and event_id not in self._leased:
+                return turn
+            heapq.heappop(self._waiting)
+        return None
+
+    def _last_of(self, lane: str) -> _Place | None:
+        line = self._lanes.get(lane, [])
+        while line:
+            turn, number, event_id = line[0]
+            if self._places.get(event_id) == (-turn, number, event_id) and (
+                self._lane_of[event_id] == lane
+            ):
+                return line[0]
+            heapq.heappop(line)
+        return None
