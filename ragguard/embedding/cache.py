@@ -31,6 +31,7 @@ class CachedEmbedder:
         self._max_bytes = max_bytes
         self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
         self._bytes = 0
+        self._width: int | None = None
         self._lock = threading.Lock()
         follow_forks(self)
 
@@ -46,6 +47,8 @@ class CachedEmbedder:
             EmbeddingError: The inner embedder fails, or its answer has the wrong shape, another
                 length than before, or is not finite.
         """
+        if not texts:
+            return np.zeros((0, self._width or 1), dtype=np.float32)
         keys = [text_digest(text) for text in texts]
         found: dict[bytes, NDArray[np.float32]] = {}
         missing: dict[bytes, str] = {}
@@ -58,21 +61,17 @@ class CachedEmbedder:
                 elif text.strip():
                     missing[key] = text
         if missing:
-            computed = _checked(self._inner, list(missing.values()))
-            known = next(iter(found.values()), computed[0])
-            if known.shape != computed[0].shape:
-                raise EmbeddingError(
-                    f"embedder {self._inner.name!r} answers vectors of {computed.shape[1]} "
-                    f"numbers, before it was {known.shape[0]}; give every model its own embedder"
-                )
-            fresh = dict(zip(missing, computed, strict=True))
+            fresh = dict(zip(missing, self._compute(list(missing.values())), strict=True))
             found |= fresh
             self._keep(fresh)
-        if not found:
-            return np.zeros((len(texts), 1), dtype=np.float32)
         # A blank text never reaches the embedder: some models answer NaN to it.
-        blank = np.zeros_like(next(iter(found.values())))
-        return np.stack([found.get(key, blank) for key in keys])
+        if self._width is None:
+            self._compute(["word"])  # any word tells how long the vectors of blank texts are
+        rows = np.zeros((len(texts), self._width or 1), dtype=np.float32)
+        for row, key in zip(rows, keys, strict=True):
+            if key in found:
+                row[:] = found[key]
+        return rows
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
         """Return a question's vector, float32 of shape (d,) and length 1 (zero if it is blank).
@@ -81,10 +80,21 @@ class CachedEmbedder:
             EmbeddingError: As `embed`.
         """
         if isinstance(self._inner, QueryEmbedder) and query.strip():
-            row: NDArray[np.float32] = _checked(_OfQueries(self._inner), [query])[0]
+            row: NDArray[np.float32] = self._compute([query], _OfQueries(self._inner))[0]
         else:
             row = self.embed([query])[0]
         return row
+
+    def _compute(self, texts: list[str], by: Embedder | None = None) -> NDArray[np.float32]:
+        rows = _checked(by or self._inner, texts)
+        width = rows.shape[1]
+        if self._width is not None and width != self._width:
+            raise EmbeddingError(
+                f"embedder {self._inner.name!r} answers vectors of {width} numbers, before it was "
+                f"{self._width}; give every model its own embedder"
+            )
+        self._width = width
+        return rows
 
     def _keep(self, fresh: dict[bytes, NDArray[np.float32]]) -> None:
         with self._lock:

@@ -71,6 +71,19 @@ def test_a_blank_text_is_zero_and_never_embedded(blank):
     assert cache.embed([]).shape[0] == 0
 
 
+def test_blank_texts_alone_have_the_length_that_the_embedder_answers():
+    cache = CachedEmbedder(Counting())
+    assert cache.embed(["", "  "]).shape == (2, 16)
+    assert cache.embed_query(" ").shape == (16,)
+
+
+def test_another_length_than_before_is_refused_also_when_nothing_is_cached():
+    cache = CachedEmbedder(Answering(lambda texts: np.ones((len(texts), len(texts)))), max_bytes=0)
+    cache.embed(["a"])
+    with pytest.raises(EmbeddingError, match="before it was 1"):
+        cache.embed(["b", "c"])
+
+
 def test_what_the_caller_does_to_an_answer_stays_out_of_the_cache():
     cache = CachedEmbedder(Counting())
     cache.embed(["a"])[:] = 7.0
