@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ragguard.errors import ProxyError
 from ragguard.proxy.prompt import PromptFormat
@@ -16,8 +16,14 @@ __all__ = ["FORMAT", "Manifest", "Precision", "sha256_of"]
 
 FORMAT = "ragguard-proxy/1"
 
+_REQUIRED = frozenset({"model.onnx", "tokenizer.json"})
+_OPTIONAL = frozenset({"model.onnx.data"})  # the weights of a graph that is large
+
 Precision = Literal["fp32", "fp16", "fp16-weights", "int8"]
 """Of weights and arithmetic; with "fp16-weights" only the weights are in fp16."""
+
+Quantization = Literal["none", "dynamic", "blocks"]
+"""What was rounded to integers: nothing, weights and activations, or blocks of weights."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Manifest:
 
     architecture: str
     precision: Precision
-    quantization: Literal["none", "dynamic", "blocks"]
+    quantization: Quantization
     opset: int
     max_length: int
     vocabulary_size: int
@@ -58,19 +64,23 @@ class Manifest:
         """Read `manifest.json` and check that every file is there and unchanged.
 
         Raises:
-            ProxyError: The manifest is missing or damaged, or a file is missing or differs.
+            ProxyError: The manifest is missing or damaged, names other files than an export has,
+                or a file is missing or differs.
         """
         path = folder / "manifest.json"
         try:
-            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if data.pop("format") != FORMAT:
-                raise ValueError(f"not of format {FORMAT}")
-            manifest = cls(**{**data, "prompt": PromptFormat(**data["prompt"])})
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            manifest = cls._from_json(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ProxyError(
-                f"{path} cannot be read ({error}); export the model with "
-                "ragguard.proxy.export.export_proxy(model, folder)"
+                f"{path} cannot be read ({_why(error)}); export the model again with "
+                "`ragguard proxy export`, or copy the whole folder"
             ) from error
+        present = {name for name in _OPTIONAL if (folder / name).exists()}
+        if set(manifest.files) != _REQUIRED | present:
+            raise ProxyError(
+                f"{path} does not vouch for {' and '.join(sorted(_REQUIRED | present))} and "
+                "nothing else; export the model again, or copy the whole folder"
+            )
         for name, expected in manifest.files.items():
             file = folder / name
             if not file.is_file() or sha256_of(file) != expected:
@@ -79,6 +89,50 @@ class Manifest:
                     "again, or copy the whole folder"
                 )
         return manifest
+
+    @classmethod
+    def _from_json(cls, data: Any) -> Manifest:
+        _require(isinstance(data, dict) and data.get("format") == FORMAT, f"not of format {FORMAT}")
+        fields = {name: value for name, value in data.items() if name != "format"}
+        for name, kind in _KINDS.items():
+            _require(type(fields.get(name)) is kind, f"{name} is missing or of another type")
+        _require(fields["precision"] in get_args(Precision), "precision is unknown")
+        _require(fields["quantization"] in get_args(Quantization), "quantization is unknown")
+        for name in ("prompt", "files", "versions"):
+            texts = fields[name].values()
+            _require(all(isinstance(text, str) for text in texts), f"{name} holds other than texts")
+        for value in fields["parity"].values():
+            _require(
+                value is None or type(value) in (int, float), "parity holds other than numbers"
+            )
+        return cls(**{**fields, "prompt": PromptFormat(**fields["prompt"])})
+
+
+_KINDS = {
+    "architecture": str,
+    "precision": str,
+    "quantization": str,
+    "opset": int,
+    "max_length": int,
+    "vocabulary_size": int,
+    "prompt": dict,
+    "files": dict,
+    "versions": dict,
+    "parity": dict,
+}
+
+
+def _require(condition: bool, otherwise: str) -> None:
+    if not condition:
+        raise ValueError(otherwise)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    if isinstance(error, RecursionError):
+        return "its brackets are nested too deep"
+    return str(error)
 
 
 def sha256_of(path: Path) -> str:
