@@ -53,6 +53,11 @@ class Calibrator:
         self.judge: Judge = self._judge_by(calibration)
         self._drift = DriftWatch(alpha, self._calibrated)
 
+    @property
+    def gated(self) -> bool:
+        """Whether the judge asks a gate first; RAGDefender's own has none."""
+        return not isinstance(self.judge, RAGDefenderJudge)
+
     def judge_without_gate(self) -> None:
         """Judge by RAGDefender as published from now on."""
         self.judge = RAGDefenderJudge(self._embedder, strategy=self._strategy)
@@ -95,7 +100,7 @@ class Calibrator:
         )
 
     def _adopt(self, calibration: Calibration) -> Calibration:
-        if isinstance(self.judge, RAGDefenderJudge):
+        if not self.gated:
             raise CalibrationError("RAGDefender has no gate to calibrate; use Guard() for one")
         self.judge = self._judge_by(calibration)
         self.adopted = calibration

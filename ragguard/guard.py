@@ -22,6 +22,7 @@ from ragguard.audit.counting import VerdictCounter
 from ragguard.background.reports import Reports
 from ragguard.background.tracing import RecentPassages
 from ragguard.calibrator import Calibrator
+from ragguard.copies import pickled, twin
 from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.filtering import Filtering, OnError
@@ -37,7 +38,10 @@ __all__ = ["Guard"]
 class Guard:
     """Filters retrieved passages inline, and traces flagged responses in the background.
 
-    A guard is safe to share between threads, and works on both sides of a fork.
+    A guard is safe to share between threads, and works on both sides of a fork. A pickled one is
+    made anew from its settings, with the calibration that it has adopted: it opens the store's URL
+    (which goes along, password included), or begins with what was in quarantine in memory. A copy
+    in the same process shares all objects that it was given, and what is kept in memory.
 
     Args:
         embedder: None for the built-in embedder (no model, no download); an `Embedder`, a LangChain
@@ -75,6 +79,7 @@ class Guard:
         retrieve: Retrieve | Any | None = None,
         attributor: Attributor | None = None,
     ) -> None:
+        self._settings = {name: value for name, value in locals().items() if name != "self"}
         require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
         require_choice("mode", mode, ("filter", "monitor"))
         require_choice("on_error", on_error, ("pass", "raise"))
@@ -297,6 +302,19 @@ class Guard:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={self._settings[name]!r}" for name in ("mode", "alpha"))
+        return f"<{type(self).__name__} {shown}, embedder={self._embedder.name!r}, {self._store!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickled(self)
+
+    def __copy__(self) -> Self:
+        return twin(self, {})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return twin(self, memo)
 
     def _watch_drift(self, scored: Sequence[ScoredQuery]) -> None:
         # Bound to the guard, which so outlives its last name until garbage is collected: time for

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import takewhile
+from typing import Any
 
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit.lanes import MAX_REPORTERS, lane_of
@@ -34,7 +35,8 @@ class MemoryStore:
     """The audit store of one process; its content ends with the process.
 
     Quarantine and open events are kept for good. Of finished events the newest `max_finished`
-    are kept, so that a service that never restarts does not grow without end.
+    are kept, so that a service that never restarts does not grow without end. A pickled store
+    takes its quarantine along, and nothing else.
     """
 
     def __init__(self, *, max_finished: int = 10_000) -> None:
@@ -249,6 +251,9 @@ class MemoryStore:
         with self._lock:
             return list(self._scores)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     def close(self) -> None:
         """See `AuditStore.close`; nothing is held that would have to be released."""
 
@@ -269,6 +274,10 @@ class MemoryStore:
             oldest = next(iter(self._finished))
             del self._finished[oldest], self._events[oldest], self._lanes[oldest]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is held back stays so elsewhere; events are attributed where they were reported.
+        return _restored, (self._max_finished, self.quarantine())
+
     def _before_fork(self) -> None:
         self._lock.acquire()
 
@@ -277,6 +286,12 @@ class MemoryStore:
             self._lock = threading.RLock()
         else:
             self._lock.release()
+
+
+def _restored(max_finished: int, newest_first: Sequence[QuarantineEntry]) -> MemoryStore:
+    store = MemoryStore(max_finished=max_finished)
+    store.add_quarantine(newest_first[::-1])
+    return store
 
 
 def _copied(attribution: Attribution) -> Attribution:

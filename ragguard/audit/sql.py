@@ -184,6 +184,9 @@ class SqlStore:
         with self._database.read() as session:
             return sql_verdicts.all_scores(session)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._database.name!r})"
+
     def close(self) -> None:
         """See `AuditStore.close`."""
         self._database.close()
