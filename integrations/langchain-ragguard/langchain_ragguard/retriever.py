@@ -20,7 +20,7 @@ from ragguard.errors import InvalidInputError
 
 from langchain_ragguard.over_fetch import fetching
 from langchain_ragguard.passages import as_passage, kept_documents
-from langchain_ragguard.stores import StoreEmbedder, knowledge_base
+from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
 
 __all__ = ["RAGGuardRetriever"]
 
@@ -102,7 +102,7 @@ class RAGGuardRetriever(BaseRetriever):
         search = dict(search_kwargs or {})
         base = vectorstore.as_retriever(search_type=search_type, search_kwargs=search)
         embedder = StoreEmbedder(vectorstore, vectorstore.embeddings)
-        guard_options.setdefault("retrieve", knowledge_base(vectorstore, search))
+        guard_options.setdefault("retrieve", KnowledgeBase(vectorstore, search))
         guard = Guard(embedder=embedder, **guard_options)
         made = cls(base=base, guard=guard, k=k, fetch_k=fetch_k)
         made._embedder = embedder

@@ -13,14 +13,13 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from numpy.typing import NDArray
 from ragguard import Passage
-from ragguard.attribution.attribution import Retrieve
 from ragguard.embedding import as_embedder
 from ragguard.embedding.adapt import unit_rows
 
 from langchain_ragguard.passages import Vector, as_passage
 from langchain_ragguard.stored_vectors import StoredVectors, stored_vectors
 
-__all__ = ["StoreEmbedder", "knowledge_base"]
+__all__ = ["KnowledgeBase", "StoreEmbedder"]
 
 # What narrows a search down to a few documents; filters, such as a tenant's, stay.
 _NARROWING = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
@@ -38,8 +37,12 @@ class StoreEmbedder:
     """
 
     def __init__(self, store: VectorStore, embeddings: Embeddings) -> None:
+        self._made_of = (store, embeddings)
         self._inner = as_embedder(embeddings)
         self._stored: StoredVectors | None = stored_vectors(store)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StoreEmbedder, self._made_of
 
     @property
     def name(self) -> str:
@@ -75,14 +78,25 @@ class StoreEmbedder:
         }
 
 
-def knowledge_base(store: VectorStore, search_kwargs: dict[str, Any]) -> Retrieve:
-    """Return what attribution searches: `retrieve(query, limit)` over the whole store."""
-    stored = stored_vectors(store)
-    search = {name: value for name, value in search_kwargs.items() if name not in _NARROWING}
+class KnowledgeBase:
+    """What attribution searches: the whole store.
 
-    def retrieve(query: str, limit: int) -> list[Passage]:
-        documents = store.similarity_search(query, k=limit, **search)
-        vectors = stored(documents) if stored else [None] * len(documents)
+    Args:
+        store: The store.
+        search_kwargs: How the retriever searches it; its filters hold for attributions, too.
+    """
+
+    def __init__(self, store: VectorStore, search_kwargs: dict[str, Any]) -> None:
+        self._made_of = (store, search_kwargs)
+        self._store = store
+        self._stored = stored_vectors(store)
+        self._search = {n: value for n, value in search_kwargs.items() if n not in _NARROWING}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KnowledgeBase, self._made_of
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        """Return the `limit` passages most similar to the query, with their stored vectors."""
+        documents = self._store.similarity_search(query, k=limit, **self._search)
+        vectors = self._stored(documents) if self._stored else [None] * len(documents)
         return [as_passage(*pair) for pair in zip(documents, vectors, strict=True)]
-
-    return retrieve

@@ -65,12 +65,19 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
                 "the index's embedding model as embed_model= if it is not Settings.embed_model"
             )
 
-        def retrieve(query: str, limit: int) -> list[Passage]:
-            return as_passages(index.as_retriever(similarity_top_k=limit).retrieve(query))
-
-        guard_options.setdefault("retrieve", retrieve)
+        guard_options.setdefault("retrieve", _IndexSearch(index))
         embedder = Settings.embed_model if embed_model is None else embed_model
         return cls(guard=Guard(embedder=embedder, **guard_options), top_n=top_n)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # LlamaIndex deletes from the live object what cannot be pickled, and pickles the rest. A
+        # postprocessor without its guard would be none.
+        live = dict(self.__dict__)
+        try:
+            state: dict[str, Any] = super().__getstate__()
+            return {**state, "__dict__": {**state["__dict__"], "guard": live["guard"]}}
+        finally:
+            self.__dict__.update(live)
 
     @classmethod
     def class_name(cls) -> str:
@@ -113,6 +120,16 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
         of_judged = iter(passages)
         survivors = [n for n in nodes if not text_of(n).strip() or id(next(of_judged)) in kept]
         return survivors[: self.top_n]
+
+
+class _IndexSearch:
+    """What attribution searches: the whole index."""
+
+    def __init__(self, index: VectorStoreIndex) -> None:
+        self._index = index
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        return as_passages(self._index.as_retriever(similarity_top_k=limit).retrieve(query))
 
 
 def _required(query_bundle: QueryBundle | None) -> str:
