@@ -6,27 +6,40 @@ import inspect
 from typing import Any
 
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
-from langchain_core.vectorstores import VectorStoreRetriever
 
 __all__ = ["fetching"]
 
 _MMR_CANDIDATES = 20  # LangChain's own default of `fetch_k` in a search by marginal relevance
+_SIZES = ("k", "top_k")
+_INNER = ("base_retriever", "retriever")  # LangChain's compression and multi-query
+_INNERS = ("retrievers",)  # its ensembles and mergers
 
 
-def fetching(base: RetrieverLike, count: int) -> tuple[RetrieverLike, dict[str, Any]]:
-    """Return a retriever that fetches `count` documents, and the options to invoke it with.
+def fetching(base: RetrieverLike, count: int) -> tuple[RetrieverLike, bool]:
+    """Return a retriever that fetches `count` documents, and whether it could be told to.
 
-    `base` itself is never changed. One that has no way to be asked comes back as it is.
+    `base` itself is never changed: what has to change is changed on a copy, in the retrievers
+    inside it as well. One that has no way to be asked comes back as it is.
     """
     if not isinstance(base, BaseRetriever):
-        return base, {}
-    if isinstance(base, VectorStoreRetriever):
-        search = {**base.search_kwargs, "k": count}
-        if base.search_type == "mmr":
+        return base, False
+    fields = type(base).model_fields
+    if "vectorstore" in fields and "search_kwargs" in fields:
+        search = {**base.search_kwargs, "k": count}  # type: ignore[attr-defined]
+        if getattr(base, "search_type", None) == "mmr":
             search["fetch_k"] = max(search.get("fetch_k", _MMR_CANDIDATES), count)
-        return base.model_copy(update={"search_kwargs": search}), {}
+        return base.model_copy(update={"search_kwargs": search}), True
     if "k" in inspect.signature(base._get_relevant_documents).parameters:
-        return base, {"k": count}
-    if "k" in type(base).model_fields:
-        return base.model_copy(update={"k": count}), {}
-    return base, {}
+        return base.bind(k=count), True
+    changes: dict[str, Any] = {name: count for name in _SIZES if name in fields}
+    can_widen = bool(changes)
+    for name in _INNER:
+        if name in fields:
+            changes[name], inner_can = fetching(getattr(base, name), count)
+            can_widen |= inner_can
+    for name in _INNERS:
+        if name in fields:
+            pairs = [fetching(inner, count) for inner in getattr(base, name)]
+            changes[name] = [wide for wide, _ in pairs]
+            can_widen |= all(inner_can for _, inner_can in pairs)
+    return (base.model_copy(update=changes) if changes else base), can_widen

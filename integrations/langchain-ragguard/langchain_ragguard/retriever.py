@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Self
 
@@ -24,6 +25,8 @@ from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
 
 __all__ = ["RAGGuardRetriever"]
 
+logger = logging.getLogger(__name__)
+
 _POISON_PER_QUESTION = 5  # what the published attacks inject, PoisonedRAG first
 
 
@@ -31,9 +34,11 @@ class RAGGuardRetriever(BaseRetriever):
     """Returns the documents of another retriever without the poisoned ones.
 
     With `k`, the base retriever is asked once for `fetch_k` documents, so that the caller still
-    gets `k` after some were taken out. How it is asked: a `VectorStoreRetriever` through a copy
-    with another `search_kwargs["k"]`; a retriever whose `_get_relevant_documents` takes `k`, by
-    passing it; a retriever with a field `k`, through a copy. Any other returns what it returns.
+    gets `k` after some were taken out. How it is asked: a retriever over a vector store through a
+    copy with another `search_kwargs["k"]`; one whose `_get_relevant_documents` takes `k`, by
+    passing it; one with a field `k`, through a copy; one with retrievers inside, such as
+    `EnsembleRetriever`, by asking those. Any other returns what it returns, and the log says once
+    when that was fewer than `k`.
 
     Attributes:
         base: The retriever whose documents are judged.
@@ -51,6 +56,7 @@ class RAGGuardRetriever(BaseRetriever):
     k: int | None = Field(default=None, ge=1)
     fetch_k: int | None = Field(default=None, ge=1)
     _embedder: StoreEmbedder | None = PrivateAttr(default=None)
+    _has_warned: bool = PrivateAttr(default=False)
 
     @model_validator(mode="after")
     def _check_fetch_k(self) -> Self:
@@ -66,7 +72,7 @@ class RAGGuardRetriever(BaseRetriever):
         vectorstore: VectorStore,
         /,
         *,
-        k: int = 4,
+        k: int | None = None,
         fetch_k: int | None = None,
         search_type: str = "similarity",
         search_kwargs: dict[str, Any] | None = None,
@@ -80,15 +86,21 @@ class RAGGuardRetriever(BaseRetriever):
 
         Args:
             vectorstore: The vector store; it must tell its `embeddings`.
-            k: How many documents to return.
+            k: How many documents to return; None means `search_kwargs["k"]`, or 4.
             fetch_k: How many to fetch, see the class.
             search_type: As in `vectorstore.as_retriever`.
             search_kwargs: As in `vectorstore.as_retriever`, such as `{"filter": ...}`.
             **guard_options: Everything that `Guard` takes, except `embedder`.
 
         Raises:
-            InvalidInputError: The store does not tell its embeddings, or `embedder` is given.
+            InvalidInputError: `vectorstore` is none, or does not tell its embeddings, or `embedder`
+                is given.
         """
+        if not isinstance(vectorstore, VectorStore):
+            raise InvalidInputError(
+                f"from_vectorstore takes a vector store, not a {type(vectorstore).__name__}; for a "
+                "retriever pass RAGGuardRetriever(base=retriever, guard=Guard(), k=...)"
+            )
         if "embedder" in guard_options:
             raise InvalidInputError(
                 "the guard judges in the store's own vector space; leave embedder= out, or pass "
@@ -100,6 +112,7 @@ class RAGGuardRetriever(BaseRetriever):
                 "RAGGuardRetriever(base=store.as_retriever(), guard=Guard(embedder=...), k=...)"
             )
         search = dict(search_kwargs or {})
+        k = search.get("k", 4) if k is None else k
         base = vectorstore.as_retriever(search_type=search_type, search_kwargs=search)
         embedder = StoreEmbedder(vectorstore, vectorstore.embeddings)
         guard_options.setdefault("retrieve", KnowledgeBase(vectorstore, search))
@@ -112,24 +125,28 @@ class RAGGuardRetriever(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         wanted = self._wanted(k)
-        base, options = self._asking(wanted)
-        documents = base.invoke(query, RunnableConfig(callbacks=run_manager.get_child()), **options)
+        base, can_widen = self._asking(wanted)
+        documents = base.invoke(query, RunnableConfig(callbacks=run_manager.get_child()))
         passages = [as_passage(document) for document in documents]
         with self._knowing(documents):
             verdict = self.guard.filter(query, passages, k=wanted)
-        return kept_documents(documents, passages, verdict)
+        kept = kept_documents(documents, passages, verdict)
+        self._warn_of_few(kept, wanted, can_widen)
+        return kept
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         wanted = self._wanted(k)
-        base, options = self._asking(wanted)
+        base, can_widen = self._asking(wanted)
         config = RunnableConfig(callbacks=run_manager.get_child())
-        documents = await base.ainvoke(query, config, **options)
+        documents = await base.ainvoke(query, config)
         passages = [as_passage(document) for document in documents]
         with self._knowing(documents):
             verdict = await self.guard.afilter(query, passages, k=wanted)
-        return kept_documents(documents, passages, verdict)
+        kept = kept_documents(documents, passages, verdict)
+        self._warn_of_few(kept, wanted, can_widen)
+        return kept
 
     def _knowing(self, documents: list[Document]) -> AbstractContextManager[None]:
         return nullcontext() if self._embedder is None else self._embedder.knowing(documents)
@@ -137,9 +154,21 @@ class RAGGuardRetriever(BaseRetriever):
     def _wanted(self, k: int | None) -> int | None:
         return self.k if k is None else require_whole("k", k)
 
-    def _asking(self, wanted: int | None) -> tuple[RetrieverLike, dict[str, Any]]:
+    def _asking(self, wanted: int | None) -> tuple[RetrieverLike, bool]:
         if wanted is None:
-            return self.base, {}
+            return self.base, True
         spare = max(wanted, _POISON_PER_QUESTION)
         count = wanted + spare if self.fetch_k is None else max(self.fetch_k, wanted)
         return fetching(self.base, count)
+
+    def _warn_of_few(self, kept: list[Document], wanted: int | None, can_widen: bool) -> None:
+        if can_widen or wanted is None or len(kept) >= wanted or self._has_warned:
+            return
+        self._has_warned = True
+        logger.warning(
+            "%s cannot be asked for more documents than it returns by itself, so %d were left "
+            "where k is %d; let it fetch more, or guard the retrievers inside it",
+            type(self.base).__name__,
+            len(kept),
+            wanted,
+        )
