@@ -9,11 +9,11 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage
 from ragguard import Guard
 from ragguard.arguments import require_whole
 from ragguard.errors import InvalidInputError
 
+from langchain_ragguard.answers import answer_in, kind_of
 from langchain_ragguard.passages import as_passage
 from langchain_ragguard.run_log import RunLog
 
@@ -49,12 +49,14 @@ class RAGGuardFeedback(BaseCallbackHandler):
 
         Args:
             run_id: The id of the outermost run.
-            response: What the user saw; None takes what the chain returned.
+            response: What the user saw; None takes what the chain returned: a text, a message, a
+                list of messages, or an object that holds one of these as its "answer", "output",
+                "result", "response", "generation", "text" or "messages".
             reporter: Who complained.
 
         Raises:
             InvalidInputError: `run_id` is no UUID, or the run is not remembered, retrieved
-                nothing, or did not return text and no `response` is given.
+                nothing, or its answer cannot be told and no `response` is given.
         """
         root = _as_uuid(run_id)
         with self._lock:
@@ -64,10 +66,13 @@ class RAGGuardFeedback(BaseCallbackHandler):
                     f"no retrieval is remembered for run {run_id}; pass config="
                     '{"callbacks": [feedback], "run_id": run_id} and report with that run_id'
                 )
-            query, documents = run.query, list(run.documents)
+            query, documents, returned = run.query, list(run.documents), run.returned
             response = run.response if response is None else response
         if response is None:
-            raise InvalidInputError(f"run {run_id} did not return text; pass response=...")
+            raise InvalidInputError(
+                f"the answer of run {run_id} cannot be told from {returned}; pass what the user "
+                "read as response="
+            )
         return self._guard.report(
             query,
             response,
@@ -134,10 +139,11 @@ class RAGGuardFeedback(BaseCallbackHandler):
         self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         """Keep the answer of the outermost run."""
-        answer = outputs.content if isinstance(outputs, BaseMessage) else outputs
+        if parent_run_id is not None:
+            return
         with self._lock:
-            if parent_run_id is None and isinstance(answer, str):
-                self._log.enter(run_id, None).response = answer
+            run = self._log.enter(run_id, None)
+            run.response, run.returned = answer_in(outputs), kind_of(outputs)
 
 
 def _as_uuid(run_id: UUID | str) -> UUID:

@@ -17,7 +17,8 @@ class Run:
 
     Attributes:
         query: The query of its first retrieval.
-        response: What it returned, if that was text.
+        response: Its answer, if that can be told from what it returned.
+        returned: What it returned, in words.
         documents: What its outermost retrievers returned: what the generator saw.
         retrievals: The ids of its retriever runs.
         members: The ids of all its steps that were seen.
@@ -25,6 +26,7 @@ class Run:
 
     query: str | None = None
     response: str | None = None
+    returned: str = "a run that has not ended"
     documents: list[Document] = field(default_factory=list)
     retrievals: set[UUID] = field(default_factory=set)
     members: set[UUID] = field(default_factory=set)
