@@ -76,6 +76,19 @@ class Finding:
     reason: str
 
 
+@dataclass(frozen=True)
+class _Accused:
+    """Who stands apart and leads to the response.
+
+    Attributes:
+        accused: int64 array of shape (m,), their indices, with who came with them.
+        stating: True if those of them that the generator saw support the response.
+    """
+
+    accused: NDArray[np.int64]
+    stating: bool
+
+
 def standing(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) -> float:
     """Return how far the chosen stand apart, in [0, 1].
 
@@ -131,6 +144,10 @@ def find_cause(scope: Scope, evidence: Evidence, probe: Probe, *, top_k: int) ->
     response. If they still do, the rest is searched in the same way for passages that support it;
     if nobody stands apart there, those of the `top_k` that support it are blamed too.
 
+    Suspects that do not support the response are blamed because a generator gives it when it reads
+    them. It may give it whatever it reads, so some of the scope must be left without blame, from
+    which it does not.
+
     Args:
         scope: n passages in rank order.
         evidence: Of the same passages.
@@ -147,27 +164,28 @@ def find_cause(scope: Scope, evidence: Evidence, probe: Probe, *, top_k: int) ->
             "unclear",
             f"the {min(top_k, len(passages))} best passages do not lead to the response",
         )
+    first = _stand_apart(scope, evidence, probe, np.arange(len(passages)), top_k)
+    if isinstance(first, str):
+        return Finding(nobody, "unclear", first)
+    given_anyway = Finding(
+        nobody, "unclear", "the response is given without the passages that stand apart, too"
+    )
+    supports = evidence.support >= MIN_SUPPORT
     guilty = nobody.copy()
-    while True:
-        rest = np.flatnonzero(~guilty)
+    guilty[first.accused] = True
+    while (rest := np.flatnonzero(~guilty)).size:
         read = rest[:top_k]
-        if guilty.any() and not (read.size and probe.reproduces([passages[i] for i in read])):
+        if not probe.reproduces([passages[i] for i in read]):
             break
+        # A generator that says so whatever it reads would have everybody blamed in turn.
         found = _stand_apart(scope, evidence, probe, rest, top_k)
-        if guilty.any():
-            # A generator that says so whatever it reads would have everybody blamed in turn.
-            supports = evidence.support >= MIN_SUPPORT
-            stating = read[:0] if isinstance(found, str) else found[supports[found]]
-            found = stating if stating.size else read[supports[read]]
-            if not found.size:
-                return Finding(
-                    nobody,
-                    "unclear",
-                    "the response is given without the passages that stand apart, too",
-                )
-        elif isinstance(found, str):
-            return Finding(nobody, "unclear", found)
-        guilty[found] = True
+        stating = read[:0] if isinstance(found, str) else found.accused[supports[found.accused]]
+        more = stating if stating.size else read[supports[read]]
+        if not more.size:
+            return given_anyway
+        guilty[more] = True
+    if guilty.all() and not first.stating:
+        return given_anyway
     count = int(guilty.sum())
     return Finding(
         guilty,
@@ -179,7 +197,7 @@ def find_cause(scope: Scope, evidence: Evidence, probe: Probe, *, top_k: int) ->
 
 def _stand_apart(
     scope: Scope, evidence: Evidence, probe: Probe, rest: NDArray[np.int64], top_k: int
-) -> NDArray[np.int64] | str:
+) -> _Accused | str:
     """Return which of the `rest` stand apart and lead to the response, or why none does."""
     support = evidence.support[rest]
     combined = responsibility(
@@ -196,4 +214,5 @@ def _stand_apart(
     least = _AS_CLEARLY * float(np.median(support[seen]))
     clear = seen | (suspicion.suspected & (support >= least))
     texts = [scope.passages[i].text for i in rest]
-    return rest[marked(evidence.query, texts, evidence.carried[rest], clear, seen)]
+    found = rest[marked(evidence.query, texts, evidence.carried[rest], clear, seen)]
+    return _Accused(found, bool((support[seen] >= MIN_SUPPORT).any()))

@@ -129,8 +129,11 @@ def test_the_generator_is_asked_once_a_set():
         QUESTION, LIE, ranked([*POISON, *BENIGN])
     )
     assert len(reader.prompts) == attribution.details["calls"] == 10
-    assert "from your own knowledge" in reader.prompts[1]
-    assert "[5]" in reader.prompts[0]
+    # Several are asked at a time, so they may come in any order.
+    alone = [prompt for prompt in reader.prompts if "from your own knowledge" in prompt]
+    together = [prompt for prompt in reader.prompts if "[5]" in prompt]
+    assert len(alone) == 2  # as one of the ablations too
+    assert len(together) == 1
 
 
 @pytest.mark.parametrize("method", BOTH)

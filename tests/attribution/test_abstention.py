@@ -5,7 +5,7 @@ Knowledge bases without a benign side, or without a poisoned one, with and witho
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragguard.attribution import RAGOrigin
@@ -164,12 +164,23 @@ class Always:
         return True
 
 
-@given(st.data())
-def test_a_generator_that_always_says_so_accuses_nobody_who_does_not(data):
-    count = data.draw(st.integers(1, 25))
+@st.composite
+def judged_passages(draw):
+    """ES, SC and GC, and the support, of n passages; each of shape (n,)."""
+    count = draw(st.integers(1, 25))
     shares = st.lists(st.floats(0, 1), min_size=count, max_size=count)
-    scores = tuple(np.array(data.draw(shares)) for _ in range(3))
-    support = np.array(data.draw(shares)) * data.draw(st.sampled_from([0.0, 0.5, 1.0]))
+    scores = tuple(np.array(draw(shares)) for _ in range(3))
+    return scores, np.array(draw(shares)) * draw(st.sampled_from([0.0, 0.5, 1.0]))
+
+
+THREE_APART = (np.zeros(4), np.zeros(4), np.array([0.0, 1.0, 1.0, 1.0]))
+
+
+@given(judged_passages())
+@example((THREE_APART, np.array([0.5, 0.0, 0.0, 0.0])))
+def test_a_generator_that_always_says_so_accuses_nobody_who_does_not(judged):
+    scores, support = judged
+    count = len(support)
     scope = Scope([Passage(str(i)) for i in range(count)], (True,), complete=True)
     evidence = Evidence("who", scores, support, np.zeros(count))
     finding = find_cause(scope, evidence, Always(), top_k=5)
@@ -177,4 +188,32 @@ def test_a_generator_that_always_says_so_accuses_nobody_who_does_not(data):
     assert everybody or not finding.responsible.any()
     assert everybody == (finding.cause == "poisoning")
     if everybody:
-        assert (support >= MIN_SUPPORT).sum() >= count / 2
+        assert (support >= MIN_SUPPORT).all()
+
+
+@pytest.mark.parametrize("support", [0.0, 0.5])
+def test_nor_those_who_came_with_them(support):
+    """All four carry the question; the three that stand apart do not state the response."""
+    scope = Scope([Passage(f"who {i}") for i in range(4)], (True,), complete=True)
+    evidence = Evidence("who", THREE_APART, np.array([support, 0.0, 0.0, 0.0]), np.ones(4))
+    finding = find_cause(scope, evidence, Always(), top_k=5)
+    assert finding.cause == "unclear"
+    assert "too" in finding.reason
+    assert not finding.responsible.any()
+
+
+def test_who_does_not_state_it_is_blamed_if_something_else_was_read_in_vain():
+    """A paraphrase and a plain lie, and a passage from which the model does not say so."""
+
+    class Believer:
+        def reproduces(self, passages):
+            return any(passage.text != "4" for passage in passages)
+
+        def leads(self, passages, standing):
+            return self.reproduces(passages)
+
+    scope = Scope([Passage(str(i)) for i in range(5)], (True,), complete=True)
+    scores = (np.zeros(5), np.zeros(5), np.array([0.0, 1.0, 1.0, 1.0, 0.0]))
+    evidence = Evidence("who", scores, np.array([0.5, 0.0, 0.0, 0.0, 0.0]), np.zeros(5))
+    finding = find_cause(scope, evidence, Believer(), top_k=5)
+    assert finding.responsible.tolist() == [True, True, True, True, False]
