@@ -1,6 +1,8 @@
-"""Runs each integration against the oldest and the newest framework release that it supports.
+"""Runs the tests on every Python and against the oldest and newest releases of what they build on.
 
-`nox` runs all four sessions; `nox -s langchain` both ends of one.
+`nox` runs all sessions, `nox -s tests` the core's on every Python that is found on the PATH,
+`nox -s lowest-3.12` those with the lowest versions that pyproject.toml allows there, and
+`nox -s langchain` both ends of one integration. What stands behind `--` goes to pytest.
 """
 
 from __future__ import annotations
@@ -8,13 +10,53 @@ from __future__ import annotations
 from pathlib import Path
 
 import nox
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 nox.options.default_venv_backend = "venv"
+# Nobody has every Python: a session without its own is skipped, and says so.
+nox.options.error_on_missing_interpreters = False
 
 ROOT = Path(__file__).parent
+PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+PYTHONS = nox.project.python_versions(PYPROJECT)  # the classifiers say which
 NO_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is not None)"
 # Old releases warn of what has become deprecated below them since.
 WARNINGS_PASS = ("-W", "default")
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """Test the core with the newest versions, as `make test` does."""
+    check_core(session)
+
+
+@nox.session(python=PYTHONS)
+def lowest(session: nox.Session) -> None:
+    """Test the core with the lowest versions that pyproject.toml allows on this Python."""
+    check_core(session, *lower_bounds(str(session.python)))
+
+
+def check_core(session: nox.Session, *pins: str) -> None:
+    """Install the core and its tests into a fresh environment, with these pins, and run them."""
+    group = nox.project.dependency_groups(PYPROJECT, "test")
+    session.install("--editable", str(ROOT), *group, *pins)
+    session.run("python", "-m", "pip", "freeze", "--exclude-editable")
+    session.run(
+        *("python", "-m", "pytest", "--numprocesses", "auto", "--maxprocesses", "4"),
+        *("--dist", "loadfile", *session.posargs),
+    )
+
+
+def lower_bounds(python: str) -> list[str]:
+    """Return the core's dependencies, each pinned to its lowest version on a Python like "3.12"."""
+    lowest: dict[str, Version] = {}
+    for line in PYPROJECT["project"]["dependencies"]:
+        wanted = Requirement(line)
+        if wanted.marker is None or wanted.marker.evaluate({"python_version": python}):
+            bound = max(Version(s.version) for s in wanted.specifier if s.operator == ">=")
+            lowest[wanted.name] = max(bound, lowest.get(wanted.name, bound))
+    return [f"{name}=={version}" for name, version in lowest.items()]
 
 
 def check(session: nox.Session, package: str, *requirements: str, oldest: bool) -> None:

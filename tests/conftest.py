@@ -1,4 +1,4 @@
-"""Shared by all tests: hypothesis without deadlines, and audit stores on every database."""
+"""Shared by all tests: hypothesis without a clock, and audit stores on every database."""
 
 import os
 import uuid
@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from urllib.parse import quote
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from ragguard.audit import AuditStore, open_store
 
 # A machine that does other work as well may be slow at any moment.
-settings.register_profile("ragguard", deadline=None)
+settings.register_profile("ragguard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "thorough", settings.get_profile("ragguard"), max_examples=2000, derandomize=False
+)
 settings.load_profile("ragguard")
 
 POSTGRES = os.environ.get("RAGGUARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
