@@ -20,6 +20,11 @@ __all__ = ["escape", "from_json", "to_json", "unescape"]
 _REFUSED = re.compile("[\x00\x10\ud800-\udfff]")
 _ESCAPED = re.compile("\x10([0-9a-f]{4})")
 _MAX_DEPTH = 100
+_MAX_PARTS = 100_000
+_MAX_BITS = 2_000  # fewer than the 640 digits that Python reads under any setting
+_REST = "..."
+
+_Many = Mapping[Any, Any] | list[Any] | tuple[Any, ...]
 
 
 def escape(text: str) -> str:
@@ -41,16 +46,19 @@ def unescape(stored: str) -> str:
 
 
 def to_json(value: object) -> str:
-    """Return `value` as JSON; what JSON cannot hold becomes its `str()`.
+    """Return `value` as JSON; what JSON cannot hold becomes its `str()`. Never raises.
 
     Mappings, lists, tuples, strings, booleans, None and numbers (numpy's too) are JSON; keys
-    become strings. NaN and infinities are written as Python's `json` reads them.
+    become strings. NaN and infinities are written as Python's `json` reads them, and whole numbers
+    of more than 2,000 bits as texts in hexadecimal: Python refuses to read very long ones. Where
+    something holds itself, is nested 100 deep, or is past the 100,000th part, "..." stands
+    for it.
 
     >>> to_json({"page": 3, "seen": {1}, 7: (True, None)})
     '{"page": 3, "seen": "{1}", "7": [true, null]}'
     """
     # Not ASCII: "\\ud83d\\ude00" would be read back as one character, not as two surrogates.
-    return json.dumps(_plain(value, ()), ensure_ascii=False)
+    return json.dumps(_Plain().of(value, ()), ensure_ascii=False)
 
 
 def from_json(stored: str) -> Any:
@@ -58,26 +66,44 @@ def from_json(stored: str) -> Any:
     return json.loads(stored)
 
 
-def _plain(value: object, ancestors: tuple[int, ...]) -> object:
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return float(value)
-    if id(value) not in ancestors and len(ancestors) < _MAX_DEPTH:
+class _Plain:
+    """Turns one value into what `json` takes."""
+
+    def __init__(self) -> None:
+        self._parts = 0
+
+    def of(self, value: object, ancestors: tuple[int, ...]) -> object:
+        self._parts += 1
+        if value is None or isinstance(value, (str, bool)):
+            return value
+        try:
+            if isinstance(value, np.bool_):
+                return bool(value)
+            if isinstance(value, numbers.Integral):
+                number = int(value)
+                return number if number.bit_length() <= _MAX_BITS else hex(number)
+            if isinstance(value, numbers.Real):
+                return float(value)
+            if isinstance(value, (Mapping, list, tuple)):
+                return self._of_many(value, ancestors)
+        except Exception:  # a caller's types may raise anything; the record must still be kept
+            return _words(value)
+        return _words(value)
+
+    def _of_many(self, value: _Many, ancestors: tuple[int, ...]) -> object:
+        # Parts that are shared would else be written as often as there are ways to them.
+        if id(value) in ancestors or len(ancestors) == _MAX_DEPTH or self._parts > _MAX_PARTS:
+            return _REST
         inside = (*ancestors, id(value))
         if isinstance(value, Mapping):
-            return {_words(key): _plain(item, inside) for key, item in value.items()}
-        if isinstance(value, (list, tuple)):
-            return [_plain(item, inside) for item in value]
-    return _words(value)
+            return {_words(key): self.of(item, inside) for key, item in value.items()}
+        return [self.of(item, inside) for item in value]
 
 
 def _words(value: object) -> str:
     try:
+        if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+            return hex(value)
         return str(value)
-    except Exception:  # a caller's __str__ may raise anything; the record must still be kept
+    except Exception:
         return object.__repr__(value)
