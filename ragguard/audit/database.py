@@ -1,33 +1,36 @@
-"""The database behind the SQL audit store: its URL, its transactions, its way through a fork."""
+"""The database behind the SQL audit store: its transactions, also after forks and faults."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import Session, sessionmaker
 
+from ragguard.audit.sqlite import file_identity, sqlite_engine
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
 from ragguard.fork import follow_forks
 
 __all__ = ["Database"]
 
-_BUSY_S = 10.0
-_CONNECT_S = 10
+logger = logging.getLogger(__name__)
+
+_STATEMENT_S = 10.0
+_CLOSE_S = 0.5
+_NO_FILE = (-1, -1)
 
 
 class Database:
     """A SQLite file or a PostgreSQL database; safe to share between threads and across forks.
 
     Attributes:
-        name: The URL without its password.
+        name: The URL without its password and its parameters, which may hold one.
         on_sqlite: True for SQLite, False for PostgreSQL.
         path: Absolute path of the SQLite file, or None.
     """
@@ -36,24 +39,28 @@ class Database:
     on_sqlite: bool
     path: Path | None
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, statement_s: float = _STATEMENT_S) -> None:
         """Make ready to connect; the first transaction does.
 
         Args:
             url: A path, `sqlite:///path`, `postgresql://...` or `postgresql+psycopg://...`.
+            statement_s: Seconds that PostgreSQL may take for a statement.
 
         Raises:
             InvalidInputError: `url` names neither a SQLite file nor a PostgreSQL database.
             MissingExtraError: The driver for PostgreSQL is not installed.
         """
         where = _url(url)
-        self.name = where.render_as_string(hide_password=True)
+        self.name = where.set(query={}).render_as_string(hide_password=True)
         self.on_sqlite = where.get_backend_name() == "sqlite"
         self.path = None
         if self.on_sqlite and not str(where.database).startswith("file:"):
             self.path = Path(str(where.database))
         self._closed = False
-        self._engine = _engine(where)
+        self._file: tuple[int, int] | None = None  # None: it is not watched, or not now
+        self._prepare: Callable[[Database], None] = lambda _: None
+        self._engine = _engine(where, self.path, statement_s)
+        event.listen(self._engine, "checkin", self._close_late)
         self._reads = sessionmaker(self._engine, expire_on_commit=False)
         self._writes = sessionmaker(
             self._engine.execution_options(begin_immediate=True), expire_on_commit=False
@@ -61,20 +68,33 @@ class Database:
         self._make_gates()
         follow_forks(self)
 
+    def open(self, prepare: Callable[[Database], None]) -> None:
+        """Connect, and call `prepare`: now, and whenever another file has taken the file's place.
+
+        Raises:
+            StoreError: What `prepare` raises.
+        """
+        self._prepare = prepare
+        prepare(self)
+        self._file = None if self.path is None else file_identity(self.path)
+
     def close(self) -> None:
-        """Close all connections; the database is not used afterwards."""
+        """Close all connections that are not in use; the database is not used afterwards."""
         self._closed = True
-        with self._writing, self._reading:
-            self._engine.dispose()
+        # A transaction that hangs keeps its connection: nobody waits for it for long.
+        free = [gate for gate in self._gates() if gate.acquire(timeout=_CLOSE_S)]
+        self._engine.dispose()
+        for gate in free:
+            gate.release()
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Session]:
         """Open a session that reads.
 
         Raises:
-            StoreError: The database fails, or was closed.
+            StoreError: The database fails, its file is gone, or it was closed.
         """
-        with self._transaction(self._reading, self._reads) as session:
+        with self._transaction(self._reading, self._reads, writes=False) as session:
             yield session
 
     @contextlib.contextmanager
@@ -85,15 +105,16 @@ class Database:
             InvalidInputError: A value has no place in its column.
             StoreError: The database fails, or was closed.
         """
-        with self._transaction(self._writing, self._writes) as session:
+        with self._transaction(self._writing, self._writes, writes=True) as session:
             yield session
 
     @contextlib.contextmanager
     def _transaction(
-        self, gate: AbstractContextManager[object], sessions: sessionmaker[Session]
+        self, gate: Any, sessions: sessionmaker[Session], *, writes: bool
     ) -> Iterator[Session]:
         if self._closed:
             raise StoreError(f"the audit store {self.name} is closed; open it anew")
+        self._follow_the_file(writes=writes)
         try:
             with gate, sessions.begin() as session:
                 yield session
@@ -108,11 +129,46 @@ class Database:
             raise StoreError(
                 f"the audit store {self.name} failed: {_first_line(cause)}; "
                 + (
-                    "check that the path exists, is writable and holds a SQLite database"
+                    "check that the path exists, is writable, has room and holds a SQLite database"
                     if self.on_sqlite
                     else "check that the server is up and that the role may write"
                 )
             ) from error
+
+    def _follow_the_file(self, *, writes: bool) -> None:
+        """Open the file anew where it is another one: what is open is out of everybody's reach."""
+        if self._file is None or self.path is None:
+            return
+        found = file_identity(self.path)
+        if found == self._file:
+            return
+        if found is None and not writes:
+            # A reader makes no file: it could come in the way of one that is put back.
+            raise StoreError(
+                f"the file of the audit store {self.name} is gone; put it back, or go on: "
+                "what is written next makes a new one"
+            )
+        with self._writing, self._reading:
+            if self._file == file_identity(self.path):
+                return  # another thread was faster
+            logger.error(
+                "the file of the audit store %s was %s; what it held is not seen any more, and "
+                "all goes to the new one from now on",
+                self.name,
+                "deleted" if found is None else "replaced",
+            )
+            self._engine.dispose()
+            self._file = None
+            try:
+                self._prepare(self)
+                self._file = file_identity(self.path)
+            finally:
+                self._file = self._file or _NO_FILE  # not prepared: tried again next time
+
+    def _close_late(self, connection: Any, record: object) -> None:  # noqa: ARG002
+        # What comes back after `close` goes to a pool that nobody looks after any more.
+        if self._closed and connection is not None:
+            connection.close()
 
     def _make_gates(self) -> None:
         # SQLite must have no connection open while the process forks, so every use of one goes
@@ -120,10 +176,13 @@ class Database:
         self._reading: Any = threading.RLock() if self.on_sqlite else contextlib.nullcontext()
         self._writing: Any = threading.RLock() if self.on_sqlite else contextlib.nullcontext()
 
+    def _gates(self) -> list[Any]:
+        return [self._writing, self._reading] if self.on_sqlite else []
+
     def _before_fork(self) -> None:
+        for gate in self._gates():
+            gate.acquire()
         if self.on_sqlite:
-            self._writing.acquire()
-            self._reading.acquire()
             self._engine.dispose()
 
     def _after_fork(self, *, in_child: bool) -> None:
@@ -131,9 +190,9 @@ class Database:
             # The sockets belong to the parent: they are forgotten here, not closed.
             self._engine.dispose(close=False)
             self._make_gates()
-        elif self.on_sqlite:
-            self._reading.release()
-            self._writing.release()
+            return
+        for gate in self._gates():
+            gate.release()
 
 
 def _url(url: str) -> URL:
@@ -148,8 +207,13 @@ def _url(url: str) -> URL:
                 "postgresql://user@host/database"
             ) from error
     if url_object.drivername in ("postgres", "postgresql"):
-        return url_object.set(drivername="postgresql+psycopg")
+        url_object = url_object.set(drivername="postgresql+psycopg")
     if url_object.drivername == "postgresql+psycopg":
+        if "@" in (url_object.host or ""):
+            # Not to be shown: the rest of a password would be.
+            raise InvalidInputError(
+                "the store's URL has more than one @; write one in the password as %40"
+            )
         return url_object
     if url_object.drivername not in ("sqlite", "sqlite+pysqlite"):
         raise InvalidInputError(
@@ -166,49 +230,15 @@ def _url(url: str) -> URL:
     return url_object.set(database=str(Path(database).absolute()))
 
 
-def _engine(where: URL) -> Engine:
+def _engine(where: URL, path: Path | None, statement_s: float) -> Engine:
     if where.get_backend_name() == "sqlite":
-        engine = create_engine(where, connect_args={"timeout": _BUSY_S})
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
-    waits = {} if "connect_timeout" in where.query else {"connect_timeout": _CONNECT_S}
+        return sqlite_engine(where, path)
     try:
-        return create_engine(where, connect_args=waits, pool_pre_ping=True)
+        from ragguard.audit.postgres import postgres_engine
+
+        return postgres_engine(where, statement_s=statement_s)
     except ImportError as error:
         raise MissingExtraError("an audit store in PostgreSQL", "postgres") from error
-
-
-def _set_up_sqlite(connection: Any, record: object) -> None:  # noqa: ARG001
-    # The driver would open transactions by its own rules; `_begin_sqlite` opens them instead.
-    connection.isolation_level = None
-    cursor = connection.cursor()
-    try:
-        _use_wal(cursor)
-        cursor.execute("PRAGMA synchronous=NORMAL")
-        cursor.execute("PRAGMA foreign_keys=ON")
-    finally:
-        cursor.close()
-
-
-def _use_wal(cursor: Any) -> None:
-    deadline = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode=WAL")
-        except Exception as error:
-            # SQLite does not wait on its own when several processes switch a new file at once.
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-def _begin_sqlite(connection: Any) -> None:
-    # A writer that begins as a reader would fail instead of waiting for another writer.
-    immediate = connection.get_execution_options().get("begin_immediate", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
 
 def _first_line(error: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from sqlalchemy import inspect, select, text, update
 from sqlalchemy.orm import Session
 from sqlalchemy.schema import CreateColumn
@@ -38,7 +40,10 @@ def prepare(database: Database) -> None:
                     _give_turns(session)
                 session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
                 if found is None:
-                    session.add(MetaRow(name="quarantine_version", value=0))
+                    # The time and not 0: versions of two stores that take each other's place at
+                    # one address are not mistaken for each other.
+                    now_ms = time.time_ns() // 1_000_000
+                    session.add(MetaRow(name="quarantine_version", value=now_ms))
                 found = SCHEMA_VERSION
     if found > SCHEMA_VERSION:
         raise StoreError(
