@@ -49,6 +49,7 @@ class VerdictCounter:
 
     def _forget(self) -> None:
         self._pending: Counter[str] = Counter()
+        self._in_flight: Counter[str] = Counter()  # being written, or not known to be
         # Bounded: a store that is down for long must not fill the memory; the newest are kept.
         self._scored: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
         self._unwritten: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
@@ -83,6 +84,7 @@ class VerdictCounter:
         with self._flushing:
             with self._lock:
                 counts, self._pending = self._pending, Counter()
+                self._in_flight = counts
                 scored = list(self._scored)
                 self._scored.clear()
             self._unwritten.extend(scored)
@@ -96,6 +98,9 @@ class VerdictCounter:
                 logger.warning("verdicts could not be counted, trying again later: %s", error)
                 with self._lock:
                     self._pending.update(counts)
+                    self._in_flight = Counter()
+            else:
+                self._in_flight = Counter()
 
     def _write_scores(self) -> None:
         if not self._unwritten:
@@ -108,14 +113,38 @@ class VerdictCounter:
         self._store.add_scores(batch, sample=SAMPLE_SIZE, recent=RECENT_SIZE)
         self._unwritten.clear()
 
-    def close(self) -> None:
-        """Write the last counts and stop."""
+    @property
+    def unwritten(self) -> int:
+        """How many queries were counted that are not known to be counted in the store."""
+        with self._lock:
+            return self._pending["queries"] + self._in_flight["queries"]
+
+    @property
+    def threads(self) -> list[threading.Thread]:
+        """What runs for it."""
+        return [] if self._thread is None else [self._thread]
+
+    def stop(self) -> None:
+        """Have the last counts written, and do not wait for it."""
+        self._stop.set()
+
+    def close(self, timeout: float | None = 10.0) -> None:
+        """Write the last counts and stop; after `timeout` seconds say what is not written, if any.
+
+        The thread writes them: a store that hangs holds up nobody else.
+        """
         self._stop.set()
         thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            # It may be in the middle of a write, and the caller is about to close the store.
-            thread.join()
-        self.flush()
+        if thread is None or not thread.is_alive():
+            self.flush()
+        elif thread is not threading.current_thread():
+            thread.join(timeout)
+        if unwritten := self.unwritten:
+            logger.error(
+                "the verdicts of %d queries are not in the counters: the store has failed, or "
+                "has not answered in time",
+                unwritten,
+            )
 
     def _before_fork(self) -> None:
         self._lock.acquire()
@@ -135,7 +164,9 @@ class VerdictCounter:
 def _flush_until_stopped(
     counter: weakref.ref[VerdictCounter], stop: threading.Event, interval_s: float
 ) -> None:
-    while not stop.wait(interval_s):
+    stopped = False
+    while not stopped:
+        stopped = stop.wait(interval_s)
         alive = counter()
         if alive is None:
             return

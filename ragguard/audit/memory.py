@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from ragguard.attribution.attribution import Attribution
+from ragguard.audit.changes import announce
 from ragguard.audit.lanes import MAX_REPORTERS, lane_of
 from ragguard.audit.memory_turns import Turns
 from ragguard.audit.records import (
@@ -37,10 +39,16 @@ class MemoryStore:
     Quarantine and open events are kept for good. Of finished events the newest `max_finished`
     are kept, so that a service that never restarts does not grow without end. A pickled store
     takes its quarantine along, and nothing else.
+
+    Attributes:
+        place: Names this store among all of the process.
     """
+
+    place: str
 
     def __init__(self, *, max_finished: int = 10_000) -> None:
         """Make an empty store."""
+        self.place = f"memory:{uuid.uuid4().hex}"
         self._lock = threading.RLock()
         self._max_finished = max_finished
         self._events: dict[str, Event] = {}
@@ -178,6 +186,7 @@ class MemoryStore:
                     grown = grown or entry.status != "released"
                     self._note_change(entry.key)
             self._version += grown
+        announce(self.place)
         return added
 
     def set_quarantine_status(
@@ -196,7 +205,8 @@ class MemoryStore:
             if (entry.status == "released") != (status == "released"):
                 self._note_change(key)
                 self._version += 1
-            return changed
+        announce(self.place)
+        return changed
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
         """See `AuditStore.quarantine`."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit import sql_events, sql_quarantine, sql_verdicts
+from ragguard.audit.changes import announce
 from ragguard.audit.database import Database
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.records import (
@@ -23,6 +24,8 @@ from ragguard.errors import StoreError
 
 __all__ = ["SqlStore"]
 
+_POLL_S = 5.0
+
 
 class SqlStore:
     """The audit store in SQLite or PostgreSQL; safe to share between threads and across forks.
@@ -36,9 +39,11 @@ class SqlStore:
 
     Attributes:
         path: Absolute path of the SQLite file, or None for PostgreSQL.
+        place: The URL without secrets: the same for all stores of a process on one database.
     """
 
     path: Path | None
+    place: str
 
     def __init__(self, url: str) -> None:
         """Open the store and create its tables where they are missing.
@@ -53,11 +58,16 @@ class SqlStore:
                 were made by a newer version of ragguard.
         """
         self._database = Database(url)
+        # What the filter drops is asked for ten times a second, on a connection of its own: no
+        # other read stands in the way, however long.
+        self._polls = Database(url, statement_s=_POLL_S)
         self.path = self._database.path
+        self.place = self._database.name
         try:
-            prepare(self._database)
+            self._database.open(prepare)
+            self._polls.open(prepare)
         except StoreError:
-            self._database.close()
+            self.close()
             raise
 
     def add_event(self, event: Event) -> None:
@@ -130,7 +140,9 @@ class SqlStore:
         if not entries:
             return 0
         with self._database.write() as session:
-            return sql_quarantine.add_entries(session, entries)
+            added = sql_quarantine.add_entries(session, entries)
+        announce(self.place)
+        return added
 
     def set_quarantine_status(
         self, key: str, status: QuarantineStatus, *, actor: str | None = None
@@ -138,7 +150,9 @@ class SqlStore:
         """See `AuditStore.set_quarantine_status`."""
         checked_status(status)
         with self._database.write() as session:
-            return sql_quarantine.set_status(session, key, status, actor)
+            changed = sql_quarantine.set_status(session, key, status, actor)
+        announce(self.place)
+        return changed
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
         """See `AuditStore.quarantine`."""
@@ -152,12 +166,12 @@ class SqlStore:
 
     def quarantine_version(self) -> int:
         """See `AuditStore.quarantine_version`."""
-        with self._database.read() as session:
+        with self._polls.read() as session:
             return sql_quarantine.version(session)
 
     def quarantine_changes(self, since: int) -> QuarantineChanges:
         """See `AuditStore.quarantine_changes`."""
-        with self._database.read() as session:
+        with self._polls.read() as session:
             return sql_quarantine.changes(session, since)
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
@@ -190,3 +204,4 @@ class SqlStore:
     def close(self) -> None:
         """See `AuditStore.close`."""
         self._database.close()
+        self._polls.close()

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 import weakref
-from collections.abc import Hashable
-from pathlib import Path
 
+from ragguard.audit.changes import follow
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.records import AuditStore
-from ragguard.errors import InvalidInputError, RagguardError
+from ragguard.errors import InvalidInputError
 from ragguard.fork import follow_forks
 
 __all__ = ["QuarantineWatch"]
 
 logger = logging.getLogger(__name__)
 
-# A file's times move in steps of up to 10 ms, and SQLite shows a commit to readers just after it
-# wrote the file: a state that was read so soon after a write may already be an old one.
-_SETTLED_NS = 50_000_000
+_SILENT_S = 30.0
 
 
 class QuarantineWatch:
-    """The keys that the filter must drop, at the price of a look at one file's times.
+    """The keys that the filter must drop, at the price of a look into memory.
 
-    A `MemoryStore` is asked for its version on every call, and a SQLite file for its size and
-    times, so the next call after a change returns the new keys, whichever process changed them.
-    Any other store is polled by a thread, which also runs for SQLite to be on the safe side.
+    A thread asks the store for what is new, ten times a second; what is changed in this process is
+    fetched at once by whoever changes it. The filter waits for neither, so a store that is slow,
+    hangs or is read for long elsewhere costs queries no time.
 
     The thread is a daemon, ends with the watch, and is started again after a fork.
+
+    Attributes:
+        place: Where the store is, or "" if it does not say.
     """
+
+    place: str
 
     def __init__(self, store: AuditStore, interval_s: float = 0.1) -> None:
         """Load the keys and begin to watch.
@@ -47,35 +48,57 @@ class QuarantineWatch:
         """
         if not interval_s > 0:
             raise InvalidInputError(f"interval_s must be positive, not {interval_s}; try 0.1")
+        self.place = str(getattr(store, "place", ""))
         self._store = store
         self._interval_s = interval_s
         self._polled = not isinstance(store, MemoryStore)
-        path = getattr(store, "path", None)
-        self._files: tuple[str, ...] = ()
-        if isinstance(path, Path):
-            # Commits go to the log; without one, the last to close has moved them to the file.
-            self._files = (f"{path}-wal", str(path))
         self._keys: frozenset[str] = frozenset()
-        self._version: int | None = None
-        self._seen: Hashable = None
-        self._failing = False
-        self._closed = False
-        self._lock = threading.Lock()
+        self._version = -1
+        self._heard = time.monotonic()
+        self._error: str | None = None
+        self._silent = False
         self._thread: threading.Thread | None = None
-        self._stop = threading.Event()
+        self._make_locks()
         self.refresh()
+        follow(self)
         follow_forks(self)
         self._start()
+
+    @property
+    def version(self) -> int:
+        """What `AuditStore.quarantine_version` said when the keys were last read."""
+        return self._version
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the store last answered; 0.0 for one in memory, which always does."""
+        return time.monotonic() - self._heard if self._polled else 0.0
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the last look at the store succeeded, and is not older than 30 s."""
+        return self._error is None and self.age_s <= _SILENT_S
+
+    @property
+    def threads(self) -> list[threading.Thread]:
+        """What runs for it."""
+        return [] if self._thread is None else [self._thread]
+
+    @property
+    def error(self) -> str | None:
+        """Why the last look at the store failed, or None."""
+        return self._error
 
     def keys(self) -> frozenset[str]:
         """Return the keys that the filter must drop now.
 
-        Never raises: while the store fails, the keys it last gave stay in force.
+        Never raises and never waits: while the store fails, the keys it last gave stay in force.
         """
-        if self._thread is None and self._polled:
-            self._start()
-        if self._look() != self._seen and not self._closed:
-            self._reload_or_keep(force=False)
+        if self._polled and not self._stop.is_set():
+            if self._thread is None:
+                self._start()
+            if time.monotonic() - self._heard > _SILENT_S:
+                self._complain()
         return self._keys
 
     def refresh(self) -> frozenset[str]:
@@ -84,76 +107,80 @@ class QuarantineWatch:
         Raises:
             StoreError: The store fails; the keys it last gave stay in force.
         """
-        self._reload(force=True)
-        return self._keys
+        with self._reading:
+            version = self._store.quarantine_version()
+            if version != self._version:
+                changes = self._store.quarantine_changes(self._version)
+                self._keys = changes.applied_to(self._keys)
+                self._version = changes.version
+            self._note_answer()
+            return self._keys
 
-    def close(self) -> None:
-        """Stop watching; `keys` goes on returning the last keys."""
-        self._closed = True
-        self._stop.set()
-
-    def _look(self) -> Hashable:
-        if not self._polled:
-            return self._store.quarantine_version()
-        for file in self._files:
-            try:
-                state = os.stat(file)  # noqa: PTH116 - a Path would double the cost
-            except OSError:
-                continue
-            return state.st_mtime_ns, state.st_size, state.st_ino
-        return ()
-
-    def _reload(self, *, force: bool) -> None:
-        with self._lock:
-            # Looked at before the keys are read: what changes in between is seen next time.
-            look = self._look()
-            if not force and look == self._seen:
-                return
-            now = time.time_ns()
-            try:
-                version = self._store.quarantine_version()
-                if version != self._version:
-                    self._keys = self._store.quarantine_keys()
-                    self._version = version
-            except RagguardError:
-                # Queries must not line up behind a store that is down: the thread tries again.
-                self._seen = look
-                raise
-            self._seen = look if _is_settled(look, now) else None
-            self._failing = False
-
-    def _reload_or_keep(self, *, force: bool) -> None:
+    def reload(self) -> None:
+        """Load the keys now; a store that fails is noted and logged."""
+        if self._stop.is_set():
+            return
         try:
-            self._reload(force=force)
+            self.refresh()
         except Exception as error:  # whatever a store raises, the filter goes on with what it has
-            if not self._failing:
-                self._failing = True
+            first, self._error = self._error is None, str(error)
+            if first:
                 logger.error(
                     "the quarantine cannot be read, %d known keys stay in force: %s",
                     len(self._keys),
                     error,
                 )
+            if self.age_s > _SILENT_S:
+                self._complain()
+
+    def close(self) -> None:
+        """Stop watching; `keys` goes on returning the last keys."""
+        self._stop.set()
+
+    def _note_answer(self) -> None:
+        silence, self._heard = self.age_s, time.monotonic()
+        if self._error is not None or self._silent:
+            logger.warning("the audit store answers again, after %.1f s", silence)
+        self._error, self._silent = None, False
+
+    def _complain(self) -> None:
+        # Once in a silence. By a query as well: the thread may be what waits for the store.
+        if not self._silent:
+            self._silent = True
+            logger.error(
+                "the audit store has not answered for %.0f s: the filter does not hear what is "
+                "quarantined or released elsewhere, and %d known keys stay in force",
+                self.age_s,
+                len(self._keys),
+            )
 
     def _start(self) -> None:
-        with self._lock:
-            if self._polled and not self._closed and self._thread is None:
-                self._thread = threading.Thread(
+        with self._starting:
+            if self._polled and not self._stop.is_set() and self._thread is None:
+                thread = threading.Thread(
                     target=_poll,
                     args=(weakref.ref(self), self._stop, self._interval_s),
                     name="ragguard-quarantine",
                     daemon=True,
                 )
-                self._thread.start()
+                thread.start()
+                self._thread = thread
+
+    def _make_locks(self) -> None:
+        self._reading = threading.Lock()  # never taken by a query: it is held while the store is
+        self._starting = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = None
 
     def _before_fork(self) -> None:
-        """Nothing to do: the child makes its own lock and thread."""
+        """Nothing to do: the child makes its own locks and thread."""
 
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
-            self._lock = threading.Lock()
-            self._stop = threading.Event()
-            self._thread = None
-            self._seen = None
+            closed = self._stop.is_set()
+            self._make_locks()
+            if closed:
+                self._stop.set()
 
 
 def _poll(watched: weakref.ref[QuarantineWatch], stop: threading.Event, interval_s: float) -> None:
@@ -161,9 +188,5 @@ def _poll(watched: weakref.ref[QuarantineWatch], stop: threading.Event, interval
         watch = watched()
         if watch is None:
             return
-        watch._reload_or_keep(force=True)
+        watch.reload()
         del watch
-
-
-def _is_settled(look: Hashable, now_ns: int) -> bool:
-    return not (isinstance(look, tuple) and look) or now_ns - look[0] > _SETTLED_NS
