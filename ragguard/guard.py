@@ -21,11 +21,13 @@ from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.background.reports import Reports
 from ragguard.background.tracing import RecentPassages
+from ragguard.background.waiting import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.copies import pickled, twin
 from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.filtering import Filtering, OnError
+from ragguard.health import Health, health_of
 from ragguard.inline.calibration import Calibration, save_calibration
 from ragguard.inline.judge import Strategy
 from ragguard.inline.traffic import as_calibration
@@ -33,6 +35,8 @@ from ragguard.passage import Passage
 from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Guard"]
+
+_CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
 
 
 class Guard:
@@ -289,11 +293,23 @@ class Guard:
         """
         return self._reports.attribution(event_id, timeout)
 
+    def health(self) -> Health:
+        """Return how the guard and its store are; looks at nothing but memory, and never waits."""
+        return health_of(
+            self._store, self._quarantine, self._counter, self._reports, self._calibrator
+        )
+
     def close(self) -> None:
-        """Write what is pending and stop all threads. Open events stay in the store."""
-        self._reports.close()
-        self._counter.close()
+        """Write what is pending and stop all threads. Open events stay in the store.
+
+        Returns after 10 seconds at most, whatever the store does; the log says what could not be
+        written.
+        """
+        deadline = Deadline(_CLOSE_S)
         self._quarantine.close()
+        self._counter.stop()
+        self._reports.close(deadline.left())
+        self._counter.close(deadline.left())
         if self._owns_store:
             self._store.close()
 

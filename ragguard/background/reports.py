@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import uuid
 from collections.abc import Sequence
 from types import NoneType
@@ -112,9 +113,24 @@ class Reports:
             )
         return found
 
-    def close(self) -> None:
+    @property
+    def waiting(self) -> int:
+        """How many events wait in memory for the store."""
+        return self._worker.unsaved
+
+    @property
+    def lost(self) -> int:
+        """How many events were lost."""
+        return self._worker.dropped
+
+    @property
+    def threads(self) -> list[threading.Thread]:
+        """What runs in the background."""
+        return self._worker.threads
+
+    def close(self, timeout: float | None = 10.0) -> None:
         """Persist what is not yet persisted and stop the worker; open events stay in the store."""
-        self._worker.close()
+        self._worker.close(timeout)
 
     def _attribute(self, event: Event) -> Attribution:
         if self._attributor is None:

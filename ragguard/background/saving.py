@@ -1,4 +1,8 @@
-"""From memory to the store: submitted events are saved, at the exit of the interpreter at last."""
+"""From memory to the store: submitted events are saved, at the exit of the interpreter at last.
+
+Whoever closes, or leaves, waits for the thread that saves and for a limited time: a store that
+hangs holds up that thread, which the interpreter does not wait for.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,14 @@ from collections.abc import Callable
 
 from ragguard.audit.records import AuditStore
 from ragguard.background.submissions import Submissions
-from ragguard.background.waiting import Backoff
+from ragguard.background.waiting import Backoff, Deadline
 from ragguard.errors import StoreError
 
 __all__ = ["Saver"]
 
 logger = logging.getLogger(__name__)
+
+_EXIT_S = 5.0
 
 
 class Saver:
@@ -29,18 +35,26 @@ class Saver:
     def __init__(self, store: AuditStore, submissions: Submissions) -> None:
         self._store = store
         self._submissions = submissions
+        self._thread: threading.Thread | None = None
+        self._end: Callable[[], None] = lambda: None
         _savers.add(self)
 
     def save_until(
         self, stop: threading.Event, work: threading.Event, on_saved: Callable[[], None]
     ) -> None:
-        """Save events until stopped; while the store fails, they wait in memory.
+        """Save events until stopped, and then the rest; while the store fails, they wait in memory.
 
         Args:
             stop: Ends it, together with `work`.
             work: Set when there is something to save; cleared here.
             on_saved: Called after each event that is in the store, or lost.
         """
+
+        def end() -> None:
+            stop.set()
+            work.set()
+
+        self._thread, self._end = threading.current_thread(), end
         backoff = Backoff()
         while not stop.is_set():
             work.wait()
@@ -55,9 +69,24 @@ class Saver:
                 else:
                     backoff.succeeded()
                     on_saved()
+        self._save_rest()
 
-    def save_rest(self) -> None:
-        """Save what is still in memory, in the caller's thread; give up when the store fails."""
+    def finish(self, timeout: float | None) -> None:
+        """Stop saving once the rest is saved, or the store fails, or `timeout` seconds are over."""
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            self._save_rest()
+        elif thread is not threading.current_thread():
+            self._end()
+            thread.join(timeout)
+            if thread.is_alive() and self._submissions.unsaved:
+                logger.error(
+                    "%d events are lost unless the store, which has not answered in time, still "
+                    "takes them",
+                    self._submissions.unsaved,
+                )
+
+    def _save_rest(self) -> None:
         try:
             while self._submissions.unsaved:
                 self._save_next()
@@ -86,5 +115,6 @@ _savers: weakref.WeakSet[Saver] = weakref.WeakSet()
 
 @atexit.register
 def _save_all_at_exit() -> None:
+    deadline = Deadline(_EXIT_S)
     for saver in list(_savers):
-        saver.save_rest()
+        saver.finish(deadline.left())

@@ -96,6 +96,16 @@ class Worker:
         """
         return self._submissions.dropped
 
+    @property
+    def unsaved(self) -> int:
+        """How many submitted events are not yet in the store."""
+        return self._submissions.unsaved
+
+    @property
+    def threads(self) -> list[threading.Thread]:
+        """What runs for it."""
+        return list(self._threads.values())
+
     def submit(self, event: Event) -> None:
         """Take over an event and return at once; never waits for the store, never raises."""
         if not self._submissions.take(event):
@@ -165,12 +175,11 @@ class Worker:
         self._stop.set()
         self._work_to_save.set()
         self._work_to_do.set()
+        self._saver.finish(deadline.left())
         for thread in threads.values():
             if thread is not threading.current_thread():
                 thread.join(deadline.left())
-        running = {name for name, thread in threads.items() if thread.is_alive()}
-        if "save" not in running:
-            self._saver.save_rest()
+        running = any(thread.is_alive() for thread in threads.values())
         return not running and not self._submissions.unsaved
 
     def run_once(self) -> bool:

@@ -587,7 +587,7 @@ def test_events_that_others_finished_are_forgotten(store, worker_of):
     worker.start = lambda: None
     worker.submit(event("e"))
     worker.submit(event("f"))
-    worker._saver.save_rest()
+    worker._saver.finish(LONG)
     assert list(worker._submissions._submitted) == ["e", "f"]
     store.finish_event("e", attribute(event("e")))
     worker._submissions.forget_settled()
@@ -712,16 +712,18 @@ def test_a_killed_process_loses_nothing(sql_url, open_sql, worker_of):
 def test_exit_persists_what_the_thread_did_not(sql_url, open_sql):
     child = spawn(
         """
+        import atexit
         from ragguard.errors import StoreError
-        add_event = store.add_event
+        add_event, leaving = store.add_event, threading.Event()
 
-        def add_in_main_thread_only(flagged):
-            if threading.current_thread() is not threading.main_thread():
+        def add_at_exit_only(flagged):
+            if not leaving.is_set():
                 raise StoreError("down")
             add_event(flagged)
 
-        store.add_event = add_in_main_thread_only
+        store.add_event = add_at_exit_only
         worker = Worker(store, attribute)
+        atexit.register(leaving.set)
         import logging
         logging.disable()
         for i in range(10):

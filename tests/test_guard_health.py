@@ -1,0 +1,141 @@
+"""What a guard says of itself and its store."""
+
+import logging
+import threading
+import time
+
+import pytest
+
+from ragguard import Guard
+from ragguard.audit import MemoryStore, QuarantineEntry
+from ragguard.content import content_key
+from ragguard.errors import StoreError
+
+QUESTION = "When does the ferry leave?"
+PASSAGES = ["The pier is of oak.", "Geese nest on the fort.", "The mill stood by the ford."]
+
+
+def eventually(condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+class Remote:
+    """A store that only its methods reach; each fails or hangs while told to."""
+
+    def __init__(self):
+        self._inner = MemoryStore()
+        self.down = False
+        self.up = threading.Event()
+        self.up.set()
+
+    def __repr__(self):
+        return "Remote()"
+
+    def __getattr__(self, name):
+        found = getattr(self._inner, name)
+        if not callable(found):
+            raise AttributeError(name)
+
+        def call(*arguments, **options):
+            self.up.wait()
+            if self.down:
+                raise StoreError("down")
+            return found(*arguments, **options)
+
+        return call
+
+
+def test_a_new_guard_is_well():
+    with Guard() as guard:
+        health = guard.health()
+    assert health.reachable
+    assert health.store_error is None
+    assert health.store_age_s == 0.0
+    assert (health.quarantined, health.queries_unwritten) == (0, 0)
+    assert (health.events_waiting, health.reports_lost) == (0, 0)
+    assert health.calibration == "shipped with ragguard"
+    assert health.threads == ()
+
+
+def test_the_parts_of_a_guard_are_told(tmp_path):
+    with Guard(store=tmp_path / "audit.db", alpha=0.5) as guard:
+        guard.calibrate([(QUESTION, PASSAGES)] * 10)
+        guard.store.add_quarantine([QuarantineEntry(content_key("x"), "p", "x", "r")])
+        guard.filter(QUESTION, PASSAGES)
+        guard.report(QUESTION, "at nine")
+        health = guard.health()
+        assert "audit.db" in health.store
+        assert health.quarantined == 1
+        assert health.calibration == guard._calibrator.adopted.source
+        assert set(health.threads) == {
+            "ragguard-quarantine",
+            "ragguard-counts",
+            "ragguard-save",
+            "ragguard-attribute",
+        }
+        eventually(lambda: guard.health().events_waiting == guard.health().queries_unwritten == 0)
+        assert guard.store.counts()["queries"] == 1
+    assert guard.health().threads == ()
+
+
+def test_what_waits_for_a_store_that_is_down():
+    store = Remote()
+    guard = Guard(store=store)
+    store.down = True
+    guard.filter(QUESTION, PASSAGES)
+    guard.report(QUESTION, "at nine")
+    eventually(lambda: not guard.health().reachable)
+    health = guard.health()
+    assert health.store == "Remote()"
+    assert health.store_error == "down"
+    assert (health.queries_unwritten, health.events_waiting) == (1, 1)
+    store.down = False
+    eventually(lambda: guard.health().reachable and not guard.health().events_waiting)
+    guard.close()
+    assert guard.health().queries_unwritten == 0
+
+
+def test_a_store_that_hangs_is_told_by_a_query(monkeypatch, caplog):
+    monkeypatch.setattr("ragguard.audit.watch._SILENT_S", 0.3)
+    store = Remote()
+    guard = Guard(store=store)
+    with caplog.at_level(logging.WARNING, "ragguard.audit.watch"):
+        store.up.clear()
+        eventually(lambda: not guard.health().reachable)
+        for _ in range(10):
+            guard.filter(QUESTION, PASSAGES)
+        assert guard.health().store_age_s > 0.3
+        assert sum("has not answered" in message for message in caplog.messages) == 1
+        store.up.set()
+        eventually(lambda: "answers again" in caplog.text)
+    assert guard.health().reachable
+    guard.close()
+
+
+def test_a_guard_that_is_closed_while_its_store_hangs_counts_what_it_leaves(monkeypatch, caplog):
+    monkeypatch.setattr("ragguard.guard._CLOSE_S", 0.5)
+    store = Remote()
+    guard = Guard(store=store)
+    store.up.clear()
+    for _ in range(3):
+        guard.filter(QUESTION, PASSAGES)
+    guard.report(QUESTION, "at nine")
+    with caplog.at_level(logging.ERROR, "ragguard"):
+        guard.close()
+    assert "verdicts of 3 queries are not in the counters" in caplog.text
+    assert "1 events are lost" in caplog.text
+    health = guard.health()
+    assert (health.queries_unwritten, health.events_waiting) == (3, 1)
+    store.up.set()
+    eventually(lambda: not guard.health().threads)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_closing_again_changes_nothing(tmp_path, times):
+    guard = Guard(store=tmp_path / "audit.db")
+    for _ in range(times):
+        guard.close()
+    assert guard.health().threads == ()
