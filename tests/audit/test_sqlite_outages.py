@@ -1,0 +1,279 @@
+"""A SQLite file that is deleted, replaced, damaged, full or held by others."""
+
+import contextlib
+import logging
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+from ragguard import Guard
+from ragguard.audit import Event, QuarantineEntry, open_store
+from ragguard.content import content_key
+from ragguard.errors import StoreError
+
+QUESTION = "When does the ferry leave?"
+PASSAGES = ["The pier is of oak.", "Geese nest on the fort.", "The mill stood by the ford."]
+LONG = 60.0
+
+
+def eventually(condition):
+    deadline = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def entry(text):
+    return QuarantineEntry(content_key(text), "p", text, "r")
+
+
+def dropped(guard):
+    return [passage.text for passage in guard.filter(QUESTION, PASSAGES).dropped]
+
+
+def remove(path):
+    for end in ("", "-wal", "-shm"):
+        path.with_name(path.name + end).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "audit.db"
+
+
+@pytest.fixture
+def guard(path):
+    with Guard(store=path) as made:
+        yield made
+
+
+def events_of(path):
+    """Return the ids of the events in the file, read by somebody else."""
+    connection = sqlite3.connect(path)
+    found = [row[0] for row in connection.execute("SELECT id FROM ragguard_events ORDER BY seq")]
+    connection.close()
+    return found
+
+
+def test_a_deleted_file_is_noticed_and_reports_go_to_a_new_one(guard, path, caplog):
+    guard.store.add_quarantine([entry(PASSAGES[0])])
+    with caplog.at_level(logging.WARNING, "ragguard"):
+        remove(path)
+        eventually(lambda: guard.health().store_error is not None)
+        assert "is gone" in guard.health().store_error
+        # Until there is another file, what is known holds; reading makes none.
+        assert dropped(guard) == PASSAGES[:1]
+        event = guard.report(QUESTION, "at nine", passages=PASSAGES)
+        eventually(path.exists)
+        eventually(lambda: guard.health().reachable)
+    assert "was deleted" in caplog.text
+    eventually(lambda: events_of(path) == [event])
+    eventually(lambda: dropped(guard) == [])
+
+
+def test_the_quarantine_of_a_file_that_takes_its_place_is_seen(guard, path, tmp_path, caplog):
+    guard.store.add_quarantine([entry(PASSAGES[0])])
+    guard.store.add_event(Event("before", "q", "r"))
+    other = open_store(tmp_path / "other.db")
+    other.add_quarantine([entry(PASSAGES[1])])  # the first version there too
+    other.close()
+    with caplog.at_level(logging.ERROR, "ragguard"):
+        remove(path)
+        (tmp_path / "other.db").rename(path)
+        eventually(lambda: dropped(guard) == PASSAGES[1:2])
+    assert "was replaced" in caplog.text
+    event = guard.report(QUESTION, "at nine", passages=PASSAGES)
+    eventually(lambda: events_of(path) == [event])
+
+
+def test_a_new_file_without_tables_gets_them(path):
+    store = open_store(path)
+    remove(path)
+    sqlite3.connect(path).close()
+    path.touch()
+    store.add_counts({"queries": 1})
+    assert store.counts() == {"queries": 1}
+    store.close()
+
+
+def test_an_older_backup_takes_the_place_of_the_file(guard, path, tmp_path):
+    guard.store.add_quarantine([entry(PASSAGES[0])])
+    connection = sqlite3.connect(path)
+    connection.execute("VACUUM INTO ?", [str(tmp_path / "backup.db")])
+    connection.close()
+    guard.store.add_quarantine([entry(PASSAGES[1])])
+    assert dropped(guard) == PASSAGES[:2]
+    remove(path)
+    shutil.move(tmp_path / "backup.db", path)
+    eventually(lambda: dropped(guard) == PASSAGES[:1])
+
+
+def test_a_file_in_its_place_that_is_no_store_is_an_error_until_it_goes(guard, path):
+    guard.store.add_quarantine([entry(PASSAGES[0])])
+    remove(path)
+    path.write_text("no database, but quite a few words of text" * 100)
+    for _ in range(2):
+        with pytest.raises(StoreError, match="not a database"):
+            guard.store.counts()
+    assert dropped(guard) == PASSAGES[:1]
+    path.unlink()
+    guard.store.add_counts({"mended": 1})
+    assert guard.store.counts()["mended"] == 1
+
+
+def test_a_damaged_file_is_an_error(path):
+    store = open_store(path)
+    store.add_quarantine([entry(f"{i} {PASSAGES[0] * 100}") for i in range(200)])
+    store.close()
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(path.stat().st_size - 8192))
+
+    def read():
+        with contextlib.closing(open_store(path)) as store:
+            store.quarantine()
+
+    with pytest.raises(StoreError, match=r"malformed|not a database|disk image"):
+        read()
+
+
+def test_a_file_that_must_not_be_written_is_an_error(path):
+    open_store(path).close()
+    store = open_store(f"sqlite:///file:{path}?mode=ro&uri=true")
+    assert store.counts() == {}
+    with pytest.raises(StoreError, match="readonly database; check that the path"):
+        store.add_counts({"queries": 1})
+    store.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs RLIMIT_FSIZE")
+def test_a_full_disk_is_an_error_and_nothing_is_lost_once_there_is_room(tmp_path):
+    # A limit on the size of files fails writes as a full disk does.
+    code = """
+        import resource, signal, sys, time
+        from ragguard import Guard
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        guard = Guard(store=sys.argv[1])
+        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
+        ids = [guard.report(f"q{i}", "r", passages=["a passage " * 100]) for i in range(50)]
+        while not guard.health().events_waiting:
+            time.sleep(0.01)
+        time.sleep(0.5)
+        waiting = guard.health().events_waiting
+        verdict = guard.filter("When does the ferry leave?", ["The pier is of oak."])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        while guard.health().events_waiting:
+            time.sleep(0.01)
+        found = {event.id for event in guard.store.events(limit=100)}
+        print(waiting > 0, verdict.error, found == set(ids), guard.health().reports_lost)
+        guard.close()
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "audit.db")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "True None True 0\n", done.stderr
+    assert "the store fails" in done.stderr
+
+
+def test_a_lock_that_somebody_keeps_does_not_hold_up_queries_or_close(guard, path):
+    guard.store.add_quarantine([entry(PASSAGES[0])])
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    guard.report(QUESTION, "at nine", passages=PASSAGES)
+    for _ in range(50):
+        assert dropped(guard) == PASSAGES[:1]
+    closing = threading.Thread(target=guard.close)
+    closing.start()
+    closing.join(20.0)  # SQLite itself waits for 10 s
+    holder.rollback()
+    holder.close()
+    assert not closing.is_alive()
+    closing.join()
+
+
+def test_a_long_read_stops_neither_queries_nor_the_quarantine(guard, path):
+    reading, done = threading.Event(), threading.Event()
+
+    def read():
+        with guard.store._database.read() as session:
+            session.connection()
+            reading.set()
+            assert done.wait(LONG)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert reading.wait(LONG)
+    other = threading.Thread(target=guard.store.events)  # stands in line behind the long read
+    other.start()
+    code = """
+        import sys
+        from ragguard.audit import QuarantineEntry, open_store
+        open_store(sys.argv[1]).add_quarantine([QuarantineEntry(sys.argv[2], "p", "t", "r")])
+        """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), str(path), content_key(PASSAGES[0])],
+        check=True,
+    )
+    eventually(lambda: dropped(guard) == PASSAGES[:1])
+    assert reader.is_alive()
+    assert other.is_alive()
+    done.set()
+    reader.join(LONG)
+    other.join(LONG)
+
+
+def test_queries_ask_the_store_nothing(guard, monkeypatch):
+    guard.store.add_quarantine([entry(PASSAGES[0])])
+    main = threading.get_ident()
+    asked = []
+
+    def watched(name, method):
+        def call(*arguments):
+            if threading.get_ident() == main:
+                asked.append(name)
+            return method(*arguments)
+
+        return call
+
+    for name in ("quarantine_version", "quarantine_changes", "quarantine_keys", "counts"):
+        monkeypatch.setattr(guard.store, name, watched(name, getattr(guard.store, name)))
+    monkeypatch.setattr(os, "stat", watched("stat", os.stat))
+    for _ in range(20):
+        assert dropped(guard) == PASSAGES[:1]
+    assert asked == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+def test_a_new_store_is_for_its_owner_alone(path):
+    before = os.umask(0o022)
+    try:
+        store = open_store(path)
+        store.add_counts({"queries": 1})
+        modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in path.parent.iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+    assert modes == {f"audit.db{end}": 0o600 for end in ("", "-wal", "-shm")}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
+def test_the_permissions_of_a_file_that_is_there_stay(path):
+    open_store(path).close()
+    path.chmod(0o660)
+    store = open_store(path)
+    store.add_counts({"queries": 1})
+    modes = {stat.S_IMODE(p.stat().st_mode) for p in path.parent.iterdir()}
+    store.close()
+    assert modes == {0o660}
