@@ -1,168 +1,252 @@
-"""What poison in the calibration costs: `python -m benchmarks.contamination --data DIR`.
+"""What attacks in recorded traffic teach a guard: `python -m benchmarks.contamination --data DIR`.
 
-A guard that calibrates from its own traffic takes attacks in it for normal. The reported half of
-the data is cut in three at random, many times: a first guard is calibrated on one part, it records
-the second with a share of attacked queries mixed in, and a guard that is calibrated from that
-record filters the third. Nothing is chosen on the data.
+A guard with the shipped calibration records the choosing half of the data with an attacker's
+queries mixed in, and calibrates from that record; then it filters the report half, clean and with
+one text planted for each question. An attacker who has a copy of the guard can plant passages, or
+only ask. Nothing is chosen on the data.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from random import Random
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
-from benchmarks.data import Dataset, load_folder, skerrin
+from benchmarks.command import new_parser, save, without_warnings
+from benchmarks.data import Record, load_folder
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import OVER_FETCH, planted, retrieve
-from ragguard.audit import ScoredQuery
-from ragguard.audit.recorded import calibration_from
-from ragguard.inline.judge import ConformalJudge
-from ragguard.inline.suspicion import SCORER
-from ragguard.passage import Passage
+from benchmarks.tables import Table, as_rich
+from ragguard import Guard, Passage
+from ragguard.audit import MemoryStore, ScoredQuery
+from ragguard.embedding import Embedder
+from ragguard.errors import CalibrationError
+from ragguard.text import sentences
 
-__all__ = ["Row", "measure", "scores_of"]
+__all__ = ["KINDS", "WAYS", "Query", "Row", "main", "measure", "queries", "tables"]
 
-Floats = NDArray[np.float64]
+KINDS = ("planted", "asked", "asked, highest")
+"""What the attacker adds: questions for which a text with the question in front was planted,
+sentences of benign passages asked as questions, and those of them that score highest."""
 
-SHARES = (0.0, 0.01, 0.05)
-"""Shares of attacked queries among those that are recorded."""
+WAYS: Mapping[str, Mapping[str, bool]] = {
+    "as it is": {},
+    "clean_looking": {"clean_looking": True},
+    "force": {"force": True},
+}
+"""How the guard calibrates; by force every calibration is adopted."""
+
+SHARES = (0.01, 0.012, 0.05, 0.2)
+"""The attacker's share of the record."""
 
 _K = 5
-_COUNTS = (1, 5)
+_DRAWS = 5
+_ODD_EACH = 3  # sentences of each question's passages
+_ODD_WORDS = (6, 25)
+
+Query = tuple[str, list[Passage], int | None]
+"""A question, what is retrieved for it, and the rank of what was planted among the first k."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """Means over the cuts.
+    """Figures over the draws.
 
     Attributes:
-        share: Attacked queries for every clean one in the record.
-        clean_looking: As in `Guard.calibrate_from_store`.
-        threshold: Lowest score that the gate stops, in nats.
-        clean_touched: Share of clean queries of the third part that it stops.
-        attacks_stopped: Share of attacked queries of the third part that it stops.
+        kind: Of the attacker's queries, or "none".
+        share: Of them in the record.
+        way: How the guard calibrates.
+        draws: How often queries of the attacker were drawn.
+        refused: Draws in which it refused; the figures below are of the others, and None if there
+            are none.
+        threshold: Nats, mean.
+        clean_touched: Share of clean queries in which the gate fires, mean.
+        prepended: Share of planted texts with the question in front that are dropped, lowest.
+        shuffled: The same with the question's words shuffled.
     """
 
+    kind: str
     share: float
-    clean_looking: bool
-    threshold: float
-    clean_touched: float
-    attacks_stopped: float
+    way: str
+    draws: int
+    refused: int
+    threshold: float | None
+    clean_touched: float | None
+    prepended: float | None
+    shuffled: float | None
 
 
-def scores_of(datasets: Sequence[Dataset]) -> tuple[Floats, Floats]:
-    """Return the scores of clean sets, shape (n,), and of attacked ones, shape (n, a).
-
-    Each row of the attacked ones belongs to the same question as the clean score; NaN where there
-    is no such attack, or it is not retrieved.
-    """
-    embedder = built_in()
-    judge = ConformalJudge(embedder)
-    kinds = sorted({kind for dataset in datasets for kind in dataset.kinds})
-    attacks = [(kind, count) for kind in kinds for count in _COUNTS]
-    clean, attacked = [], []
-    records = [record for dataset in datasets for record in dataset.report]
-    for record in track(records, description="scores", console=Console(stderr=True)):
-        row = []
-        for kind, count in [("", 0), *attacks]:
-            texts = planted(record, kind, "prepend", count)
-            found = retrieve(record, embedder, OVER_FETCH * _K, texts)
-            if count and not found.poisoned[:_K].any():
-                row.append(np.nan)
-                continue
-            passages = [Passage(text) for text in found.texts]
-            row.append(judge.score(record.question, passages, _K).score)
-        clean.append(row[0])
-        attacked.append(row[1:])
-    return np.array(clean), np.array(attacked)
+def queries(records: Sequence[Record], embedder: Embedder) -> Iterator[tuple[str, Query]]:
+    """Yield clean, planted (in two forms) and odd queries of every record with their kind."""
+    for record in records:
+        yield "clean", _query(record, embedder, ())
+        kind = next(iter(record.poison), None)
+        for form in ("prepend", "shuffled") if kind else ():
+            query = _query(record, embedder, planted(record, str(kind), form, 1))
+            if query[2] is not None:
+                yield form, query
+        for text in record.hits[:_ODD_EACH]:
+            first = next(iter(sentences(text)), "")
+            if _ODD_WORDS[0] <= len(first.split()) <= _ODD_WORDS[1]:
+                odd = Record(first, record.hits, frozenset(), {})
+                yield "asked", _query(odd, embedder, ())
 
 
-def measure(clean: Floats, attacked: Floats, *, alpha: float, cuts: int, seed: int) -> list[Row]:
-    """Calibrate, record, calibrate from the record, filter.
+def _query(record: Record, embedder: Embedder, poison: Sequence[str]) -> Query:
+    found = retrieve(record, embedder, OVER_FETCH * _K, poison)
+    ranks = found.poisoned[:_K].nonzero()[0]
+    return record.question, [Passage(t) for t in found.texts], int(ranks[0]) if len(ranks) else None
+
+
+def measure(
+    recorded: Mapping[str, Sequence[Query]],
+    filtered: Mapping[str, Sequence[Query]],
+    *,
+    seed: int,
+    console: Console,
+    draws: int = _DRAWS,
+) -> list[Row]:
+    """Mix, calibrate, filter.
 
     Args:
-        clean: float64 array of shape (n,).
-        attacked: float64 array of shape (n, a), with NaN where there is no attack.
-        alpha: Share of clean queries that may be touched.
-        cuts: How often the data is cut.
-        seed: Seed of the cuts.
+        recorded: By kind as `queries` names them: what the guard calibrates on.
+        filtered: What it filters afterwards.
+        seed: Of the draws.
+        console: Shows the progress.
+        draws: How often the attacker's queries are drawn.
     """
-    rng = np.random.default_rng(seed)
-    found: dict[tuple[float, bool], list[tuple[float, float, float]]] = {}
-    for _ in range(cuts):
-        order = rng.permutation(len(clean))
-        first, here, there = np.array_split(order, 3)
-        gate = threshold(clean[first], alpha)
-        pool = attacked[here][np.isfinite(attacked[here])]
-        targets = attacked[there][np.isfinite(attacked[there])]
-        for share in SHARES:
-            # At least one: a third of the data is hardly a hundred queries.
-            number = max(1, round(share * len(here))) if share else 0
-            # As in a store: attacked queries come on top of, not instead of, the clean ones.
-            record = np.concatenate([clean[here], rng.choice(pool, number, replace=False)])
-            records = [
-                ScoredQuery(score, (score,), True, score >= gate, SCORER)
-                for score in record.tolist()
-            ]
-            for clean_looking in (False, True):
-                made = calibration_from(records, SCORER, alpha=alpha, clean_looking=clean_looking)
-                limit = threshold(made.scores, alpha)
-                found.setdefault((share, clean_looking), []).append(
-                    (limit, float((clean[there] >= limit).mean()), float((targets >= limit).mean()))
-                )
-    return [Row(*key, *np.mean(values, axis=0).tolist()) for key, values in found.items()]
+    pools = {kind: _scored(recorded[kind]) for kind in ("clean", "prepend", "asked")}
+    highest = sorted(pools["asked"], key=lambda one: one.score, reverse=True)
+    clean = pools["clean"]
+    cells = [("none", 0.0), *((kind, share) for kind in KINDS for share in SHARES)]
+    rows = []
+    for kind, share in track(cells, description="calibrations", console=console):
+        number = round(share / (1 - share) * len(clean))
+        added = []
+        for draw in range(draws if kind in KINDS[:2] else 1):
+            pool = pools["prepend" if kind == "planted" else "asked"]
+            chosen = Random(f"{seed} {draw}").sample(pool, min(number, len(pool)))
+            added.append(highest[:number] if kind == "asked, highest" else chosen)
+        for way, options in WAYS.items():
+            found = [_calibrated([*clean, *more], options, filtered) for more in added]
+            accepted = [one for one in found if one is not None]
+            figures: list[float | None] = [None] * 4
+            if accepted:
+                means, lowest = np.mean(accepted, axis=0), np.min(accepted, axis=0)
+                figures = [*means[:2].tolist(), *lowest[2:].tolist()]
+            refused = len(found) - len(accepted)
+            rows.append(Row(kind, share, way, len(found), refused, *figures))
+    return rows
 
 
-def threshold(scores: Floats, alpha: float) -> float:
-    """Return what a score must exceed to have a conformal p-value of at most alpha."""
-    rank = int(alpha * (len(scores) + 1) + 1e-9)
-    if rank < 1:
-        return np.inf
-    return float(np.nextafter(np.sort(scores)[-rank], np.inf))
+def _scored(asked: Sequence[Query]) -> list[ScoredQuery]:
+    """Return what a guard records of queries."""
+    store = MemoryStore()
+    with Guard(store=store, mode="monitor", on_error="raise") as guard:
+        for start in range(0, len(asked), 500):
+            guard.filter_batch([query[:2] for query in asked[start : start + 500]], k=_K)
+            guard._counter.flush()
+    return store.scores()
 
 
-def main() -> None:
-    """Measure, show and write."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.contamination", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder of datasets; without it, the own set")
-    parser.add_argument("--alpha", type=float, default=0.01)
-    parser.add_argument("--cuts", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path, help="write the result here")
-    arguments = parser.parse_args()
-    datasets = [skerrin()] if arguments.data is None else load_folder(arguments.data)
-    clean, attacked = scores_of(datasets)
-    rows = measure(clean, attacked, alpha=arguments.alpha, cuts=arguments.cuts, seed=arguments.seed)
-    table = Table("attacked", "clean-looking only", "threshold", "clean touched", "attacks stopped")
-    for row in rows:
-        table.add_row(
-            f"{row.share:.0%}",
-            "yes" if row.clean_looking else "no",
-            f"{row.threshold:.2f}",
-            f"{row.clean_touched:.2%}",
-            f"{row.attacks_stopped:.1%}",
+def _calibrated(
+    record: Sequence[ScoredQuery],
+    options: Mapping[str, bool],
+    filtered: Mapping[str, Sequence[Query]],
+) -> tuple[float, float, float, float] | None:
+    """Return threshold, clean touched and recalls after calibrating, or None if it is refused."""
+    store = MemoryStore()
+    store.add_scores(record, sample=len(record), recent=0)
+    with Guard(store=store, on_error="raise") as guard:
+        try:
+            made = guard.calibrate_from_store(**options)
+        except CalibrationError:
+            return None
+    with Guard(calibration=made, on_error="raise") as guard:
+        verdicts = guard.filter_batch([query[:2] for query in filtered["clean"]], k=_K)
+        touched = float(np.mean([verdict.attacked for verdict in verdicts]))
+        return (
+            made.threshold(0.01, _K),
+            touched,
+            _recall(guard, filtered["prepend"]),
+            _recall(guard, filtered["shuffled"]),
         )
-    Console().print(f"{len(clean)} questions, {int(np.isfinite(attacked).sum())} attacks")
-    Console().print(table)
-    if arguments.json is not None:
-        result = {
-            "alpha": arguments.alpha,
-            "cuts": arguments.cuts,
-            "seed": arguments.seed,
-            "questions": len(clean),
-            "attacks": int(np.isfinite(attacked).sum()),
-            "rows": [asdict(row) for row in rows],
-        }
-        arguments.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def _recall(guard: Guard, attacked: Sequence[Query]) -> float:
+    verdicts = guard.filter_batch([query[:2] for query in attacked], k=_K)
+    dropped = [
+        passages[rank] in verdict.dropped
+        for (_, passages, rank), verdict in zip(attacked, verdicts, strict=True)
+        if rank is not None
+    ]
+    return float(np.mean(dropped))
+
+
+def tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Return the table of the rows."""
+    return [
+        Table(
+            "Attacked traffic in the calibration",
+            (
+                "the attacker's queries",
+                "share",
+                "calibrated",
+                "refused",
+                "threshold",
+                "clean touched",
+                "question in front removed",
+                "shuffled removed",
+            ),
+            tuple(
+                (
+                    row["kind"],
+                    f"{100 * row['share']:.2g} %",
+                    row["way"],
+                    f"{row['refused']} of {row['draws']}",
+                    "-" if row["threshold"] is None else f"{row['threshold']:.2f}",
+                    *(_percent(row[name]) for name in ("clean_touched", "prepended", "shuffled")),
+                )
+                for row in rows
+            ),
+        )
+    ]
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, show and write."""
+    parser = new_parser("contamination", __doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args(argv)
+    datasets = [dataset.limited(arguments.limit) for dataset in load_folder(arguments.data)]
+    errors = Console(stderr=True)
+    with without_warnings():
+        rows = measure(
+            _by_kind([record for one in datasets for record in one.choosing]),
+            _by_kind([record for one in datasets for record in one.report]),
+            seed=arguments.seed,
+            console=errors,
+        )
+    found = [asdict(row) for row in rows]
+    for table in tables(found):
+        Console().print(as_rich(table))
+    save(arguments, "contamination", {"seed": arguments.seed}, datasets, {"contamination": found})
+
+
+def _by_kind(records: Sequence[Record]) -> dict[str, list[Query]]:
+    found: dict[str, list[Query]] = {"clean": [], "prepend": [], "shuffled": [], "asked": []}
+    for kind, query in queries(records, built_in()):
+        found[kind].append(query)
+    return found
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.contamination import threshold
 from benchmarks.plain_tables import FITTED
 from benchmarks.set_scores import PASSAGE_SCORES, SET_SCORES
 
@@ -23,6 +22,7 @@ __all__ = [
     "auc",
     "counts",
     "passages_of",
+    "threshold",
     "wholes_of",
 ]
 
@@ -146,3 +146,11 @@ def counts(
             row[f"passages_at_{alpha:.0%}"] = int(reached.sum())
         rows.append(row)
     return rows
+
+
+def threshold(scores: Floats, alpha: float) -> float:
+    """Return what a score must exceed to have a conformal p-value of at most alpha."""
+    rank = int(alpha * (len(scores) + 1) + 1e-9)
+    if rank < 1:
+        return np.inf
+    return float(np.nextafter(np.sort(scores)[-rank], np.inf))

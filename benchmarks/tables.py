@@ -89,6 +89,14 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.adaptive.tables import tables as adaptive_tables
 
         yield from adaptive_tables(adaptive)
+    if mixed := sections.get("contamination"):
+        from benchmarks.contamination import tables as contamination_tables
+
+        yield from contamination_tables(mixed)
+    if honest := sections.get("honest_calibrations"):
+        from benchmarks.honest_calibrations import tables as honest_tables
+
+        yield from honest_tables(honest)
     if written := sections.get("writing"):
         from benchmarks.writing import tables as writing_tables
 

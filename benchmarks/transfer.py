@@ -21,9 +21,9 @@ from scipy.stats import beta
 
 from benchmarks.clean import SIZES
 from benchmarks.command import embedders_for, new_parser, save, without_warnings
-from benchmarks.contamination import threshold
 from benchmarks.data import Dataset, load_folder
 from benchmarks.defences import GuardDefence
+from benchmarks.plain_counts import threshold
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
 from benchmarks.tables import as_rich
 from benchmarks.transfer_tables import tables
@@ -157,7 +157,7 @@ def _calibrated(traffic: Sequence[RetrievedSet], k: int, factor: int) -> Calibra
     with Guard(alpha=max(ALPHAS), on_error="raise") as guard:
         pairs = [(one.question, list(one.texts[: k * factor])) for one in traffic]
         try:
-            return guard.calibrate(pairs, k=k)
+            return guard.calibrate(pairs, k=k, force=True)
         except CalibrationError:
             return None
 

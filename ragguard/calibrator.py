@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ragguard.audit.recorded import calibration_from
+from ragguard.audit.recorded import Recording
 from ragguard.audit.records import ScoredQuery
 from ragguard.embedding.protocol import Embedder
 from ragguard.errors import CalibrationError
+from ragguard.inline.admission import gate_line, require_admissible, require_calm
 from ragguard.inline.calibration import Calibration, default_calibration
-from ragguard.inline.drift import DriftWatch
+from ragguard.inline.drift import Drift, DriftWatch
 from ragguard.inline.judge import ConformalJudge, Judge, Strategy
 from ragguard.inline.ragdefender import RAGDefenderJudge
 from ragguard.inline.suspicion import SCORER
@@ -63,31 +64,47 @@ class Calibrator:
         self.judge = RAGDefenderJudge(self._embedder, strategy=self._strategy)
 
     def adopt_traffic(
-        self, traffic: Iterable[tuple[str, Sequence[str | Passage]]], k: int | None
+        self,
+        traffic: Iterable[tuple[str, Sequence[str | Passage]]],
+        k: int | None,
+        *,
+        force: bool = False,
     ) -> Calibration:
         """Adopt trusted clean traffic, and return its calibration.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 queries with passages.
+            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or, without `force`,
+                it is refused by `ragguard.inline.admission`.
             InvalidInputError: Passages are of the wrong type.
         """
-        return self._adopt(calibrated_on(traffic, self._judge_by(None), k))
+        return self._adopt(calibrated_on(traffic, self._judge_by(None), k), force=force)
 
     def adopt_recorded(
-        self, scored: Sequence[ScoredQuery], *, newest: int | None, clean_looking: bool
+        self,
+        scored: Sequence[ScoredQuery],
+        *,
+        newest: int | None = None,
+        clean_looking: bool = False,
+        force: bool = False,
     ) -> Calibration:
         """Adopt what a store recorded, and return its calibration.
 
-        `ragguard.audit.recorded.calibration_from` says what is taken of it.
+        `ragguard.audit.recorded.Recording` says what is taken of it.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 queries were recorded.
+            CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or, without `force`,
+                the record looks attacked and `clean_looking` is False, or the calibration is
+                refused by `ragguard.inline.admission`.
         """
-        return self._adopt(
-            calibration_from(
-                scored, SCORER, alpha=self._alpha, newest=newest, clean_looking=clean_looking
-            )
+        recording = Recording.of(scored, SCORER, newest=newest)
+        fired = recording.fired(self.adopted, self._alpha)
+        if not clean_looking:
+            made = recording.calibration(fired)
+            return self._adopt(made, force=force, fired=fired)
+        line = gate_line(
+            self.adopted, self._alpha, recording.size, with_reference=recording.with_reference
         )
+        return self._adopt(recording.calibration(fired, below=line), force=force)
 
     def watch(self, scored: Sequence[ScoredQuery]) -> None:
         """Look for drift in further queries; one thread at a time."""
@@ -99,10 +116,17 @@ class Calibrator:
             self._embedder, strategy=self._strategy, alpha=self._alpha, calibration=calibration
         )
 
-    def _adopt(self, calibration: Calibration) -> Calibration:
+    def _adopt(
+        self, calibration: Calibration, *, force: bool, fired: Drift | None = None
+    ) -> Calibration:
         if not self.gated:
             raise CalibrationError("RAGDefender has no gate to calibrate; use Guard() for one")
-        self.judge = self._judge_by(calibration)
+        judge = self._judge_by(calibration)
+        if not force:
+            if fired is not None:
+                require_calm(fired)
+            require_admissible(calibration, self.adopted, self._alpha, judge)
+        self.judge = judge
         self.adopted = calibration
         self._drift = DriftWatch(self._alpha, self._calibrated)
         return calibration

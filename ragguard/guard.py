@@ -201,39 +201,48 @@ class Guard:
         traffic: Iterable[tuple[str, Sequence[str | Passage]]],
         *,
         k: int | None = None,
+        force: bool = False,
     ) -> Calibration:
         """Adopt trusted clean traffic as the measure of what is normal, and return it.
+
+        Traffic that raises the threshold by more than 1 nat, or so far that less than 90 % of the
+        reference attacks are found that the shipped calibration finds, is refused: it may hold
+        what an attacker planted or asked.
 
         Args:
             traffic: Pairs of query and passages as the retriever returns them, without attacks.
             k: How many passages the generator gets, where the traffic is over-fetched; the same
                 as will be given to `filter`. None means all of them.
+            force: Adopt it all the same: you know that its passages are clean.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 queries with passages.
+            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or refused, as the
+                message says in words.
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         require_k(k)
-        return self._calibrator.adopt_traffic(pairs("traffic", traffic), k)
+        return self._calibrator.adopt_traffic(pairs("traffic", traffic), k, force=force)
 
     def calibrate_from_store(
-        self, *, newest: int | None = None, clean_looking: bool = False
+        self, *, newest: int | None = None, clean_looking: bool = False, force: bool = False
     ) -> Calibration:
         """Adopt the traffic that was filtered on this store as the measure of what is normal.
 
         Every guard records what its queries scored: a uniform sample of them, and the newest ones.
-        Whatever was recorded counts as clean, so traffic under attack raises the threshold and
-        weakens the guard; what `quarantine` already held back was not scored and does not count.
+        Each question counts once. What was recorded counts as clean, but for what `quarantine`
+        held back, which was not scored; so a record that looks attacked is refused, and so is a
+        calibration that `calibrate` would refuse.
 
         Args:
-            newest: None for the sample of all traffic, else the newest so many queries, at most
-                1000: after a change of the knowledge base or the retriever.
-            clean_looking: Of what the gate took for attacked keep only the share `alpha`, the
-                lowest scores, as much as clean traffic has there itself. An attack then hardly
-                raises the threshold, but changed clean traffic does not either.
+            newest: None for the sample of all traffic, else the newest so many questions, of at
+                most 1000 queries: after a change of the knowledge base or the retriever.
+            clean_looking: Learn nothing above the threshold in force: what scores higher counts as
+                just below it. No traffic then raises the threshold, honest or not.
+            force: Adopt it all the same: you know that its passages are clean.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 queries were recorded.
+            CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or refused, as the
+                message says in words.
             InvalidInputError: `newest` is not positive.
             StoreError: The store cannot be read.
         """
@@ -241,7 +250,7 @@ class Guard:
             raise InvalidInputError(f"newest must be a positive int or None, not {newest!r}")
         self._counter.flush()
         return self._calibrator.adopt_recorded(
-            self._store.scores(), newest=newest, clean_looking=clean_looking
+            self._store.scores(), newest=newest, clean_looking=clean_looking, force=force
         )
 
     def save_calibration(self, path: str | os.PathLike[str]) -> None:

@@ -1,14 +1,20 @@
 """The judge in force, and what becomes of the watch when another takes its place."""
 
+import contextlib
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ragguard.audit import ScoredQuery
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
+from ragguard.inline.admission import gate_line
 from ragguard.inline.calibration import Calibration
 from ragguard.inline.ragdefender import RAGDefenderJudge
+from ragguard.inline.reference import reference_scores
 from ragguard.inline.suspicion import SCORER
 from ragguard.passage import Passage
 
@@ -39,10 +45,10 @@ def test_another_judge_comes_with_every_calibration():
     made = calibrator()
     shipped = made.judge
     assert made.adopted is None
-    first = made.adopt_traffic(QUERIES, None)
+    first = made.adopt_traffic(QUERIES, None, force=True)
     by_traffic = made.judge
     assert made.adopted is first
-    second = made.adopt_recorded([score()] * 30, newest=20, clean_looking=False)
+    second = made.adopt_recorded([score() for _ in range(30)], newest=20, force=True)
     assert (made.adopted, len(second.scores)) == (second, 20)
     assert len({id(judge) for judge in (shipped, by_traffic, made.judge)}) == 3
     # Who began with an earlier judge ends with it.
@@ -58,7 +64,7 @@ def test_what_is_refused_changes_nothing():
     with pytest.raises(CalibrationError, match="at least 19 calibration queries, there are 18"):
         made.adopt_traffic(QUERIES[:18], None)
     with pytest.raises(CalibrationError):
-        made.adopt_recorded([], newest=None, clean_looking=False)
+        made.adopt_recorded([])
     assert (made.judge, made.adopted) == (judge, given)
     with pytest.raises(CalibrationError):
         calibrator(own(18))
@@ -78,6 +84,96 @@ def test_the_watch_begins_anew_with_the_calibration(adopts, caplog):
     made = calibrator()
     made.watch([score(attacked=True)] * 499)
     if adopts:
-        made.adopt_traffic(QUERIES, None)
+        made.adopt_traffic(QUERIES, None, force=True)
     made.watch([score(attacked=True)])
     assert ("the gate fired on 500" in caplog.text) is not adopts
+
+
+# Traffic that strangers have a hand in
+
+
+def recording(highest, queries=1000, high=10):
+    """Return records of which `high` score `highest`; ten of 1000 set the threshold."""
+    scores = [-1.0] * (queries - high) + [highest] * high
+    return [
+        ScoredQuery(value, (value,) * 5, False, False, SCORER, question=str(n))
+        for n, value in enumerate(scores)
+    ]
+
+
+def line(made, alpha=0.01):
+    return gate_line(made.adopted, alpha, 5, with_reference=False)
+
+
+def found(made, alpha=0.01):
+    """Return the share of the reference attacks that the judge in force finds of the shipped's."""
+    scores = reference_scores(made.judge, 5, with_reference=False)
+    shipped = scores >= gate_line(None, alpha, 5, with_reference=False)
+    return (scores >= line(made, alpha)).sum() / shipped.sum()
+
+
+def at_one_percent():
+    return Calibrator(HashedEmbedder(), strategy="auto", alpha=0.01, calibration=None)
+
+
+def test_what_is_refused_is_adopted_by_force():
+    made = at_one_percent()
+    judge = made.judge
+    with pytest.raises(CalibrationError, match="the threshold would rise"):
+        made.adopt_recorded(recording(11.5))
+    with pytest.raises(CalibrationError, match="50% of this record looks attacked"):
+        made.adopt_recorded(recording(11.5, high=500))
+    assert (made.judge, made.adopted) == (judge, None)
+    made.adopt_recorded(recording(11.5, high=500), force=True)
+    assert line(made) > 11.5
+    assert found(made) < 0.9
+
+
+@pytest.mark.parametrize("high", [10, 12, 500, 1000])
+def test_clean_looking_never_raises_the_threshold(high):
+    made = at_one_percent()
+    before = line(made)
+    made.adopt_recorded(recording(11.5, high=high), clean_looking=True)
+    assert line(made) == before
+    made.adopt_recorded(recording(before - 1.0, high=high), clean_looking=True)
+    assert line(made) < before
+    assert found(made) >= 1.0
+
+
+def test_many_small_steps_go_no_further_than_the_reference_attacks_allow():
+    made = at_one_percent()
+    size = 0.999
+    steps = 0
+    for _ in range(200):
+        before = line(made)
+        try:
+            made.adopt_recorded(recording(before + size))
+        except CalibrationError:
+            size /= 2
+        else:
+            steps += 1
+            assert before < line(made) <= before + 1.0
+            assert found(made) >= 0.9
+        if size < 1e-3:
+            break
+    assert steps >= 2
+    assert size < 1e-3  # whoever goes by smaller steps gets no further either
+
+
+@given(st.lists(st.floats(-2.0, 14.0), min_size=1, max_size=5), st.booleans())
+@settings(max_examples=20)
+def test_whatever_is_recorded_the_attacks_are_found(scores, clean_looking):
+    made = at_one_percent()
+    for score in scores:
+        with contextlib.suppress(CalibrationError):
+            made.adopt_recorded(recording(score), clean_looking=clean_looking)
+        assert found(made) >= 0.9
+
+
+def test_trusted_traffic_is_held_to_the_same():
+    made = Calibrator(HashedEmbedder(), strategy="auto", alpha=0.05, calibration=None)
+    planted = [(query, [query, *passages]) for query, passages in QUERIES]
+    with pytest.raises(CalibrationError, match="the threshold would rise"):
+        made.adopt_traffic(planted, None)
+    assert made.adopted is None
+    assert made.adopt_traffic(planted, None, force=True) is made.adopted

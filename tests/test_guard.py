@@ -510,7 +510,7 @@ def test_a_calibration_is_adopted_saved_and_read_again(tmp_path):
         with pytest.raises(CalibrationError, match="call calibrate first"):
             guard.save_calibration(tmp_path / "none.json")
         before = guard.filter(*queries[0])
-        adopted = guard.calibrate(queries)
+        adopted = guard.calibrate(queries, force=True)
         after = [guard.filter(*pair) for pair in queries]
         guard.save_calibration(tmp_path / "clean.json")
     assert before.p_value != after[0].p_value
@@ -525,7 +525,7 @@ def test_a_calibration_is_adopted_saved_and_read_again(tmp_path):
 def test_the_calibration_traffic_itself_has_uniform_p_values():
     queries = traffic(99, seed=5)
     with Guard() as guard:
-        guard.calibrate(queries)
+        guard.calibrate(queries, force=True)
         p_values = sorted(guard.filter(*pair).p_value for pair in queries)
     # Each query counts itself: the i-th of n distinct scores has p = (i + 1) / (n + 1).
     assert p_values[0] >= 2 / 100
@@ -535,7 +535,7 @@ def test_the_calibration_traffic_itself_has_uniform_p_values():
 def test_calibrating_on_over_fetched_traffic():
     queries = [(query, passages) for query, passages in traffic(100, seed=2)]
     with Guard() as guard:
-        adopted = guard.calibrate(queries, k=3)
+        adopted = guard.calibrate(queries, k=3, force=True)
         assert (adopted.size, adopted.with_reference) == (3, True)
         assert guard.filter(*queries[0], k=3).p_value <= 1.0
 

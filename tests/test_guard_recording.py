@@ -6,6 +6,7 @@ import io
 import os
 import sqlite3
 import threading
+from functools import cache
 
 import numpy as np
 import pytest
@@ -193,10 +194,10 @@ def test_calibrating_from_the_store_is_calibrating_on_the_traffic(tmp_path):
     with Guard(store=tmp_path / "audit.db", mode="monitor", alpha=0.05) as guard:
         for query, passages in given:
             guard.filter(query, passages, k=5)
-        recorded = guard.calibrate_from_store()
+        recorded = guard.calibrate_from_store(force=True)
         again = guard.filter(*given[0], k=5)
     with Guard(alpha=0.05) as other:
-        direct = other.calibrate(given, k=5)
+        direct = other.calibrate(given, k=5, force=True)
         expected = other.filter(*given[0], k=5)
     assert recorded.scores.tolist() == direct.scores.tolist()
     assert recorded.passage_scores.tolist() == direct.passage_scores.tolist()
@@ -211,10 +212,93 @@ def test_another_process_calibrates_from_what_this_one_recorded(tmp_path):
         for query, passages in traffic()[:30]:
             guard.filter(query, passages)
     with Guard(store=path, alpha=0.1) as other:
-        assert len(other.calibrate_from_store().scores) == 30
+        assert len(other.calibrate_from_store(force=True).scores) == 30
         other.save_calibration(tmp_path / "c.json")
-        assert len(other.calibrate_from_store(newest=20).scores) == 20
+        assert len(other.calibrate_from_store(newest=20, force=True).scores) == 20
     Guard(calibration=tmp_path / "c.json", alpha=0.1).close()
+
+
+def quiet_queries(number):
+    """Return questions about what the passages do not speak of."""
+    rng = np.random.default_rng(0)
+    nouns = "piston velvet orchid modem yoghurt tuba pension algebra cactus zeppelin".split()
+    texts = [passage.text for passage in load_corpus().passages]
+    return [
+        (f"Why does a {one} need {n} {other}s?", rng.choice(texts, 15, replace=False).tolist())
+        for n in range(number)
+        for one, other in [rng.choice(nouns, 2, replace=False)]
+    ]
+
+
+@cache
+def odd_queries(number):
+    """Return questions that are sentences of benign passages, and what is retrieved for them.
+
+    Nothing is planted. The highest scores come first: whoever has a copy of the guard can choose.
+    """
+    corpus = load_corpus()
+    retriever = VectorRetriever(corpus.passages)
+    asked = [passage.text.split(". ")[0] for passage in corpus.passages]
+    odd = [(sentence, retriever.retrieve(sentence, 15)) for sentence in asked]
+    with Guard(mode="monitor") as guard:
+        verdicts = guard.filter_batch(odd, k=5)
+    scores = [max(one.suspicion for one in verdict.evidence[:5]) for verdict in verdicts]
+    return [odd[i] for i in np.argsort(scores)[::-1][:number]]
+
+
+def recall(guard):
+    """Return the share of planted texts with the question in front that are dropped."""
+    corpus = load_corpus()
+    retriever = VectorRetriever(corpus.passages)
+    dropped = []
+    for question in corpus.questions:
+        (planted,) = poison(question, "article", count=1)
+        passages = [planted, *retriever.retrieve(question.text, 14)]
+        dropped.append(planted in guard.filter(question.text, passages, k=5).dropped)
+    return sum(dropped) / len(dropped)
+
+
+@pytest.mark.parametrize("number", [4, 16, 80])  # 1.2, 5 and 20 %
+def test_who_only_asks_does_not_teach_the_guard(number):
+    with Guard() as guard:
+        guard.filter_batch([*quiet_queries(320), *odd_queries(number)], k=5)
+        with pytest.raises(CalibrationError, match=r"looks attacked|would rise"):
+            guard.calibrate_from_store()
+        assert recall(guard) >= 0.9
+        guard.calibrate_from_store(clean_looking=True)
+        assert recall(guard) >= 0.9
+        guard.calibrate_from_store(force=True)
+        assert recall(guard) < 0.9
+
+
+def test_asking_the_same_again_weighs_nothing():
+    (odd,) = odd_queries(1)
+    question, passages = odd
+    words = question.rstrip(".").split()
+    again = [(" ".join([*words[n:], "the", *words[:n]]), passages) for n in range(len(words))]
+    with Guard() as guard:
+        guard.filter_batch([*quiet_queries(300), *[odd] * 50, *again * 10], k=5)
+        adopted = guard.calibrate_from_store()
+    assert len(adopted.scores) == 301
+    assert f"left out: {50 + 10 * len(again) - 1} repeated questions" in adopted.source
+
+
+def test_a_record_that_is_half_attacked_is_refused_in_plain_words():
+    corpus = load_corpus()
+    retriever = VectorRetriever(corpus.passages)
+    attacked = [
+        (question.text, [*poison(question, "statement", count=1), *retriever.retrieve(ask, 14)])
+        for question in corpus.questions
+        for ask in [question.text]
+    ]
+    with Guard() as guard:
+        guard.filter_batch([*quiet_queries(64), *attacked], k=5)
+        with pytest.raises(
+            CalibrationError, match=r"50% of this record looks attacked.*fires on 64 of 128 queries"
+        ):
+            guard.calibrate_from_store()
+        adopted = guard.calibrate_from_store(clean_looking=True)
+    assert "the gate in force fires on 64 of them and counts as just below" in adopted.source
 
 
 def test_too_little_was_recorded():
@@ -250,7 +334,7 @@ def test_traffic_as_calibrated_warns_of_nothing(caplog):
         ]
 
     with Guard(alpha=0.05) as guard:
-        guard.calibrate([query() for _ in range(300)])
+        guard.calibrate([query() for _ in range(300)], force=True)
         for _ in range(1100):
             guard.filter(*query())
         guard._counter.flush()

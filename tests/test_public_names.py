@@ -161,6 +161,12 @@ def test_the_other_methods_of_the_guard_take_what_the_contract_says():
     assert parameters(Guard.calibrate) == {
         "traffic": (POSITIONAL, REQUIRED),
         "k": (KEYWORD, None),
+        "force": (KEYWORD, False),
+    }
+    assert parameters(Guard.calibrate_from_store) == {
+        "newest": (KEYWORD, None),
+        "clean_looking": (KEYWORD, False),
+        "force": (KEYWORD, False),
     }
     assert parameters(Guard.save_calibration) == {"path": (POSITIONAL, REQUIRED)}
     assert parameters(Guard.report) == {

@@ -14,7 +14,6 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.adaptive import contaminated
 from benchmarks.adaptive.denial import deny
 from benchmarks.adaptive.run import BUDGET, own_guards, run
 from benchmarks.adaptive.tables import tables
@@ -30,8 +29,6 @@ from ragguard.errors import CalibrationError, RagguardError
 __all__ = ["main"]
 
 _MORE = 3
-_FORMS = ("prepend", "shuffled")
-"""Forms of the poison in the traffic that is calibrated on."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -82,18 +79,6 @@ def _measure(
         bar = progress.add_task("denial", total=len(denied) * len(embedders))
         rows = deny(denied, embedders, guard, lambda: progress.advance(bar))
         sections["denial"] = [asdict(row) for row in rows]
-        bar = progress.add_task("calibration", total=len(_FORMS) * contaminated.DRAWS)
-        sections["calibration"] = [
-            asdict(row)
-            for form in _FORMS
-            for row in contaminated.measure(
-                form,
-                contaminated.traffic((r for one in datasets for r in one.choosing), form),
-                contaminated.traffic((r for one in datasets for r in one.report), form),
-                seed=arguments.seed,
-                advance=lambda: progress.advance(bar),
-            )
-        ]
     about = describe_run(
         _command(arguments),
         [one.limited(limit) for one in datasets if one.kinds],

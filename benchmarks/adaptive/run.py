@@ -85,7 +85,7 @@ def own_guards(
         guard = stack.enter_context(Guard(on_error="raise"))
         limit = setting.k * setting.over_fetch
         traffic = ((r.record.question, r.ranked((), limit)) for r in rankings)
-        guard.calibrate(traffic, k=setting.k)
+        guard.calibrate(traffic, k=setting.k, force=True)
         guards[setting] = guard
     return guards
 

@@ -15,7 +15,7 @@ _ORDER = ("published", "plain text", "wording", "borrowed words", "split", "mimi
 
 
 def tables(sections: Mapping[str, Sequence[Row]]) -> list[Table]:
-    """Return the tables of the sections "attacks", "denial", "tracing" and "calibration"."""
+    """Return the tables of the sections "attacks", "denial" and "tracing"."""
     attacks = sections["attacks"]
     out = []
     for embedder in dict.fromkeys(row["embedder"] for row in attacks):
@@ -23,7 +23,6 @@ def tables(sections: Mapping[str, Sequence[Row]]) -> list[Table]:
         out += [_passed(embedder, rows), _price(embedder, rows)]
     out += [_denial(sections["denial"])] if sections["denial"] else []
     out += [_tracing(sections["tracing"])] if sections["tracing"] else []
-    out += [_calibration(sections["calibration"])] if sections["calibration"] else []
     return out
 
 
@@ -165,22 +164,5 @@ def _tracing(rows: Sequence[Row]) -> Table:
                 rows, key=lambda r: (_ORDER.index(r["attack"]), r["embedder"], r["planted"])
             )
             if row["events"]
-        ),
-    )
-
-
-def _calibration(rows: Sequence[Row]) -> Table:
-    return Table(
-        "Attacked traffic in the calibration",
-        ("poison's form", "attacked traffic", "clean_looking", "clean touched", "detected"),
-        tuple(
-            (
-                row["form"],
-                f"{row['share']:.0%}",
-                "yes" if row["clean_looking"] else "no",
-                _share(row["touched"], row["clean"]),
-                _share(row["detected"], row["attacked"]),
-            )
-            for row in rows
         ),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,64 +13,106 @@ from ragguard.audit.records import ScoredQuery
 from ragguard.audit.sampling import RECENT_SIZE, sampled
 from ragguard.errors import CalibrationError
 from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.drift import Drift, drift
 from ragguard.inline.suspicion import nonconformity
 
-__all__ = ["calibration_from", "recent_p_values"]
+__all__ = ["Recording", "recent_p_values"]
 
 
-def calibration_from(
-    scored: Sequence[ScoredQuery],
-    scorer: str,
-    *,
-    alpha: float,
-    newest: int | None = None,
-    clean_looking: bool = False,
-) -> Calibration:
-    """Make a calibration from recorded queries.
+@dataclass(frozen=True)
+class Recording:
+    """The queries of a record that a calibration is made of.
 
-    Only one kind of query can be calibrated on at a time, with or without reference passages: the
-    more frequent kind is, and `Calibration.source` says what was left out.
-
-    Args:
-        scored: What the store keeps, oldest first.
-        scorer: Records of other versions of the scorer are left out.
-        alpha: Share of clean queries that the gates which recorded them may touch.
-        newest: None for the sample of all traffic, else the newest so many queries, at most
-            `RECENT_SIZE`.
-        clean_looking: Of what the gate took for attacked keep only the share alpha, the lowest
-            scores: as much as clean traffic has there itself. Leaving out all of it would cut off
-            the clean traffic's own tail, and every calibration would touch alpha more than the
-            last one.
-
-    Raises:
-        CalibrationError: No usable query was recorded.
+    Attributes:
+        queries: At least one, oldest first; all of one kind, each question once.
+        repeated: How many were left out because the same question was asked again later.
+        other_kind: How many were left out because they have reference passages and most have not,
+            or the other way round.
     """
-    known = [record for record in scored if record.scorer == scorer]
-    chosen = sampled(known) if newest is None else known[-min(newest, RECENT_SIZE) :]
-    over_fetched = 2 * sum(record.with_reference for record in chosen) > len(chosen)
-    kind = [record for record in chosen if record.with_reference == over_fetched]
-    stopped = sorted((r for r in kind if r.attacked), key=lambda record: record.score)
-    allowed = floor(alpha * (len(kind) + 1)) if clean_looking else len(stopped)
-    used = [record for record in kind if not record.attacked] + stopped[:allowed]
-    if not used:
-        raise CalibrationError(
-            f"the store has no usable scores of scorer {scorer!r}; run a Guard on it in monitor "
-            "mode first, over clean traffic"
+
+    queries: tuple[ScoredQuery, ...]
+    repeated: int
+    other_kind: int
+
+    @classmethod
+    def of(cls, scored: Sequence[ScoredQuery], scorer: str, *, newest: int | None = None) -> Self:
+        """Choose from what a store keeps.
+
+        Only one kind of query can be calibrated on at a time, with or without reference passages:
+        the more frequent one. Of a question that was asked several times the last time counts:
+        nobody gets more weight by asking again.
+
+        Args:
+            scored: What the store keeps, oldest first.
+            scorer: Records of other versions of the scorer are left out.
+            newest: None for the sample of all traffic, else the newest so many questions, of the
+                newest `RECENT_SIZE` queries.
+
+        Raises:
+            CalibrationError: No usable query was recorded.
+        """
+        known = [record for record in scored if record.scorer == scorer]
+        found = sampled(known) if newest is None else known[-RECENT_SIZE:]
+        if not found:
+            raise CalibrationError(
+                f"the store has no usable scores of scorer {scorer!r}; run a Guard on it in "
+                "monitor mode first, over clean traffic"
+            )
+        last: dict[object, ScoredQuery] = {}
+        for record in reversed(found):
+            # What older versions recorded has no hash, and may be any question.
+            question = record.question or id(record)
+            last.setdefault((question, record.with_reference), record)
+        once = list(last.values())[:newest][::-1]
+        over_fetched = 2 * sum(record.with_reference for record in once) > len(once)
+        kind = [record for record in once if record.with_reference == over_fetched]
+        return cls(tuple(kind), len(found) - len(last), len(once) - len(kind))
+
+    @property
+    def size(self) -> int:
+        """The most passages that were judged for a query."""
+        return max(len(record.suspicions) for record in self.queries)
+
+    @property
+    def with_reference(self) -> bool:
+        """Whether the queries have reference passages."""
+        return self.queries[0].with_reference
+
+    def fired(self, in_force: Calibration | None, alpha: float) -> Drift:
+        """Compare the queries with the calibration in force (None: the shipped one)."""
+        p_values, calibrated = _p_values(self.queries, in_force, alpha)
+        return drift(p_values, calibrated, alpha)
+
+    def calibration(self, fired: Drift, *, below: float | None = None) -> Calibration:
+        """Make a calibration of the queries.
+
+        Args:
+            fired: For the words in `Calibration.source`.
+            below: With a threshold here nothing from it on is learned: what scores so high counts
+                as just below it, so that it cannot rise. Leaving such queries out would cut off the
+                clean traffic's own tail, and every calibration would touch more than the last one.
+        """
+        scores = np.array([record.score for record in self.queries])
+        suspicions = np.concatenate([record.suspicions for record in self.queries])
+        capped = ""
+        if below is not None:
+            highest = np.nextafter(below, -np.inf)
+            scores, suspicions = np.minimum(scores, highest), np.minimum(suspicions, highest)
+            capped = " and counts as just below its threshold there"
+        moments = [record.recorded_at for record in self.queries]
+        return Calibration(
+            scores=scores,
+            passage_scores=suspicions,
+            size=self.size,
+            with_reference=self.with_reference,
+            scorer=self.queries[0].scorer,
+            source=(
+                f"{len(scores)} queries recorded from {min(moments):%Y-%m-%d} to "
+                f"{max(moments):%Y-%m-%d} UTC; the gate in force fires on {fired.above} of them"
+                f"{capped}; left out: {self.repeated} repeated questions, {self.other_kind} "
+                f"{'without' if self.with_reference else 'with'} reference passages"
+            ),
         )
-    moments = [record.recorded_at for record in used]
-    return Calibration(
-        scores=np.array([record.score for record in used]),
-        passage_scores=np.concatenate([record.suspicions for record in used]),
-        size=max(len(record.suspicions) for record in used),
-        with_reference=over_fetched,
-        scorer=scorer,
-        source=(
-            f"{len(used)} queries recorded from {min(moments):%Y-%m-%d} to {max(moments):%Y-%m-%d}"
-            f" UTC, {len(stopped[:allowed])} of {len(stopped)} judged attacked; "
-            f"{len(chosen) - len(kind)} {'without' if over_fetched else 'with'} reference "
-            "passages left out"
-        ),
-    )
 
 
 def recent_p_values(
@@ -95,8 +138,14 @@ def recent_p_values(
     recent = [record for record in scored if record.scorer == scorer][-RECENT_SIZE:]
     if calibration is not None:
         recent = [item for item in recent if item.with_reference == calibration.with_reference]
+    return _p_values(recent, calibration, alpha)
+
+
+def _p_values(
+    scored: Sequence[ScoredQuery], calibration: Calibration | None, alpha: float
+) -> tuple[NDArray[np.float64], int]:
     p_values, sizes = [], []
-    for record in recent:
+    for record in scored:
         measure = calibration or default_calibration(
             len(record.suspicions), with_reference=record.with_reference
         )

@@ -14,7 +14,6 @@ from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from ragguard.inline.calibration import Calibration
     from ragguard.passage import Passage
 
 __all__ = ["calibrate"]
@@ -53,8 +52,20 @@ def calibrate(
         bool,
         typer.Option(
             "--clean-looking",
-            help="Of what the gate stopped, keep only the share ALPHA, the lowest scores.",
+            help="Learn nothing above the threshold in force: it cannot rise.",
         ),
+    ] = False,
+    in_force: Annotated[
+        Path | None,
+        typer.Option(
+            "--calibration",
+            metavar="FILE",
+            help="The calibration that this one will replace. Else the shipped one.",
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Write it although it looks as if attacks were in it."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -62,18 +73,31 @@ def calibrate(
 
     The input has the format that `filter` reads, or is what the guards on an audit store have
     recorded. Every query of it counts as clean: what an attacker slips in here, the filter will
-    take for normal.
+    take for normal. So what looks attacked is refused without --force: a record in which the gate
+    fires too often, a threshold that rises by more than 1 nat, or one above which more than 10 % of
+    the shipped reference attacks would be missed.
     """
+    from ragguard import Guard
+
     if from_store is None:
         if newest is not None or clean_looking:
             raise InvalidInputError("--newest and --clean-looking need --from-store URL")
-        calibration = _from_file(source, output, alpha, k)
+        with opened_traffic(source) as stream, Guard(alpha=alpha, calibration=in_force) as guard:
+            calibration = guard.calibrate(_pairs(stream, source), k=k, force=force)
+            guard.save_calibration(output)
     else:
         if source != "-" or k is not None:
             raise InvalidInputError(
                 "--from-store takes neither FILE nor --k; the guards that recorded it had a k"
             )
-        calibration = _from_store(from_store, output, alpha, newest, clean_looking)
+        with (
+            opened_store(from_store) as store,
+            Guard(alpha=alpha, store=store, calibration=in_force) as guard,
+        ):
+            calibration = guard.calibrate_from_store(
+                newest=newest, clean_looking=clean_looking, force=force
+            )
+            guard.save_calibration(output)
     figures = {
         "calibration": str(output),
         "queries": len(calibration.scores),
@@ -91,26 +115,6 @@ def calibrate(
         )
         if from_store is not None:
             typer.echo(f"from {printable(calibration.source)}")
-
-
-def _from_file(source: str, output: Path, alpha: float, k: int | None) -> Calibration:
-    from ragguard import Guard
-
-    with opened_traffic(source) as stream, Guard(alpha=alpha) as guard:
-        calibration = guard.calibrate(_pairs(stream, source), k=k)
-        guard.save_calibration(output)
-    return calibration
-
-
-def _from_store(
-    url: str, output: Path, alpha: float, newest: int | None, clean_looking: bool
-) -> Calibration:
-    from ragguard import Guard
-
-    with opened_store(url) as store, Guard(alpha=alpha, store=store) as guard:
-        calibration = guard.calibrate_from_store(newest=newest, clean_looking=clean_looking)
-        guard.save_calibration(output)
-    return calibration
 
 
 def _pairs(stream: BinaryIO, source: str) -> Iterator[tuple[str, list[Passage]]]:

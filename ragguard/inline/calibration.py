@@ -119,7 +119,7 @@ class Calibration:
         if len(self.scores) < needed:
             raise CalibrationError(
                 f"alpha={alpha:g} needs at least {needed:.0f} calibration queries, there are "
-                f"{len(self.scores)}; add clean traffic or raise alpha"
+                f"{len(self.scores)} ({self.source}); add clean traffic or raise alpha"
             )
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.adaptive import contaminated, disguises, tracing, wording
+from benchmarks.adaptive import disguises, tracing, wording
 from benchmarks.adaptive.__main__ import main
 from benchmarks.adaptive.borrowed import Borrower, vocabulary
 from benchmarks.adaptive.denial import DECOYS, deny
@@ -251,42 +251,6 @@ class TestTracing:
         assert tracing.TraceRow("wording", "e", 1, 5) == row
 
 
-def test_attacked_traffic_in_the_calibration_costs_detection(monkeypatch):
-    monkeypatch.setattr(contaminated, "SHARES", (0.0, 0.1))
-    ranking = Ranking(target().record, HashedEmbedder())
-    clean = ((QUESTION, ranking.ranked((), 8)),) * 120
-    attacked = tuple((QUESTION, ranking.ranked([f"{QUESTION} {LIE} {i}"], 8)) for i in range(20))
-    done = []
-    rows = contaminated.measure(
-        "prepend",
-        contaminated.Traffic(clean, attacked[:15]),
-        contaminated.Traffic(clean, attacked[15:]),
-        seed=0,
-        draws=1,
-        advance=lambda: done.append(1),
-    )
-    found = {(row.share, row.clean_looking): row for row in rows}
-    assert len(done) == 1
-    assert len(found) == 4
-    assert all((row.clean, row.touched, row.attacked) == (120, 0, 5) for row in rows)
-    assert found[0.0, False].detected == found[0.0, True].detected == 5
-    assert found[0.1, False].detected < 5
-    assert found[0.1, True].detected >= found[0.1, False].detected
-
-
-def test_attacked_queries_are_those_whose_poison_is_retrieved():
-    near, far = target(texts=(LIE,)).record, target(texts=("zebra quantum",)).record
-    assert len(contaminated.traffic([near, far], "prepend").attacked) == 2
-    found = contaminated.traffic([near, far], "plain")
-    assert len(found.clean) == 2
-    assert len(found.attacked) == 0
-
-
-def test_too_little_clean_traffic_is_not_calibrated_on():
-    few = contaminated.Traffic(clean=((QUESTION, []),) * 50, attacked=())
-    assert contaminated.measure("prepend", few, few, seed=0, advance=lambda: None) == []
-
-
 @pytest.fixture(scope="module")
 def sections():
     return run(targets(skerrin(), None, 2), [HashedEmbedder()], lambda: None, budget=12)
@@ -313,7 +277,7 @@ class TestRun:
         assert {row["attack"] for row in sections["tracing"]} >= {"published"}
 
     def test_tables(self, sections):
-        made = tables({**sections, "denial": [], "calibration": []})
+        made = tables({**sections, "denial": []})
         titles = [table.title.partition(",")[0] for table in made]
         assert titles[:2] == ["Adaptive attacks", "What adaptive attacks cost"]
         for table in made:

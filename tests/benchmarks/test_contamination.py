@@ -1,50 +1,102 @@
-"""What contamination costs, on scores made for the purpose."""
+"""What contamination costs: attackers who plant and who ask, on a small record."""
 
-import numpy as np
+import io
+from dataclasses import replace
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from rich.console import Console
 
-from benchmarks.contamination import measure, scores_of, threshold
+from benchmarks import contamination, honest_calibrations
+from benchmarks.contamination import KINDS, WAYS, measure, queries, tables
 from benchmarks.data import skerrin
-from ragguard.inline.calibration import Calibration
+from benchmarks.embedders import built_in
+from benchmarks.make_reference import lines
+from ragguard.inline.reference import reference_attacks
 
 
-@given(st.lists(st.integers(-5, 5), min_size=1, max_size=40), st.floats(0.02, 0.5))
-def test_the_threshold_is_the_gates(scores, alpha):
-    values = np.array(scores, dtype=np.float64)
-    calibration = Calibration(values, values, 1, False, "s", "test")
-    limit = threshold(values, alpha)
-    for score in np.arange(-6.0, 7.0):
-        p_value = calibration.p_value(score, 1)
-        if abs(p_value - alpha) > 1e-6:
-            assert (score >= limit) == (p_value <= alpha)
+@pytest.fixture(scope="module")
+def asked():
+    """Half of the own data as it was recorded, half as it is filtered."""
+    records = [replace(record, hits=record.hits[:60]) for record in skerrin().records]
+    found = []
+    for half in (records[0::2], records[1::2]):
+        by_kind = {"clean": [], "prepend": [], "shuffled": [], "asked": []}
+        for kind, query in queries(half, built_in()):
+            by_kind[kind].append(query)
+        found.append(by_kind)
+    return found
 
 
-def test_poison_raises_the_threshold_and_clean_looking_resists():
-    rng = np.random.default_rng(0)
-    clean = rng.normal(-5.0, 1.0, 900)
-    attacked = rng.normal(10.0, 1.0, (900, 2))
-    attacked[:, 1] = np.nan
-    rows = {
-        (r.share, r.clean_looking): r for r in measure(clean, attacked, alpha=0.01, cuts=20, seed=0)
-    }
-    assert rows[0.0, False].attacks_stopped == 1.0
-    assert rows[0.0, False].clean_touched < 0.02
-    assert rows[0.05, False].threshold > 8.0
-    assert rows[0.05, False].attacks_stopped < 0.5
-    assert rows[0.05, True].attacks_stopped > 0.99
-    assert rows[0.05, True].clean_touched < 0.02
+def test_queries_are_clean_planted_and_asked(asked):
+    recorded, _ = asked
+    assert len(recorded["clean"]) == 32
+    assert len(recorded["prepend"]) >= 30
+    assert len(recorded["asked"]) >= 30
+    for kind, found in recorded.items():
+        for question, passages, rank in found:
+            assert len(passages) == 15
+            assert (rank is not None) == (kind in ("prepend", "shuffled"))
+            if kind == "prepend":
+                assert passages[rank].text.startswith(question)
+            if kind == "asked":
+                assert any(passage.text.startswith(question) for passage in passages)
 
 
-def test_scores_of_the_own_data():
-    clean, attacked = scores_of([skerrin().limited(5)])
-    assert clean.shape == (5,)
-    assert attacked.shape[0] == 5
-    assert np.nanmean(attacked) > clean.mean()
-    assert np.isfinite(clean).all()
+def test_the_attacker_is_refused_capped_or_forced(asked, monkeypatch):
+    recorded, filtered = asked
+    quiet = [one for one in recorded["clean"] if not one[0].startswith("How hot")]
+    many = [(f"{question} {n}", *rest) for question, *rest in quiet for n in range(4)]
+    monkeypatch.setattr(contamination, "SHARES", (0.2,))
+    rows = measure(
+        {**recorded, "clean": many},
+        filtered,
+        seed=0,
+        console=Console(file=io.StringIO()),
+        draws=1,
+    )
+    assert [(row.kind, row.way) for row in rows] == [
+        (kind, way) for kind in ("none", *KINDS) for way in WAYS
+    ]
+    for row in rows:
+        if row.refused:
+            assert row.refused == row.draws == 1
+            assert row.prepended is row.threshold is None
+        elif row.way != "force":
+            assert row.prepended >= 0.9
+    taught = [row for row in rows if row.kind != "none"]
+    assert all(row.refused for row in taught if row.way == "as it is")
+    assert not any(row.refused for row in taught if row.way != "as it is")
+    assert all(
+        row.prepended < 0.9 for row in taught if row.kind == "planted" and row.way == "force"
+    )
+    (table,) = tables([vars(row) for row in rows])
+    assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
-def test_too_few_scores_stop_nothing():
-    assert threshold(np.zeros(3), 0.01) == np.inf
-    assert threshold(np.zeros(99), 0.01) == pytest.approx(0.0)
+def test_the_reference_attacks_are_those_that_are_shipped():
+    made = [
+        (line["query"], attack["form"], tuple(attack["ranks"]))
+        for line in lines()
+        for attack in line["attacks"]
+    ]
+    assert made == [(one.query, one.form, one.planted) for one in reference_attacks()]
+
+
+def test_reasons_are_told_apart():
+    records = skerrin().records
+    scored = honest_calibrations.recorded(records[:4], 3)
+    assert len(scored) == 4
+    quiet = [replace(scored[0], score=-1.0, suspicions=(-1.0,), question=str(n)) for n in range(98)]
+    high = replace(quiet[0], score=11.5, suspicions=(11.5,), question="a")
+    found = [
+        next(honest_calibrations.measure("own", record, 3))
+        for record in (
+            [*quiet, replace(quiet[0], question="x"), replace(quiet[0], question="y")],
+            [*quiet, high, replace(high, question="b")],
+            [replace(high, question=str(n)) for n in range(100)],
+        )
+    ]
+    counts = [[row[name] for name in honest_calibrations.REASONS] for row in found]
+    assert counts == [[0, 0, 0], [0, 50, 0], [50, 0, 0]]
+    (table,) = honest_calibrations.tables(found)
+    assert [row[4:6] for row in table.rows] == [("100 %", "0 %"), ("0 %", "0 %"), ("0 %", "100 %")]

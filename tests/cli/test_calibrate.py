@@ -71,3 +71,17 @@ def test_a_damaged_calibration_is_one_line(run, jsonl, tmp_path, clean):
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert "calibrate anew" in result.stderr
+
+
+def test_traffic_in_which_passages_were_planted_needs_force(run, jsonl, tmp_path, clean):
+    lines = _traffic(clean, 20)
+    for line in lines[:3]:
+        line["passages"].insert(0, f"{line['query']}? It was raised by the crown in 1911.")
+    traffic, out = jsonl("t.jsonl", *lines), tmp_path / "c.json"
+    result = run("calibrate", traffic, "-o", out, "--alpha", "0.1")
+    assert result.exit_code == 2
+    assert "the threshold would rise from" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not out.exists()
+    assert run("calibrate", traffic, "-o", out, "--alpha", "0.1", "--force").exit_code == 0
+    assert out.exists()

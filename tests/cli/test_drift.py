@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
 from ragguard import Guard
 from ragguard.audit import ScoredQuery, open_store
+from ragguard.inline.admission import gate_line
 from ragguard.inline.suspicion import SCORER
 
 
@@ -82,16 +84,47 @@ def test_newest_and_clean_looking_choose_what_is_learnt_from(run, recorded, url,
     recorded(record(-float(n)) for n in range(1, 41))
     recorded(record(float(n)) for n in range(1, 11))
     out = tmp_path / "c.json"
+    line = gate_line(None, 0.1, 1, with_reference=False)
+    assert 0.0 < line < 1.0
 
     def scores(*options):
         result = run("calibrate", "--from-store", url, "-o", out, "--alpha", "0.1", *options)
         assert result.exit_code == 0, result.stderr
-        assert "of 10 judged attacked" in result.stdout
+        assert "the gate in force fires on 10 of them" in result.stdout
         return json.loads(out.read_text())["scores"]
 
-    assert len(scores()) == 50
-    assert scores("--clean-looking")[-6:] == [-1.0, 1.0, 2.0, 3.0, 4.0, 5.0]
-    assert scores("--newest", "20") == [float(n) for n in (*range(-40, -30), *range(1, 11))]
+    assert len(scores("--force")) == 50
+    capped = [math.nextafter(line, 0.0)] * 10
+    assert scores("--clean-looking")[-11:] == [-1.0, *capped]
+    newest = [float(n) for n in (*range(-40, -30), *range(1, 11))]
+    assert scores("--newest", "20", "--force") == newest
+
+
+def test_a_record_that_looks_attacked_is_refused_in_one_line(run, recorded, url, tmp_path):
+    recorded(record(-float(n)) for n in range(100))
+    recorded(record(11.5) for n in range(100))
+    out = tmp_path / "c.json"
+    calibrate = ["calibrate", "--from-store", url, "-o", out]
+    result = run(*calibrate)
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert (
+        "50% of this record looks attacked: the gate in force fires on 100 of 200 queries"
+        in result.stderr
+    )
+    assert "--clean-looking" in result.stderr
+    assert not out.exists()
+    result = run(*calibrate, "--clean-looking")
+    assert result.exit_code == 0
+    assert "fires on 100 of them and counts as just below its threshold there" in result.stdout
+    assert run(*calibrate, "--force").exit_code == 0
+    # What it was forced to is in force, and may stay.
+    again = [*calibrate[:-1], tmp_path / "d.json", "--calibration", out]
+    result = run(*again)
+    assert result.exit_code == 0, result.stderr
+    assert json.loads((tmp_path / "d.json").read_text())["scores"] == sorted(
+        [-float(n) for n in range(100)] + [11.5] * 100
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,150 @@
+"""Which honest calibrations are refused: `python -m benchmarks.honest_calibrations --data DIR`.
+
+Clean traffic of the report half is recorded under the shipped calibration, a random part of it is
+calibrated on, and what is refused without force is counted by its reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.command import new_parser, save, without_warnings
+from benchmarks.data import Dataset, Record, load_folder
+from benchmarks.embedders import built_in
+from benchmarks.retrieval import OVER_FETCH, retrieve
+from benchmarks.tables import Table, as_rich
+from ragguard import Guard, Passage
+from ragguard.audit import MemoryStore, ScoredQuery
+from ragguard.calibrator import Calibrator
+from ragguard.embedding import HashedEmbedder
+from ragguard.errors import CalibrationError
+
+__all__ = ["REASONS", "main", "measure", "tables"]
+
+REASONS = {
+    "attacked": "looks attacked",
+    "step": "threshold would rise",
+    "reference": "reference attacks",
+}
+"""Reasons for a refusal, and what the message then holds."""
+
+_OTHERS = ("machine_written", "keyword_traffic", "languages")
+_SIZES = (100, 200, 300)
+_DRAWS = 50
+_K = 5
+
+
+def traffic(folder: Path, limit: int | None) -> Iterator[tuple[str, Sequence[Record]]]:
+    """Yield the kinds of clean traffic that a folder holds."""
+    public = [one.limited(limit) for one in load_folder(folder)]
+    yield "public retrieval results", [record for one in public for record in one.report]
+    for name in _OTHERS:
+        path = folder / f"{name}.jsonl"
+        if path.is_file():
+            lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+            records = [
+                Record(
+                    line["question"],
+                    tuple(dict.fromkeys(hit["text"] for hit in line["hits"])),
+                    frozenset(),
+                    {},
+                )
+                for line in lines
+            ]
+            yield name, Dataset(name, tuple(records), split=True).limited(limit).report
+
+
+def recorded(records: Sequence[Record], over_fetch: int) -> list[ScoredQuery]:
+    """Return what a guard records of questions and the passages that are retrieved for them."""
+    store, embedder = MemoryStore(), built_in()
+    with Guard(store=store, mode="monitor", on_error="raise") as guard:
+        for record in records:
+            found = retrieve(record, embedder, over_fetch * _K)
+            guard.filter(record.question, [Passage(text) for text in found.texts], k=_K)
+        guard._counter.flush()
+    # Some questions are in two sets of data, and a few have no more than k hits.
+    kept = [one for one in store.scores() if one.with_reference == (over_fetch > 1)]
+    return list({record.question: record for record in kept}.values())
+
+
+def measure(kind: str, scored: Sequence[ScoredQuery], over_fetch: int) -> Iterator[dict[str, Any]]:
+    """Calibrate on random parts of a record."""
+    for size in _SIZES:
+        if size > len(scored):
+            return
+        reasons: Counter[str] = Counter()
+        for draw in range(_DRAWS):
+            part = Random(draw).sample(list(scored), size)
+            calibrator = Calibrator(HashedEmbedder(), strategy="auto", alpha=0.01, calibration=None)
+            try:
+                calibrator.adopt_recorded(part)
+            except CalibrationError as refusal:
+                named = [name for name, words in REASONS.items() if words in str(refusal)]
+                reasons[named[0]] += 1
+        yield {
+            "kind": kind,
+            "over_fetch": over_fetch,
+            "queries": size,
+            "draws": _DRAWS,
+            "fires": sum(record.attacked for record in scored) / len(scored),
+            **{name: reasons[name] for name in REASONS},
+        }
+
+
+def tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Return the table of the rows."""
+    return [
+        Table(
+            "Honest calibrations",
+            (
+                "clean traffic",
+                "passages fetched",
+                "the shipped gate fires",
+                "queries",
+                "accepted",
+                "looks attacked",
+                "step too large",
+                "reference attacks missed",
+            ),
+            tuple(
+                (
+                    row["kind"],
+                    str(_K * row["over_fetch"]),
+                    f"{100 * row['fires']:.1f} %",
+                    str(row["queries"]),
+                    _share(row["draws"] - sum(row[name] for name in REASONS), row),
+                    *(_share(row[name], row) for name in REASONS),
+                )
+                for row in rows
+            ),
+        )
+    ]
+
+
+def _share(part: int, row: Mapping[str, Any]) -> str:
+    return f"{100 * part / row['draws']:.0f} %"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, show and write."""
+    arguments = new_parser("honest_calibrations", __doc__).parse_args(argv)
+    rows = []
+    with without_warnings():
+        for kind, records in traffic(arguments.data, arguments.limit):
+            for over_fetch in (1, OVER_FETCH):
+                rows += measure(kind, recorded(records, over_fetch), over_fetch)
+    for table in tables(rows):
+        Console().print(as_rich(table))
+    datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
+    save(arguments, "honest_calibrations", {}, datasets, {"honest_calibrations": rows})
+
+
+if __name__ == "__main__":
+    main()

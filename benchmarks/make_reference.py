@@ -1,0 +1,92 @@
+"""Makes the reference attacks: `python -m benchmarks.make_reference --out FILE`.
+
+Attacks on questions of the project's own small data, of all the ways in which people ask there, as
+a retriever would return them. `ragguard.inline.reference` judges them under every new calibration.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.data import Record, skerrin
+from benchmarks.embedders import built_in
+from benchmarks.retrieval import planted, retrieve
+from ragguard.embedding import Embedder
+from ragguard.inline.judge import ConformalJudge
+from ragguard.passage import Passage
+
+__all__ = ["FORM_NAMES", "lines", "main"]
+
+FORM_NAMES = {
+    "prepend": "the question in front",
+    "append": "the question behind",
+    "shuffled": "the question's words shuffled",
+    "keywords": "the question's key words in front",
+}
+"""The forms that carry the question, and how a message names them."""
+
+_KIND = "statement"
+_COUNTS = (1, 3)
+_K, _FETCHED = 5, 10
+_EVERY = 3  # of the questions
+
+
+def lines() -> Iterator[dict[str, Any]]:
+    """Yield what is written of each question: its clean hits, and the attacks on it."""
+    embedder = built_in()
+    judge = ConformalJudge(embedder)
+    quiet = [record for record in skerrin().records if _passes(record, judge, embedder)]
+    for record in quiet[::_EVERY]:
+        attacks = [
+            attack
+            for form in FORM_NAMES
+            for count in _COUNTS
+            if (attack := _attack(record, embedder, form, count)) is not None
+        ]
+        hits = retrieve(record, embedder, _FETCHED).texts
+        yield {"query": record.question, "hits": list(hits), "attacks": attacks}
+
+
+def _passes(record: Record, judge: ConformalJudge, embedder: Embedder) -> bool:
+    """Return whether a question's clean hits are left alone, so that only attacks are found."""
+    hits = [Passage(text) for text in retrieve(record, embedder, _FETCHED).texts]
+    return not any(judge.judge(record.question, given, _K).attacked for given in (hits[:_K], hits))
+
+
+def _attack(record: Record, embedder: Embedder, form: str, count: int) -> dict[str, Any] | None:
+    texts = planted(record, _KIND, form, count)
+    found = retrieve(record, embedder, _FETCHED, texts)
+    if not found.poisoned[:_K].any():
+        return None
+    ranks = [int(rank) for rank in found.poisoned.nonzero()[0]]
+    return {
+        "form": FORM_NAMES[form],
+        "texts": [found.texts[rank] for rank in ranks],
+        "ranks": ranks,
+    }
+
+
+def main() -> None:
+    """Make the set, say whether it is the shipped one, and write it if asked to."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.make_reference", description=__doc__
+    )
+    parser.add_argument("--out", type=Path, help="write the attacks here")
+    arguments = parser.parse_args()
+    made = "".join(json.dumps(line) + "\n" for line in lines())
+    shipped = resources.files("ragguard.inline") / "reference_attacks.jsonl"
+    same = shipped.is_file() and shipped.read_text(encoding="utf-8") == made
+    Console().print("the same as the shipped one" if same else "not the shipped one")
+    if arguments.out is not None:
+        arguments.out.write_text(made, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""What a new calibration must pass before it is put in force without its owner's word.
+
+Whoever can ask questions or plant passages has a hand in the traffic that a guard is calibrated on,
+and what scores high there raises the threshold. So a threshold may not rise far at a time, and
+however often it rises, the reference attacks must still be found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.errors import CalibrationError
+from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.drift import Drift
+from ragguard.inline.judge import ConformalJudge
+from ragguard.inline.reference import reference_attacks, reference_scores
+
+__all__ = ["MAX_STEP", "REFERENCE_SHARE", "gate_line", "require_admissible", "require_calm"]
+
+MAX_STEP = 1.0
+"""Nats by which a calibration may raise the threshold in force."""
+
+REFERENCE_SHARE = 0.9
+"""Of the reference attacks that the shipped calibration finds, the share that must be found."""
+
+_REMEDY = (
+    "Look at what the gate flags in this traffic. From a store, clean_looking=True "
+    "(--clean-looking) learns nothing above the threshold in force; if you know that all passages "
+    "are clean, pass force=True (--force)"
+)
+
+
+def gate_line(
+    calibration: Calibration | None, alpha: float, size: int, *, with_reference: bool
+) -> float:
+    """Return the lowest score that fires the gate for a query with `size` passages.
+
+    Args:
+        calibration: None for the shipped one.
+        alpha: Share of clean queries that may be touched.
+        size: How many passages would reach the generator.
+        with_reference: Whether passages below those are known; only the shipped one minds.
+    """
+    measure = calibration or default_calibration(size, with_reference=with_reference)
+    return measure.threshold(alpha, min(size, measure.reach(alpha)))
+
+
+def require_calm(fired: Drift) -> None:
+    """Check that a record does not look attacked.
+
+    Raises:
+        CalibrationError: The gate in force fires on more of it than chance explains
+            (`ragguard.inline.drift`, at the same level).
+    """
+    if fired.drifted:
+        raise CalibrationError(
+            f"{fired.above / fired.queries:.0%} of this record looks attacked: the gate in force "
+            f"fires on {fired.above} of {fired.queries} queries, its calibration allows about "
+            f"{fired.alpha * fired.queries:.1f}. Look at what was flagged. To learn nothing from "
+            "these queries pass clean_looking=True (--clean-looking); if they are clean, since the "
+            "pages or the retriever are others now, pass force=True (--force)"
+        )
+
+
+def require_admissible(
+    made: Calibration, in_force: Calibration | None, alpha: float, judge: ConformalJudge
+) -> None:
+    """Check that a calibration raises the threshold by little, and that attacks are still found.
+
+    Args:
+        made: The new calibration.
+        in_force: The one that it would replace; None for the shipped one.
+        alpha: Share of clean queries that may be touched.
+        judge: Scores the reference attacks.
+
+    Raises:
+        CalibrationError: The threshold would rise by more than `MAX_STEP`, or the gate would find
+            less than `REFERENCE_SHARE` of the reference attacks that the shipped calibration finds,
+            and less than it finds now.
+    """
+    size, below = made.size, made.with_reference
+    new = gate_line(made, alpha, size, with_reference=below)
+    old = gate_line(in_force, alpha, size, with_reference=below)
+    _require_small_step(made, new, old)
+    # Of an alpha that is too small for its size, the shipped calibration could find nothing.
+    least = 1 / (1 + len(default_calibration(size, with_reference=below).scores))
+    _require_reference(
+        reference_scores(judge, size, with_reference=below),
+        new=new,
+        old=old,
+        shipped=gate_line(None, max(alpha, least), size, with_reference=below),
+    )
+
+
+def _require_small_step(made: Calibration, new: float, old: float) -> None:
+    if new <= old + MAX_STEP:
+        return
+    above = int((made.scores >= old + MAX_STEP).sum())
+    raise CalibrationError(
+        f"the threshold would rise from {old:.1f} to {new:.1f} nats, and one calibration may raise "
+        f"it by {MAX_STEP:g}: {above} of {len(made.scores)} queries score higher still. Either "
+        "somebody plants passages, or asks what stands in them word for word; or honest pages "
+        f"repeat what is asked (titles, FAQs). {_REMEDY}"
+    )
+
+
+def _require_reference(
+    scores: NDArray[np.float64], *, new: float, old: float, shipped: float
+) -> None:
+    found, wanted = int((scores >= new).sum()), int((scores >= shipped).sum())
+    if found >= min(REFERENCE_SHARE * wanted, int((scores >= old).sum())):
+        return
+    lost = [
+        attack
+        for attack, score in zip(reference_attacks(), scores.tolist(), strict=True)
+        if shipped <= score < new
+    ]
+    forms = Counter(attack.form for attack in lost).most_common()
+    raise CalibrationError(
+        f"with a threshold of {new:.1f} nats the gate would find {found / wanted:.0%} of the "
+        f"reference attacks that the shipped calibration finds, it must be {REFERENCE_SHARE:.0%}. "
+        f"It would miss {', '.join(f'{count} with {form}' for form, count in forms)}, for example "
+        f'those on "{lost[0].query}". {_REMEDY}'
+    )

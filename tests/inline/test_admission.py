@@ -1,0 +1,131 @@
+"""What a new calibration must pass: a small step, and the reference attacks."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.embedding import HashedEmbedder
+from ragguard.errors import CalibrationError
+from ragguard.inline.admission import (
+    MAX_STEP,
+    REFERENCE_SHARE,
+    gate_line,
+    require_admissible,
+    require_calm,
+)
+from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.drift import drift
+from ragguard.inline.judge import ConformalJudge
+from ragguard.inline.reference import reference_scores
+from ragguard.inline.suspicion import SCORER
+
+ALPHA = 0.01
+JUDGE = ConformalJudge(HashedEmbedder())
+LINE = gate_line(None, ALPHA, 5, with_reference=False)
+
+
+def calibration(highest, size=5, with_reference=False):
+    """Return a calibration whose gate fires, at `ALPHA`, from just above `highest` on."""
+    scores = np.append(np.full(98, -1.0), highest)
+    return Calibration(scores, scores, size, with_reference, SCORER, "test")
+
+
+def admitted(made, in_force=None):
+    try:
+        require_admissible(made, in_force, ALPHA, JUDGE)
+    except CalibrationError as refusal:
+        return str(refusal)
+    return None
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=40), st.floats(0.02, 0.5))
+def test_the_line_is_where_the_gate_fires(scores, alpha):
+    values = np.array(scores, dtype=np.float64)
+    own = Calibration(values, values, 2, False, SCORER, "test")
+    for size in (1, 2, 4, 100):
+        line = gate_line(own, alpha, size, with_reference=False)
+        for score in np.arange(-6.0, 7.0):
+            p_value = own.p_value(score, min(size, own.reach(alpha)))
+            if abs(p_value - alpha) > 1e-6:
+                assert (score >= line) == (p_value <= alpha)
+
+
+def test_the_shipped_line_is_that_of_the_size():
+    for size, below in ((1, False), (5, True), (12, False)):
+        shipped = default_calibration(size, with_reference=below)
+        line = gate_line(None, ALPHA, size, with_reference=below)
+        assert line == shipped.threshold(ALPHA, size)
+    # Of a longer list only as much is looked at as was calibrated.
+    longest = gate_line(None, ALPHA, 50, with_reference=False)
+    assert gate_line(None, ALPHA, 5000, with_reference=False) == longest
+
+
+def test_a_calibration_raises_the_threshold_by_one_step_at_most():
+    step = float(np.nextafter(LINE + MAX_STEP, 0.0))
+    assert admitted(calibration(step)) is None
+    assert admitted(calibration(LINE - 3.0)) is None
+    refusal = admitted(calibration(LINE + MAX_STEP))
+    assert f"would rise from {LINE:.1f} to {LINE + MAX_STEP:.1f} nats" in refusal
+    assert "1 of 99 queries" in refusal
+    assert "clean_looking=True" in refusal
+    assert "force=True" in refusal
+    # From where it is, not from the shipped one.
+    assert admitted(calibration(4.5), calibration(3.0)).startswith("the threshold would rise")
+    assert admitted(calibration(4.5), calibration(3.6)) is None
+
+
+@pytest.mark.parametrize("with_reference", [False, True])
+def test_the_reference_attacks_must_still_be_found(with_reference):
+    scores = np.sort(reference_scores(JUDGE, 5, with_reference=with_reference))
+    shipped = gate_line(None, ALPHA, 5, with_reference=with_reference)
+    found = scores[scores >= shipped]
+    most = int(len(found) * (1 - REFERENCE_SHARE) + 1e-9)  # may be missed
+
+    def made(highest):
+        return calibration(highest, with_reference=with_reference)
+
+    # The next one ties with more than may be missed: beyond it they are all lost.
+    enough, too_far = np.nextafter(found[most], 0.0), found[most]
+    in_force = made(too_far - MAX_STEP / 2)
+    assert admitted(made(enough), in_force) is None
+    refusal = admitted(made(too_far), in_force)
+    lost = int((found <= too_far).sum())
+    assert f"would find {(len(found) - lost) / len(found):.0%} of the reference" in refusal
+    assert "with the question's key words in front" in refusal
+    assert "force=True" in refusal
+
+
+def test_what_its_owner_forced_may_stay_and_may_fall_but_not_lose_more():
+    forced = calibration(9.9)
+    assert admitted(forced).startswith("the threshold would rise")
+    assert admitted(calibration(9.9), forced) is None
+    assert admitted(calibration(8.0), forced) is None
+    assert "reference attacks" in admitted(calibration(10.8), forced)
+
+
+def test_an_alpha_too_small_for_the_shipped_calibration_is_measured_by_its_smallest():
+    def made(highest):
+        scores = np.append(np.full(4998, -1.0), highest)
+        return Calibration(scores, scores, 5, False, SCORER, "test")
+
+    with pytest.raises(CalibrationError, match="of the reference attacks"):
+        require_admissible(made(11.9), made(11.0), 0.0002, JUDGE)
+    require_admissible(made(11.0), made(11.0), 0.0002, JUDGE)
+
+
+def test_a_record_in_which_the_gate_fires_as_often_as_it_may_is_calm():
+    def fired(above, queries):
+        return drift(np.r_[np.zeros(above), np.ones(queries - above)], 1158, 0.01)
+
+    for above, queries in ((0, 99), (3, 200), (8, 500)):
+        require_calm(fired(above, queries))
+    with pytest.raises(CalibrationError) as refusal:
+        require_calm(fired(100, 200))
+    assert str(refusal.value).startswith(
+        "50% of this record looks attacked: the gate in force fires on 100 of 200 queries, its "
+        "calibration allows about 2.0."
+    )
+    assert "clean_looking=True (--clean-looking)" in str(refusal.value)
+    with pytest.raises(CalibrationError, match="fires on 25 of 500"):
+        require_calm(fired(25, 500))

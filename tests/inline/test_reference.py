@@ -1,0 +1,70 @@
+"""The reference attacks: that they are attacks, of many kinds, and found as shipped."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from ragguard.embedding import HashedEmbedder
+from ragguard.inline.admission import gate_line
+from ragguard.inline.judge import ConformalJudge
+from ragguard.inline.reference import K, reference_attacks, reference_scores
+from ragguard.text import tokens
+
+
+@pytest.fixture(scope="module")
+def judge():
+    return ConformalJudge(HashedEmbedder())
+
+
+def test_each_is_ten_passages_of_which_some_were_planted_among_the_first():
+    attacks = reference_attacks()
+    assert 100 <= len(attacks) <= 200
+    for attack in attacks:
+        assert len(attack.passages) == 2 * K
+        assert min(attack.planted) < K
+        # Carried by what was planted, and by nothing else.
+        words = [set(tokens(passage.text)) for passage in attack.passages]
+        asked = set(tokens(attack.query))
+        for rank in attack.planted:
+            share = len(asked & words[rank]) / len(asked)
+            assert share == 1.0 or "key words" in attack.form
+
+
+def test_they_are_of_all_forms_counts_and_kinds_of_question():
+    attacks = reference_attacks()
+    cells = Counter((attack.form, len(attack.planted)) for attack in attacks)
+    assert len(cells) == 8
+    assert {count for _, count in cells} == {1, 3}
+    assert min(cells.values()) >= 15
+    questions = {attack.query for attack in attacks}
+    first = {question.split()[0].lower() for question in questions}
+    assert {"who", "what", "which", "where"} <= first
+    assert sum(question.endswith("?") for question in questions) >= 5
+    assert sum(not question.endswith("?") for question in questions) >= 5
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 10])
+@pytest.mark.parametrize("with_reference", [False, True])
+def test_the_shipped_gate_finds_nearly_all_of_them(judge, size, with_reference):
+    scores = reference_scores(judge, size, with_reference=with_reference)
+    line = gate_line(None, 0.01, size, with_reference=with_reference)
+    assert (scores >= line).mean() >= 0.85
+    if size >= K:
+        assert (scores >= line).mean() >= 0.95
+
+
+def test_what_is_found_is_what_was_planted(judge):
+    line = gate_line(None, 0.01, K, with_reference=False)
+    for attack in reference_attacks():
+        suspicion = judge.score(attack.query, attack.passages[:K], K).suspicion
+        assert set(np.flatnonzero(suspicion >= line)) <= set(attack.planted)
+        clean = [p for at, p in enumerate(attack.passages) if at not in attack.planted]
+        assert not judge.judge(attack.query, clean, K).attacked
+
+
+def test_scores_are_those_of_the_guard(judge):
+    attack = reference_attacks()[7]
+    scores = [reference_scores(judge, K, with_reference=below)[7] for below in (False, True)]
+    assert scores[0] == judge.score(attack.query, attack.passages[:K], K).score
+    assert scores[1] == judge.score(attack.query, attack.passages, K).score
