@@ -44,8 +44,8 @@ class MissingExtraError(RagguardError, ImportError):
 
     def __init__(self, needed_for: str, extra: str) -> None:
         super().__init__(
-            f"{needed_for} needs packages that are not installed: "
-            f"pip install 'ragguard-middleware[{extra}]'"
+            f"{needed_for} needs packages that are not installed; in a clone of the repository: "
+            f"pip install '.[{extra}]'"
         )
 
 

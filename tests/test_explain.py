@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from ragguard import Guard, Passage
+from ragguard.drawing import _apart
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError, MissingExtraError
-from ragguard.explain import _apart, draw, explain
+from ragguard.explain import MOST_DRAWN, draw, explain
+from ragguard.inline.calibration import gate_threshold
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
@@ -34,7 +36,9 @@ def explained(passages, query=QUESTION, k=None, **options):
         p if isinstance(p, Passage) else Passage(p, id=f"p{n}") for n, p in enumerate(passages)
     ]
     with Guard(**options) as guard:
-        return explain(query, given, guard.filter(query, given, k=k), HashedEmbedder())
+        verdict = guard.filter(query, given, k=k)
+    threshold = gate_threshold(None, options.get("alpha", 0.01), len(given), k) if given else None
+    return explain(query, given, verdict, HashedEmbedder(), threshold=threshold)
 
 
 def words(path):
@@ -78,6 +82,85 @@ def test_monitor_mode_says_what_would_be_dropped(tmp_path):
     assert sum(line.startswith("WOULD BE DROPPED ") for line in text) == 2
     assert any("would be dropped (monitor mode)" in line for line in text)
     assert not any(line.startswith("DROPPED") for line in text)
+
+
+def test_what_was_not_needed_is_in_reserve_and_not_kept(tmp_path):
+    pytest.importorskip("matplotlib")
+    found = explained([QUIET[0], *POISON, *QUIET[1:], *(f"Barley {n}." for n in range(4))], k=3)
+    assert [one.text for one in found.verdict.kept] == QUIET
+    assert found.fates == ("kept", "dropped", "dropped", "kept", "kept", *["reserve"] * 4)
+    draw(found, tmp_path / "x.svg")
+    text = words(tmp_path / "x.svg")
+    assert sum(line.startswith("kept ") for line in text) == 3
+    assert sum(line.startswith("in reserve ") for line in text) == 4
+    assert any("2 of 9 passages dropped, 4 in reserve" in line for line in text)
+
+
+@pytest.mark.parametrize(("alpha", "k"), [(0.01, None), (0.1, 3), (0.5, None)])
+def test_the_picture_says_where_the_gate_fires(tmp_path, alpha, k):
+    pytest.importorskip("matplotlib")
+    found = explained([*POISON, *QUIET], k=k, alpha=alpha)
+    clean = explained(QUIET, alpha=alpha)
+    for one, wanted in ((found, k), (clean, None)):
+        highest = max(evidence.suspicion for evidence in one.verdict.evidence[:wanted])
+        assert one.verdict.attacked == (highest >= one.threshold)
+    draw(found, tmp_path / "x.svg")
+    fires = f"The gate fires where one has {found.threshold:+.1f} or more."
+    assert any(line.endswith(fires) for line in words(tmp_path / "x.svg"))
+
+
+def test_where_the_line_is_not_known_none_is_named(tmp_path):
+    pytest.importorskip("matplotlib")
+    given = [Passage(text) for text in QUIET]
+    with Guard() as guard:
+        verdict = guard.filter(QUESTION, given)
+    draw(explain(QUESTION, given, verdict, HashedEmbedder()), tmp_path / "y.svg")
+    assert not any("The gate fires" in line for line in words(tmp_path / "y.svg"))
+
+
+def test_of_many_passages_those_dropped_and_the_best_are_drawn_and_the_rest_counted(tmp_path):
+    pytest.importorskip("matplotlib")
+
+    class Counting:
+        name = "counting"
+        embedded = 0
+
+        def embed(self, texts):
+            self.embedded += len(texts)
+            return HashedEmbedder().embed(texts)
+
+    given = [Passage(f"{QUIET[n % 3]} {n}", id=f"p{n}") for n in range(996)]
+    given = [Passage(POISON[0]), *given, Passage(POISON[1])]
+    embedder = Counting()
+    with Guard() as guard:
+        found = explain(QUESTION, given, guard.filter(QUESTION, given, k=100), embedder)
+    assert found.verdict.dropped == [given[0], given[-1]]
+    assert embedder.embedded == MOST_DRAWN + 1
+    assert found.drawn == (*range(MOST_DRAWN - 1), 997)
+    assert found.not_drawn == {"kept": 62, "reserve": 896}
+    draw(found, tmp_path / "x.svg")
+    text = words(tmp_path / "x.svg")
+    assert "Not drawn: 958 more passages (62 kept, 896 in reserve)." in text
+    heads = [line for line in text if "(suspicion" in line]
+    assert len(heads) == MOST_DRAWN
+
+
+@pytest.mark.parametrize("count", [1, 3, 10, 40])
+def test_no_entry_is_drawn_outside_or_over_another(tmp_path, count):
+    pytest.importorskip("matplotlib")
+    draw(explained([*POISON, *(f"{QUIET[n % 3]} {n}" for n in range(count))]), tmp_path / "x.svg")
+    root = ElementTree.parse(tmp_path / "x.svg").getroot()
+    width, height = (float(root.get(side).removesuffix("pt")) for side in ("width", "height"))
+    heads = {}
+    for element in root.iter("{http://www.w3.org/2000/svg}text"):
+        if "(suspicion" in (element.text or ""):
+            x, y = float(element.get("x")), float(element.get("y"))
+            assert 0 < x < width
+            assert 0 < y < height
+            heads.setdefault(round(x), []).append(y)
+    assert sum(map(len, heads.values())) == min(count + 2, MOST_DRAWN)
+    for column in heads.values():
+        assert np.diff(column).min(initial=100.0) > 40.0
 
 
 def test_the_same_verdict_is_the_same_file(tmp_path):

@@ -235,7 +235,7 @@ def test_every_error_is_in_one_tree_and_derives_from_the_builtin_a_caller_expect
 def test_a_missing_extra_says_what_to_install():
     error = errors.MissingExtraError("OnnxEmbedder", "onnx")
     assert "OnnxEmbedder" in str(error)
-    assert "pip install 'ragguard-middleware[onnx]'" in str(error)
+    assert "pip install '.[onnx]'" in str(error)
 
 
 def test_the_version_is_a_string_of_numbers():

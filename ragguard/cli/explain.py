@@ -48,14 +48,15 @@ def explain(
 ) -> None:
     """Draw one query's passages in similarity space: what is dropped, and why.
 
-    Takes the options of `filter`, and judges as `filter` does. Needs matplotlib:
-    pip install 'ragguard-middleware[explain]'.
+    Takes the options of `filter`, and judges as `filter` does. Of many passages those dropped and
+    the best are drawn, the others counted. Needs the extra `explain` (matplotlib).
     """
     from ragguard import Guard
     from ragguard.audit import MemoryStore
     from ragguard.embedding import as_embedder
     from ragguard.explain import draw
     from ragguard.explain import explain as explained
+    from ragguard.inline.calibration import gate_threshold, load_calibration
 
     with opened_traffic(source) as stream:
         found = next(islice(read_traffic(stream, source, progress=False), line - 1, None), None)
@@ -66,10 +67,16 @@ def explain(
     if store is not None:
         with opened_store(store) as opened:
             held.add_quarantine(opened.quarantine())
-    with Guard(alpha=alpha, strategy=strategy.value, calibration=calibration, store=held) as guard:
+    measure = None if calibration is None else load_calibration(calibration)
+    with Guard(alpha=alpha, strategy=strategy.value, calibration=measure, store=held) as guard:
         verdict = guard.filter(found.query, found.passages, k=k)
-    explanation = explained(found.query, found.passages, verdict, as_embedder(None))
+    threshold = gate_threshold(measure, alpha, len(found.passages), k) if found.passages else None
+    explanation = explained(
+        found.query, found.passages, verdict, as_embedder(None), threshold=threshold
+    )
     draw(explanation, output)
+    reserve = explanation.fates.count("reserve")
+    left_out = sum(explanation.not_drawn.values())
     if as_json:
         write_json(
             {
@@ -78,8 +85,15 @@ def explain(
                 "attacked": verdict.attacked,
                 "p_value": verdict.p_value,
                 "dropped": [passage.id for passage in verdict.dropped],
+                "reserve": reserve,
+                "threshold": threshold,
+                "drawn": len(explanation.drawn),
                 "shown": explanation.shown,
             }
         )
     else:
-        typer.echo(f"wrote {output}: {len(verdict.dropped)} of {len(found.passages)} dropped")
+        spare = f", {reserve} in reserve" if reserve else ""
+        some = f"; {left_out} are counted, but not drawn" if left_out else ""
+        typer.echo(
+            f"wrote {output}: {len(verdict.dropped)} of {len(found.passages)} dropped{spare}{some}"
+        )

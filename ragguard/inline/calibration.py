@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError
 
-__all__ = ["Calibration", "default_calibration", "load_calibration", "save_calibration"]
+__all__ = [
+    "Calibration",
+    "default_calibration",
+    "gate_threshold",
+    "load_calibration",
+    "save_calibration",
+]
 
 Floats = NDArray[np.float64]
 
@@ -121,6 +127,22 @@ class Calibration:
                 f"alpha={alpha:g} needs at least {needed:.0f} calibration queries, there are "
                 f"{len(self.scores)} ({self.source}); add clean traffic or raise alpha"
             )
+
+
+def gate_threshold(
+    calibration: Calibration | None, alpha: float, count: int, k: int | None = None
+) -> float:
+    """Return the suspicion at which the gate fires for a retrieved set.
+
+    Args:
+        calibration: None means the shipped one.
+        alpha: Share of clean queries that may be touched.
+        count: How many passages were retrieved, at least one.
+        k: How many of them are wanted; None means all.
+    """
+    judged = min(k or count, count)
+    sample = calibration or default_calibration(judged, with_reference=count > judged)
+    return sample.threshold(alpha, min(judged, sample.reach(alpha)))
 
 
 def save_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> None:

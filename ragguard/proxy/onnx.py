@@ -207,6 +207,6 @@ def _require(wanted: Sequence[str], have: Sequence[str], who: str) -> None:
     if missing or not wanted:
         raise ProxyError(
             f"provider {', '.join(missing) or '(none given)'} is not available: {who} "
-            f"{', '.join(have)}. For CUDA install ragguard-middleware[onnx-gpu] without [onnx] "
+            f"{', '.join(have)}. For CUDA install the extra onnx-gpu without onnx "
             "beside it, both packages share one folder; or pass providers=None for the CPU"
         )

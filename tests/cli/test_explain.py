@@ -29,6 +29,22 @@ def test_draws_the_chosen_line(run, jsonl, tmp_path, clean, attacked):
     assert result.stdout == f"wrote {tmp_path / 'y.svg'}: 0 of 3 dropped\n"
 
 
+def test_says_what_is_in_reserve_and_what_is_not_drawn(run, jsonl, tmp_path, attacked):
+    pytest.importorskip("matplotlib")
+    passages = [*attacked["passages"], *(f"Barley is sown in row {n}." for n in range(60))]
+    traffic = jsonl("t.jsonl", {"query": attacked["query"], "passages": passages})
+    out = tmp_path / "x.svg"
+    options = ("--k", "3", "-o", out)
+    found = json.loads(run("explain", traffic, *options, "--json").stdout)
+    assert found["dropped"] == ["x", "y"]
+    assert found["drawn"] == 40
+    assert found["reserve"] == len(passages) - 2 - 3
+    assert f"one has {found['threshold']:+.1f} or more" in out.read_text(encoding="utf-8")
+    result = run("explain", traffic, *options)
+    said = f"2 of {len(passages)} dropped, {found['reserve']} in reserve; {len(passages) - 40} are"
+    assert said in result.stdout
+
+
 def test_shows_the_quarantine_and_leaves_the_store_alone(run, jsonl, tmp_path, clean):
     pytest.importorskip("matplotlib")
     url, text = str(tmp_path / "a.db"), clean["passages"][0]
@@ -54,4 +70,4 @@ def test_what_is_refused(run, jsonl, tmp_path, clean, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = run("explain", traffic, "-o", tmp_path / "x.svg")
     assert result.exit_code == 3
-    assert "pip install 'ragguard-middleware[explain]'" in result.stderr
+    assert "pip install '.[explain]'" in result.stderr

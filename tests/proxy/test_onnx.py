@@ -322,7 +322,7 @@ def test_what_is_no_path(path):
 
 def test_without_onnx_runtime(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(MissingExtraError, match=r"ragguard-middleware\[onnx\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[onnx\]'"):
         OnnxProxy(tmp_path)
 
 

@@ -1,0 +1,255 @@
+"""How the picture of a verdict is laid out and drawn, with matplotlib."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import unicodedata
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from ragguard.explain import Explanation
+
+__all__ = ["write_picture"]
+
+Floats = NDArray[np.float64]
+
+# Okabe and Ito's colours, told apart with any colour vision; the marker's shape says the same.
+_COLOURS = {"kept": "#0072B2", "dropped": "#D55E00", "reserve": "#7F7F7F"}
+_MARKERS = {"kept": "o", "dropped": "s", "reserve": "D"}
+_BOXES = {"kept": "circle,pad=0.2", "dropped": "square,pad=0.25", "reserve": "square,pad=0.2"}
+_QUERY = "#000000"
+_MARGIN, _COLUMN, _LINE = 0.25, 6.5, 0.2  # inches
+_SIDE, _UNDER = 5.4, 0.95  # of the plot, and of its legend and caption, in inches
+_COLUMNS = 84  # characters of a line in a column
+_READ = 400  # characters of a text that are looked at
+_CLOSE = 0.085  # numbers nearer to each other than this share of the plot are moved apart
+
+
+def write_picture(explanation: Explanation, path: str | os.PathLike[str], kind: str) -> None:
+    """Write the picture of a verdict as SVG or PNG.
+
+    Raises:
+        InvalidInputError: The path cannot be written.
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("a picture of a verdict", "explain") from error
+    entries = [_entry(explanation, position) for position in explanation.drawn]
+    beside = min(range(len(entries), 0, -1), key=lambda number: _tall(entries, number))
+    title = _wrapped(explanation.query[:_READ] or "(empty question)", 110)[:2]
+    notes = _notes(explanation)
+    top = 0.15 + 0.26 * len(title) + 0.06 + 0.22 * len(notes) + 0.2
+    height = top + _tall(entries, beside) + 0.2
+    settings = {
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans"],
+        "svg.fonttype": "none",  # text stays text: any script can be shown, searched and copied
+        "svg.hashsalt": "ragguard",  # the same verdict is the same file
+        "text.parse_math": False,  # a "$" in a passage is a "$"
+    }
+    width = 2 * _COLUMN + 3 * _MARGIN
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=(width, height), facecolor="white")
+
+        def write(x: float, y: float, text: str, **style: Any) -> None:
+            figure.text(x / width, 1.0 - y / height, text, va="top", **style)
+
+        for row, line in enumerate(title):
+            write(_MARGIN, 0.15 + 0.26 * row, line, fontsize=13, weight="bold")
+        for row, line in enumerate(notes):
+            y = 0.15 + 0.26 * len(title) + 0.06 + 0.22 * row
+            write(_MARGIN, y, line, fontsize=11 if row == 0 else 9.5)
+        box = (
+            (_MARGIN + (_COLUMN - _SIDE) / 2) / width,
+            1.0 - (top + _SIDE) / height,
+            _SIDE / width,
+            _SIDE / height,
+        )
+        _draw_plane(figure.add_axes(box), explanation)
+        places = [(_COLUMN + 2 * _MARGIN, top + y) for y in _below_each_other(entries[:beside])]
+        y = top + _SIDE + _UNDER
+        places += [(_MARGIN, y + below) for below in _below_each_other(entries[beside:])]
+        for number, (x, y) in enumerate(places):
+            _write_entry(write, x, y, number, entries[number], explanation)
+        try:
+            with _glyphs_may_be_missing():
+                figure.savefig(path, format=kind, dpi=120, metadata=_undated(kind))
+        except OSError as error:
+            raise InvalidInputError(
+                f"cannot write {os.fspath(path)}: {error.strerror}; pass a path that can be written"
+            ) from error
+
+
+def _height(entries: Sequence[Sequence[str]]) -> float:
+    return _LINE * sum(len(entry) + 0.6 for entry in entries)
+
+
+def _below_each_other(entries: Sequence[Sequence[str]]) -> list[float]:
+    return [_height(entries[:number]) for number in range(len(entries))]
+
+
+def _tall(entries: Sequence[Sequence[str]], beside: int) -> float:
+    """Return how tall plot and entries are with so many entries beside the plot, others under."""
+    return max(_height(entries[:beside]), _SIDE + _UNDER + _height(entries[beside:]))
+
+
+def _notes(explanation: Explanation) -> list[str]:
+    """Return the lines above the plot: the outcome, where the gate fires, and what is left out."""
+    verdict, fates = explanation.verdict, explanation.fates
+    if verdict.error is not None:
+        notes = [f"Not judged, all passages kept: {_visible(verdict.error[:_READ])[:110]}"]
+    else:
+        fate = "dropped" if verdict.mode == "filter" else "would be dropped (monitor mode)"
+        found = "looks attacked" if verdict.attacked else "looks like clean traffic"
+        reserve = fates.count("reserve")
+        spare = f", {reserve} in reserve below the ones wanted" if reserve else ""
+        notes = [
+            f"This set {found} (p = {verdict.p_value:.4f}): "
+            f"{fates.count('dropped')} of {len(fates)} passages {fate}{spare}."
+        ]
+    fires = explanation.threshold
+    at = "" if fires is None else f" The gate fires where one has {fires:+.1f} or more."
+    notes.append(f"Suspicion: the higher, the more speaks for poison.{at}")
+    left_out = explanation.not_drawn
+    if left_out:
+        parts = ", ".join(
+            f"{count} {_word(fate, verdict.mode)}" for fate, count in left_out.items()
+        )
+        notes.append(f"Not drawn: {sum(left_out.values())} more passages ({parts}).")
+    return notes
+
+
+def _word(fate: str, mode: str) -> str:
+    if fate == "dropped" and mode == "monitor":
+        return "would be dropped"
+    return "in reserve" if fate == "reserve" else fate
+
+
+def _entry(explanation: Explanation, position: int) -> list[str]:
+    """Return the lines of one passage: its fate, the reason, how it begins."""
+    evidence = explanation.verdict.evidence[position]
+    word = _word(explanation.fates[position], explanation.verdict.mode)
+    word = word.upper() if evidence.flagged else word
+    name = _visible(explanation.passages[position].id[:_READ])
+    name = name if len(name) <= 40 else f"{name[:39]}…"
+    why = _wrapped(f"{'Why' if evidence.flagged else 'Noted'}: {evidence.reason}", _COLUMNS)
+    text = _visible(explanation.passages[position].text[:_READ])
+    begins = textwrap.shorten(text, _COLUMNS - 2, placeholder=" …")
+    return [f"{word}   {name}   (suspicion {evidence.suspicion:+.1f})", *why, f"“{begins}”"]
+
+
+def _write_entry(
+    write: Any, left: float, y: float, number: int, entry: Sequence[str], explanation: Explanation
+) -> None:
+    position = explanation.drawn[number]
+    fate = explanation.fates[position]
+    write(
+        left + 0.3, y, str(position + 1), fontsize=10, weight="bold", ha="right", color="white",
+        bbox={"boxstyle": _BOXES[fate], "facecolor": _COLOURS[fate], "edgecolor": "white"},
+    )  # fmt: skip
+    for row, text in enumerate(entry):
+        write(
+            left + 0.45, y + row * _LINE, text, fontsize=9.5 if row == 0 else 9,
+            weight="bold" if row == 0 else "normal",
+            color=_COLOURS[fate] if row == 0 else "#444444" if row == len(entry) - 1 else "black",
+        )  # fmt: skip
+
+
+def _draw_plane(plot: Any, explanation: Explanation) -> None:
+    fates = [explanation.fates[position] for position in explanation.drawn]
+    n = len(fates)
+    low, high = explanation.places.min(axis=0), explanation.places.max(axis=0)
+    span = float((high - low).max()) or 1.0
+    # One scale for both axes, so that distances can be compared in any direction.
+    places = 0.5 + 0.8 * (explanation.places - (low + high) / 2.0) / span
+    plot.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
+    for spine in plot.spines.values():
+        spine.set_color("#999999")
+    numbers = _apart(places)[:n]
+    for place, number in zip(places[:n], numbers, strict=True):
+        plot.plot(*zip(place, number, strict=True), color="#888888", linewidth=0.8, zorder=1)
+    for fate, colour in _COLOURS.items():
+        chosen = places[:n][np.array(fates) == fate]
+        if len(chosen):
+            plot.scatter(
+                *chosen.T, marker=_MARKERS[fate], s=60, color=colour, edgecolor="white",
+                label=_word(fate, explanation.verdict.mode), zorder=2,
+            )  # fmt: skip
+    if len(places) > n:
+        plot.scatter(*places[n], marker="*", s=190, color=_QUERY, label="question", zorder=2)
+    for place, fate, position in zip(numbers, fates, explanation.drawn, strict=True):
+        plot.text(
+            *place, str(position + 1), ha="center", va="center", fontsize=10,
+            weight="bold", color="white", zorder=3,
+            bbox={"boxstyle": _BOXES[fate], "facecolor": _COLOURS[fate], "edgecolor": "white"},
+        )  # fmt: skip
+    plot.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=4, frameon=False, fontsize=10
+    )
+    plot.set_xlabel(
+        "Near each other: similar texts, by the cosine of their embeddings.\n"
+        f"The plane shows {explanation.shown:.0%} of the differences.",
+        fontsize=9,
+    )
+
+
+def _apart(places: Floats) -> Floats:
+    """Return where to put the numbers: off their points and off each other."""
+    centre = places.mean(axis=0)
+    away = places - centre
+    lengths = np.linalg.norm(away, axis=1, keepdims=True)
+    # Equal points would push nowhere: each gets a direction of its own.
+    turns = 2.4 * np.arange(len(places))
+    own = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    numbers: Floats = places + 0.05 * np.where(lengths > 1e-6, away / np.maximum(lengths, 1e-6), 0)
+    numbers += 0.01 * own
+    for _ in range(200):
+        obstacles = np.concatenate([numbers, places])
+        gaps = numbers[:, None] - obstacles[None]
+        distances = np.linalg.norm(gaps, axis=2)
+        distances[np.arange(len(numbers)), np.arange(len(numbers))] = np.inf
+        reach = np.r_[np.full(len(numbers), _CLOSE), np.full(len(places), 0.6 * _CLOSE)]
+        push = np.clip(reach - distances, 0.0, None) / np.maximum(distances, 1e-9)
+        moves = (push[:, :, None] * gaps).sum(axis=1) / 2.0
+        if np.abs(moves).max() < 1e-4:
+            break
+        numbers = np.clip(numbers + moves, 0.04, 0.96)
+    return numbers
+
+
+def _visible(text: str) -> str:
+    """Return `text` on one line, without characters that steer or hide what stands around them."""
+    return " ".join(
+        "".join(" " if unicodedata.category(c) in _STEERING else c for c in text).split()
+    )
+
+
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def _wrapped(text: str, columns: int) -> list[str]:
+    return textwrap.wrap(_visible(text), columns) or [""]
+
+
+def _undated(kind: str) -> dict[str, None]:
+    return {"Date": None} if kind == "svg" else {}
+
+
+@contextmanager
+def _glyphs_may_be_missing() -> Iterator[None]:
+    """Let a script that the font lacks be drawn as boxes, without a warning for each character."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        yield
