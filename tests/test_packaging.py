@@ -1,0 +1,35 @@
+"""What the distribution promises: extras that can be installed, and a source with all it needs."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_no_extra_names_a_package_of_ours_that_is_not_published(project):
+    # Whoever registers such a name would be installed with it.
+    name = project["project"]["name"]
+    extras = project["project"]["optional-dependencies"]
+    for needed in (one for requirements in extras.values() for one in requirements):
+        package, _, inner = re.match(r"([\w.-]+)(\[([\w,-]+)\])?", needed).groups()
+        if package == name:
+            assert set(inner.split(",")) <= set(extras)
+        else:
+            assert "ragguard" not in package
+
+
+def test_the_source_holds_what_stands_at_the_top_and_no_parts_of_the_integrations(project):
+    patterns = project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert all(pattern.startswith("/") for pattern in patterns)
+    for pattern in patterns:
+        assert (ROOT / pattern.removeprefix("/")).exists()
+    for file in ROOT.glob("*.md"):
+        assert f"/{file.name}" in patterns
