@@ -85,7 +85,7 @@ AT_LEAST = {
         "group_and_isolate",
     ],
     "ragguard.inline.ragdefender": ["RAGDefenderJudge"],
-    "ragguard.inline.reasons": ["CLEAN", "describe"],
+    "ragguard.inline.reasons": ["CLEAN", "describe", "named"],
     "ragguard.inline.screen": ["open_screen", "unjudged"],
     "ragguard.inline.terms": ["count_term_rich", "tfidf_terms", "top_terms"],
     "ragguard.inline.vectors": ["similarity_matrix", "vectors"],

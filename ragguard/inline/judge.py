@@ -21,7 +21,7 @@ from ragguard.inline.grouping import (
 )
 from ragguard.inline.isolation import isolate
 from ragguard.inline.naturalness import language_model
-from ragguard.inline.reasons import CLEAN, describe
+from ragguard.inline.reasons import CLEAN, describe, named
 from ragguard.inline.selection import may_join, select, singled_out
 from ragguard.inline.signals import SIGNALS, signal_matrix
 from ragguard.inline.suspicion import contributions, nonconformity, suspicions
@@ -44,9 +44,6 @@ __all__ = [
 Strategy = Literal["auto", "clustering", "concentration"]
 
 Floats = NDArray[np.float64]
-
-_EVIDENT = 0.5  # nats: a signal that adds less is not named as a reason
-_REASONS = 2  # at most this many are named
 
 
 @dataclass(frozen=True)
@@ -250,23 +247,22 @@ def _evidence(
     passages: Sequence[Passage], scored: Scored, flagged: Sequence[bool]
 ) -> list[Evidence]:
     """Put the arrays into words; passages below the judged ones have no signals of their own."""
-    added = contributions(scored.signals)
-    order = np.argsort(-added, axis=1, kind="stable")[:, :_REASONS].tolist()
+    added = contributions(scored.signals).tolist()
     rows, suspicion = scored.signals.tolist(), scored.suspicion.tolist()
     evidence = []
     for position, passage in enumerate(passages):
         if position >= len(rows):
             evidence.append(Evidence(passage.id, "none", 0.0, CLEAN, {}, 0.0, flagged=False))
             continue
-        row = rows[position]
-        named = [best for best in order[position] if added[position, best] >= _EVIDENT]
+        signals = dict(zip(SIGNALS, rows[position], strict=True))
+        telling = named(signals, dict(zip(SIGNALS, added[position], strict=True)))
         evidence.append(
             Evidence(
                 passage_id=passage.id,
-                signal=SIGNALS[named[0]] if named else "none",
-                strength=row[named[0]] if named else 0.0,
-                reason="; ".join([describe(SIGNALS[best], row[best]) for best in named]) or CLEAN,
-                signals=dict(zip(SIGNALS, row, strict=True)),
+                signal=telling[0] if telling else "none",
+                strength=signals[telling[0]] if telling else 0.0,
+                reason="; ".join([describe(name, signals[name]) for name in telling]) or CLEAN,
+                signals=signals,
                 suspicion=suspicion[position],
                 flagged=flagged[position],
             )

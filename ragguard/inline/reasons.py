@@ -1,24 +1,35 @@
-"""Evidence in words that an operator understands."""
+"""Evidence in words that an operator understands.
+
+They say what was measured, on the passage as a reader would take it (`ragguard.inline.meaning`):
+with the question's word where another one, or another spelling, stands for it.
+"""
 
 from __future__ import annotations
 
-__all__ = ["CLEAN", "describe"]
+from collections.abc import Mapping
 
-CLEAN = "nothing that clean passages do not show as well"
+__all__ = ["CLEAN", "describe", "named"]
+
+CLEAN = "nothing speaks against it"
+
+_EVIDENT = 0.5  # nats: a signal that adds less is not named as a reason
+_REASONS = 2  # at most this many are named
 
 _IN_WORDS = {
-    "echo_whole": "the whole question stands in it word for word",
-    "echo_edge": "it begins or ends with the question, word for word",
-    "restatement": "it repeats the question word for word and then once more in its own sentences",
-    "heading": "it begins or ends with the question, or nearly, and says its words once more",
-    "dense": "one short stretch of it holds the question's words, and it says them once more",
-    "disorder": "one short stretch of it holds the question's words out of order",
-    "strewn": "the question's words stand in it where it would read better without them",
+    "echo_whole": "the question, or nine tenths of it in a row, stands in it, as it would be read",
+    "echo_edge": (
+        "it begins or ends with the question, or nine tenths of it in a row, as it would be read"
+    ),
+    "restatement": "it says more than half of the question in a row, and its key words once more",
+    "heading": "it begins or ends with much of the question, and says its key words once more",
+    "dense": "one short stretch of it holds most of the question, and it says the words once more",
+    "disorder": "one short stretch of it holds most of the question's words, out of order",
+    "strewn": "words of the question stand in it where it would read better without them",
     "key_pairs": "it sets key words side by side that the question parts by other words",
     "key_row": "it lists the question's key words in a row, as no sentence does",
     "key_edge": "it begins or ends with the question's key words in a row",
-    "company_restatement": "it is one of several that repeat and restate the question",
-    "company_heading": "it is one of several that begin or end with the question",
+    "company_restatement": "it is one of several that say much of the question and then more of it",
+    "company_heading": "it is one of several that begin or end with much of the question",
     "company_dense": "it is one of several that hold the question's words in one short stretch",
     "company_disorder": "it is one of several that hold the question's words out of order",
     "company_strewn": "it is one of several with the question's words strewn in",
@@ -34,3 +45,21 @@ _IN_WORDS = {
 def describe(signal: str, strength: float) -> str:
     """Return one sentence part for a signal of the given strength."""
     return _IN_WORDS[signal].format(strength)
+
+
+def named(signals: Mapping[str, float], added: Mapping[str, float]) -> list[str]:
+    """Return the signals to name as reasons, at most two, the main one first.
+
+    A question at the passage's edge comes first: anybody sees it there, and passages that share it
+    share their main reason, whichever detector weighs more for each of them.
+
+    Args:
+        signals: Every signal by name, in [0, 1].
+        added: What each adds to the suspicion, in nats.
+    """
+    telling = [name for name in signals if added[name] >= _EVIDENT]
+    telling.sort(key=lambda name: -added[name])  # stable: of equal ones the first
+    if signals["echo_edge"]:
+        others = [name for name in telling if name not in ("echo_edge", "echo_whole")]
+        telling = ["echo_edge", *others]
+    return telling[:_REASONS]
