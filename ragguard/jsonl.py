@@ -67,7 +67,7 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
         line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
         if line.strip():
             place = f"{name}:{number}"
-            yield Line(place, _parsed(line, place), end)
+            yield Line(place, _parsed(line, place, _A_LINE), end)
 
 
 def read_json(path: str | Path) -> Any:
@@ -77,7 +77,7 @@ def read_json(path: str | Path) -> Any:
         InvalidInputError: The file cannot be read, is not UTF-8 or not JSON.
     """
     with open_input(path) as stream:
-        return _parsed(stream.read().removeprefix(_BYTE_ORDER_MARK), str(path))
+        return _parsed(stream.read().removeprefix(_BYTE_ORDER_MARK), str(path), _A_FILE)
 
 
 def passage_from_json(value: Any, place: str) -> Passage:
@@ -98,6 +98,8 @@ def passage_from_json(value: Any, place: str) -> Passage:
         _expected(place, 'a string or an object with "text" (str)', value)
     text, id_, score = value.get("text"), value.get("id"), value.get("score")
     metadata, embedding = value.get("metadata"), value.get("embedding")
+    if "text" not in value:
+        _missing(place, value)
     if not isinstance(text, str):
         _expected(place, '"text" to be a string', text)
     if isinstance(id_, int) and not isinstance(id_, bool):
@@ -129,7 +131,7 @@ _KINDS = {
 }
 
 
-def _parsed(raw: bytes, place: str) -> Any:
+def _parsed(raw: bytes, place: str, wanted: str) -> Any:
     try:
         return json.loads(raw.decode("utf-8"), parse_constant=_reject_constant)
     except UnicodeDecodeError as error:
@@ -138,16 +140,47 @@ def _parsed(raw: bytes, place: str) -> Any:
             "convert the file to UTF-8"
         ) from error
     except json.JSONDecodeError as error:
-        raise InvalidInputError(
-            f"{place}: expected one JSON value, but {error.msg} at column {error.colno}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        # NaN, integers of thousands of digits, brackets nested without end.
-        raise InvalidInputError(f"{place}: expected one JSON value, but {error}") from error
+        where = f"column {error.colno}" if wanted is _A_LINE else f"line {error.lineno}"
+        why = f"{_WRONG.get(error.msg, 'it is not valid JSON')} at {where}"
+        if error.pos >= len(error.doc.rstrip()):
+            why = "it ends before the value does"
+        if wanted is _A_LINE and error.doc.strip() in _OPENINGS:
+            why = "it holds only a part of one: a file of JSON lines has one whole object a line"
+        raise InvalidInputError(f"{place}: expected {wanted}, but {why}") from error
+    except RecursionError as error:
+        why = "its brackets are nested too deep"
+        raise InvalidInputError(f"{place}: expected {wanted}, but {why}") from error
+    except ValueError as error:
+        constant = error.args[0] if isinstance(error, _ConstantError) else None
+        why = f"{constant} is no JSON; write null" if constant else "a number is too long"
+        raise InvalidInputError(f"{place}: expected {wanted}, but {why}") from error
+
+
+_A_LINE, _A_FILE = "one JSON value on the line", "one JSON value"
+
+# What json says, in words that need no knowledge of it.
+_WRONG = {
+    "Expecting value": "no value stands",
+    "Extra data": "something follows it",
+    "Expecting property name enclosed in double quotes": "no key in double quotes stands",
+    "Illegal trailing comma before end of object": "a comma stands before the end",
+    "Illegal trailing comma before end of array": "a comma stands before the end",
+    "Expecting ':' delimiter": "a colon is missing",
+    "Expecting ',' delimiter": "a comma is missing",
+    "Unterminated string starting at": "a string begins that does not end,",
+    "Invalid control character at": "a string holds a tab or a line break that is not escaped,",
+    "Invalid \\escape": "a string holds a backslash that is not escaped,",
+    "Invalid \\uXXXX escape": "a \\u is not followed by four hex digits,",
+}
+_OPENINGS = frozenset({"[", "{", "[{", "]", "}", "},", "}]"})
+
+
+class _ConstantError(ValueError):
+    """NaN or Infinity stands where JSON has no such number."""
 
 
 def _reject_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON; write null")
+    raise _ConstantError(constant)
 
 
 def _is_number(value: Any) -> bool:
@@ -160,9 +193,24 @@ def _is_number(value: Any) -> bool:
 
 
 def _vector(value: Any, place: str) -> NDArray[np.float64]:
-    if not isinstance(value, list) or not value or not all(map(_is_number, value)):
+    if not isinstance(value, list):
         _expected(place, '"embedding" to be a list of finite numbers', value)
+    if not value or not all(map(_is_number, value)):
+        raise InvalidInputError(
+            f'{place}: expected "embedding" to be a list of finite numbers, got one that is empty '
+            "or holds something else"
+        )
     return np.array(value, dtype=np.float64)
+
+
+def _missing(place: str, value: dict[str, Any]) -> NoReturn:
+    if "query" in value and "passages" in value:
+        advice = "this is traffic as `ragguard filter` reads it; pass one passage a line"
+    elif "page_content" in value:
+        advice = 'rename "page_content"'
+    else:
+        advice = "add it"
+    raise InvalidInputError(f'{place}: expected "text", which is not there; {advice}')
 
 
 def _expected(place: str, what: str, got: Any) -> NoReturn:

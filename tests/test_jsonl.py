@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import passage_from_json, read_json, read_lines
+
+LINE = "f:2: expected one JSON value on the line, but "
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.text(),
@@ -44,12 +47,23 @@ def test_reads_an_escaped_lone_surrogate_as_it_stands():
     [
         (b'"caf\xe9"', "f:2: byte 5 (0xe9) is not UTF-8; convert the file to UTF-8"),
         (b'"\xed\xa0\x80"', "f:2: byte 2 (0xed) is not UTF-8"),  # a surrogate in UTF-8's clothes
-        (b'{"a": }', "f:2: expected one JSON value, but Expecting value at column 7"),
-        (b"{} {}", "f:2: expected one JSON value, but Extra data at column 4"),
-        (b'{"a": NaN}', "f:2: expected one JSON value, but NaN is no JSON"),
-        (b"-Infinity", "f:2: expected one JSON value, but -Infinity is no JSON"),
-        (b"[" * 100_000, "f:2: expected one JSON value, but"),
-        (b"9" * 5_000, "f:2: expected one JSON value, but"),
+        (b'{"a": }', LINE + "no value stands at column 7"),
+        (b"{} {}", LINE + "something follows it at column 4"),
+        (b"nonsense", LINE + "no value stands at column 1"),
+        (b'{"a" 1}', LINE + "a colon is missing at column 6"),
+        (b'{"a": 1 "b"}', LINE + "a comma is missing at column 9"),
+        (b"{a: 1}", LINE + "no key in double quotes stands at column 2"),
+        (b'{"a": "x\ty"}', LINE + "a string holds a tab or a line break that is not escaped, at"),
+        (b'{"a": "\\x"}', LINE + "a string holds a backslash that is not escaped, at column 8"),
+        (b'{"a": "\\u12"}', LINE + "a \\u is not followed by four hex digits, at column"),
+        (b'{"a": "x', LINE + "it ends before the value does"),
+        (b'{"a": [1, 2', LINE + "it ends before the value does"),
+        (b"[", LINE + "it holds only a part of one: a file of JSON lines has one whole object a"),
+        (b"  },", LINE + "it holds only a part of one"),
+        (b'{"a": NaN}', LINE + "NaN is no JSON; write null"),
+        (b"-Infinity", LINE + "-Infinity is no JSON; write null"),
+        (b"[" * 100_000, LINE + "its brackets are nested too deep"),
+        (b"9" * 5_000, LINE + "a number is too long"),
     ],
 )
 def test_names_a_bad_line_after_the_good_ones(raw, message):
@@ -79,7 +93,13 @@ def test_null_counts_as_absent():
     [
         (3, 'f:1: expected a string or an object with "text" (str), got a number'),
         (None, 'f:1: expected a string or an object with "text" (str), got null'),
-        ({"id": "a"}, 'f:1: expected "text" to be a string, got null'),
+        ({"id": "a"}, 'f:1: expected "text", which is not there; add it'),
+        ({"page_content": "a"}, 'f:1: expected "text", which is not there; rename "page_content"'),
+        (
+            {"query": "q", "passages": []},
+            'f:1: expected "text", which is not there; this is traffic as `ragguard filter` reads',
+        ),
+        ({"text": None}, 'f:1: expected "text" to be a string, got null'),
         ({"text": ["a"]}, 'f:1: expected "text" to be a string, got a list'),
         ({"text": "a", "id": True}, 'f:1: expected "id" to be a string or an integer, got a boo'),
         ({"text": "a", "id": 1.5}, 'f:1: expected "id" to be a string or an integer, got a numb'),
@@ -110,3 +130,18 @@ def test_reads_one_document(tmp_path):
         read_json(path)
     with pytest.raises(InvalidInputError, match="cannot read"):
         read_json(tmp_path)
+    path.write_bytes(b'{\n "query": "q",\n "response" 1\n}')
+    with pytest.raises(
+        InvalidInputError, match=r"event\.json: expected one JSON value, but .* line 3"
+    ):
+        read_json(path)
+
+
+@given(st.binary(max_size=12) | st.text('[]{}":,\\\\u01aNf.-+e ', max_size=12).map(str.encode))
+def test_no_message_is_of_the_json_module(raw):
+    message = ""
+    try:
+        list(read_lines(io.BytesIO(raw), "f"))
+    except InvalidInputError as error:
+        message = str(error)
+    assert not re.search("Expecting|delimiter|Invalid|Illegal|Extra|char |at at|not valid", message)

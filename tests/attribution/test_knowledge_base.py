@@ -147,7 +147,7 @@ def test_names_the_bad_line(tmp_path):
     path.write_text('{"text": "a"}\n\n{"txt": "b"}\n')
     with pytest.raises(InvalidInputError) as caught:
         KnowledgeBase.from_jsonl(path)
-    assert str(caught.value) == f'{path}:3: expected "text" to be a string, got null'
+    assert str(caught.value) == f'{path}:3: expected "text", which is not there; add it'
 
 
 def test_says_when_a_file_cannot_be_read(tmp_path):
