@@ -12,6 +12,7 @@ __all__ = [
     "CalibrationError",
     "EmbeddingError",
     "EventFailedError",
+    "EventLostError",
     "EventNotFoundError",
     "GenerationError",
     "InvalidInputError",
@@ -55,6 +56,10 @@ class StoreError(RagguardError, RuntimeError):
 
 class EventNotFoundError(RagguardError, LookupError):
     """No event with that id is in the audit store."""
+
+
+class EventLostError(EventNotFoundError):
+    """The event was reported here and lost before the store had it; the message says why."""
 
 
 class QuarantineNotFoundError(RagguardError, LookupError):

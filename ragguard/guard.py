@@ -121,6 +121,7 @@ class Guard:
             embedder=self._embedder,
             retrieve=search,
             attributor=attributor,
+            on_lost=lambda reports: self._counter.add(reports_lost=reports),
         )
 
     @classmethod
@@ -272,20 +273,38 @@ class Guard:
         *,
         passages: Sequence[str | Passage] | None = None,
         reporter: str | None = None,
+        wait: bool | float = False,
     ) -> str:
-        """Flag a response as wrong; its attribution runs in the background. Never raises.
+        """Flag a response as wrong; its attribution runs in the background.
+
+        Returns at once and never raises, unless told to wait. **The id is not durable then**: if
+        the process dies in the next moments, or if more reports come than the store takes, the
+        event is lost. What is lost is counted (`reports_lost` in the store's counters), logged, and
+        `attribution` says so. A reporter who floods loses their own reports, not those of others.
+
+        The same claim, the same query and response over the same passages, is one event for an
+        hour, however often it is reported: it is counted, and the same id is returned.
 
         Args:
             query: The user's question.
             response: What the system answered.
             passages: What the generator saw, best first; None means what this guard last let
                 through for the query, if it remembers.
-            reporter: Who flags it.
+            reporter: Who flags it. Reporters share the attribution fairly; those who are not named
+                count as one.
+            wait: True to return once the event is in the store, within 10 seconds, and to raise
+                if it is not; or so many seconds.
 
         Returns:
             The id of the event, for `attribution`.
+
+        Raises:
+            EventLostError: With `wait`: the event is lost.
+            InvalidInputError: `wait` is neither a bool nor a number of seconds.
+            StoreError: With `wait`: the store does not have the event yet. It goes on waiting in
+                memory.
         """
-        return self._reports.take(query, response, passages, reporter)
+        return self._reports.take(query, response, passages, reporter, wait)
 
     def attribution(self, event_id: str, timeout: float | None = None) -> Attribution:
         """Return the attribution of an event.
@@ -298,6 +317,7 @@ class Guard:
             AttributionPendingError: It is not finished, and `timeout` is None.
             AttributionTimeoutError: It did not finish within `timeout`.
             EventFailedError: Attributing failed for good; the message holds the cause.
+            EventLostError: It was reported by this guard and lost; the message says why.
             EventNotFoundError: There is no such event.
         """
         return self._reports.attribution(event_id, timeout)

@@ -9,6 +9,7 @@ import pytest
 from ragguard import Guard, Passage
 from ragguard.attribution.attribution import Attribution, PassageScore
 from ragguard.audit import MemoryStore
+from ragguard.background.claims import MAX_RESPONSE
 from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.errors import (
@@ -17,6 +18,7 @@ from ragguard.errors import (
     EventFailedError,
     EventNotFoundError,
 )
+from ragguard.text import both_ends
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
@@ -254,7 +256,7 @@ def test_report_never_raises_and_the_event_comes_to_an_end(
         assert isinstance(event, str)
         attribution = guard.attribution(event, timeout=WAIT)
         assert attribution.query == str(query)
-        assert attribution.response == str(response)
+        assert attribution.response == both_ends(str(response), MAX_RESPONSE)
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])

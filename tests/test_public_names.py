@@ -38,6 +38,7 @@ EXPORTED = {
         "CalibrationError",
         "EmbeddingError",
         "EventFailedError",
+        "EventLostError",
         "EventNotFoundError",
         "GenerationError",
         "InvalidInputError",
@@ -174,6 +175,7 @@ def test_the_other_methods_of_the_guard_take_what_the_contract_says():
         "response": (POSITIONAL, REQUIRED),
         "passages": (KEYWORD, None),
         "reporter": (KEYWORD, None),
+        "wait": (KEYWORD, False),
     }
     assert parameters(Guard.attribution) == {
         "event_id": (POSITIONAL, REQUIRED),
@@ -218,6 +220,7 @@ def test_every_error_is_in_one_tree_and_derives_from_the_builtin_a_caller_expect
         "CalibrationError": ValueError,
         "MissingExtraError": ImportError,
         "StoreError": RuntimeError,
+        "EventLostError": LookupError,
         "EventNotFoundError": LookupError,
         "QuarantineNotFoundError": LookupError,
         "AttributionPendingError": RuntimeError,

@@ -26,7 +26,8 @@ class Attempts:
             `InvalidInputError` as the last one.
         on_done: Called with every attribution before it is stored.
         on_settled: Called with the id of every event that is done or failed for good.
-        max_attempts: How often an event is begun before it has failed for good.
+        max_attempts: How many attempts fail before the event has failed for good.
+        max_starts: How often an event is begun at most, those attempts included whose worker died.
         lease_s: Seconds for which an event is claimed; renewed while its attribution runs. For as
             long a failing store is tried again.
     """
@@ -39,6 +40,7 @@ class Attempts:
         on_done: Callable[[Event, Attribution], None] | None,
         on_settled: Callable[[str], None],
         max_attempts: int,
+        max_starts: int,
         lease_s: float,
     ) -> None:
         self._store = store
@@ -46,6 +48,7 @@ class Attempts:
         self._on_done = on_done
         self._on_settled = on_settled
         self._max_attempts = max_attempts
+        self._max_starts = max_starts
         self._lease_s = lease_s
 
     def claim(self, bare: Collection[str] | None = None) -> Event | None:
@@ -66,11 +69,10 @@ class Attempts:
             event: As `claim` returned it.
             stop: Once it is set, a failing store is not tried again.
         """
-        if event.attempts > self._max_attempts:
-            reason = event.error or "the process died or was stopped"
-            return self._fail(
-                event, f"given up after {self._max_attempts} attempts: {reason}", stop
-            )
+        if event.attempts > self._max_starts:
+            reason = event.error or "the process died or was stopped each time"
+            given_up = f"given up after {self._max_starts} starts: {reason}"
+            return self._fail(event, given_up, stop, hopeless=True)
         try:
             with self._lease_kept(event):
                 attribution = self._attribute(event)
@@ -91,26 +93,34 @@ class Attempts:
             hopeless = isinstance(error, InvalidInputError)
             return self._fail(event, f"{type(error).__name__}: {error}", stop, hopeless=hopeless)
         except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
-            self._fail(event, "the worker was interrupted", stop)
+            self._fail(event, "the worker was interrupted", stop, counts=False)
             raise
         self._on_settled(event.id)
         return True
 
     def _fail(
-        self, event: Event, error: str, stop: threading.Event, *, hopeless: bool = False
+        self,
+        event: Event,
+        error: str,
+        stop: threading.Event,
+        *,
+        hopeless: bool = False,
+        counts: bool = True,
     ) -> bool:
-        final = hopeless or event.attempts >= self._max_attempts
+        failures = event.failures + int(counts)
+        final = hopeless or failures >= self._max_attempts
         logger.warning(
-            "attempt %d of %d to attribute event %s failed: %s",
+            "attempt %d to attribute event %s failed, with %d of %d failures: %s",
             event.attempts,
-            self._max_attempts,
             event.id,
+            failures,
+            self._max_attempts,
             error,
         )
         try:
             changed = insist(
                 lambda: self._store.fail_event(
-                    event.id, error, final=final, attempt=event.attempts
+                    event.id, error, final=final, attempt=event.attempts, counts=counts
                 ),
                 stop,
                 seconds=self._lease_s,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from types import NoneType
 
 from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.watch import QuarantineWatch
+from ragguard.background.claims import MAX_PASSAGES, as_event
 from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
 from ragguard.background.worker import Worker
 from ragguard.embedding.protocol import Embedder
@@ -20,12 +21,15 @@ from ragguard.errors import (
     AttributionTimeoutError,
     EventFailedError,
     InvalidInputError,
+    StoreError,
 )
 from ragguard.passage import Passage, as_passages
 
 __all__ = ["Reports"]
 
 logger = logging.getLogger(__name__)
+
+_DURABLE_S = 10.0
 
 
 class Reports:
@@ -39,6 +43,7 @@ class Reports:
         retrieve: Searches the whole knowledge base; None: the passages of the event are searched.
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy,
             made when the first event is attributed.
+        on_lost: Called with the number of reports that were lost.
     """
 
     def __init__(
@@ -50,6 +55,7 @@ class Reports:
         embedder: Embedder,
         retrieve: Retrieve | None,
         attributor: Attributor | None,
+        on_lost: Callable[[int], None] | None = None,
     ) -> None:
         self._store = store
         self._seen = seen
@@ -62,6 +68,7 @@ class Reports:
             self._attribute,
             on_done=self._put_in_quarantine,
             # Another process may be able to search for them; what is in memory is nobody else's.
+            on_lost=on_lost,
             leaves_bare=retrieve is None and not isinstance(store, MemoryStore),
         )
 
@@ -71,19 +78,33 @@ class Reports:
         response: str,
         passages: Sequence[str | Passage] | None,
         reporter: str | None,
+        wait: bool | float = False,
     ) -> str:
         """Hand an event to the worker and return its id; `Guard.report` says the rest."""
-        event_id = uuid.uuid4().hex
+        if not isinstance(wait, (bool, int, float)) or wait < 0:
+            raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
         seen: Sequence[Passage] = self._seen.recall(str(query))
+        unreadable: Exception | None = None
         if passages is not None:
             try:
-                seen = as_passages(passages)
+                # No more than the event may have, and one to tell that there were more.
+                some = passages if isinstance(passages, str) else islice(passages, MAX_PASSAGES + 1)
+                seen = as_passages(some)
             except Exception as error:  # a lazy sequence may raise anything
-                logger.warning("event %s goes without the reported passages: %s", event_id, error)
-        who = None if reporter is None else str(reporter)
-        event = Event(event_id, str(query), str(response), tuple(seen), who)
+                unreadable = error
+        event = as_event(
+            str(query),
+            str(response),
+            seen,
+            None if reporter is None else str(reporter),
+            quarantine_version=self._quarantine.version,
+        )
+        if unreadable is not None:
+            logger.warning("event %s goes without the reported passages: %s", event.id, unreadable)
         self._worker.submit(event)
-        return event_id
+        if wait is not False:
+            self._wait_until_durable(event.id, _DURABLE_S if wait is True else wait)
+        return event.id
 
     def attribution(self, event_id: str, timeout: float | None) -> Attribution:
         """Return the attribution of an event, after `timeout` seconds at most; None: now.
@@ -92,6 +113,7 @@ class Reports:
             AttributionPendingError: It is not finished, and `timeout` is None.
             AttributionTimeoutError: It did not finish within `timeout`.
             EventFailedError: Attributing failed for good.
+            EventLostError: The event was reported here and lost.
             EventNotFoundError: There is no such event.
             InvalidInputError: `timeout` is no number.
         """
@@ -120,8 +142,8 @@ class Reports:
 
     @property
     def lost(self) -> int:
-        """How many events were lost."""
-        return self._worker.dropped
+        """How many reports were lost."""
+        return self._worker.lost
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -131,6 +153,13 @@ class Reports:
     def close(self, timeout: float | None = 10.0) -> None:
         """Persist what is not yet persisted and stop the worker; open events stay in the store."""
         self._worker.close(timeout)
+
+    def _wait_until_durable(self, event_id: str, seconds: float) -> None:
+        if not self._worker.wait_saved(event_id, seconds):
+            raise StoreError(
+                f"event {event_id} was not in the audit store after {seconds:g} s; it waits in "
+                "memory, and is stored once the store answers if this process lives"
+            )
 
     def _attribute(self, event: Event) -> Attribution:
         if self._attributor is None:

@@ -22,6 +22,8 @@ __all__ = ["Saver"]
 logger = logging.getLogger(__name__)
 
 _EXIT_S = 5.0
+_BATCH = 200
+_BATCH_BYTES = 4_000_000
 
 
 class Saver:
@@ -37,6 +39,7 @@ class Saver:
         self._submissions = submissions
         self._thread: threading.Thread | None = None
         self._end: Callable[[], None] = lambda: None
+        self._at_once = _BATCH
         _savers.add(self)
 
     def save_until(
@@ -47,7 +50,7 @@ class Saver:
         Args:
             stop: Ends it, together with `work`.
             work: Set when there is something to save; cleared here.
-            on_saved: Called after each event that is in the store, or lost.
+            on_saved: Called after events are in the store, or lost.
         """
 
         def end() -> None:
@@ -61,7 +64,7 @@ class Saver:
             work.clear()
             while not stop.is_set() and self._submissions.unsaved:
                 try:
-                    self._save_next()
+                    self._save_some()
                 except StoreError as error:
                     if not backoff.failing:
                         logger.warning("events wait in memory, the store fails: %s", error)
@@ -89,25 +92,32 @@ class Saver:
     def _save_rest(self) -> None:
         try:
             while self._submissions.unsaved:
-                self._save_next()
+                self._save_some()
         except StoreError as error:
             logger.error(
                 "%d events are lost, the store fails: %s", self._submissions.unsaved, error
             )
 
-    def _save_next(self) -> None:
-        event = self._submissions.next_unsaved()
-        if event is None:
+    def _save_some(self) -> None:
+        """Save many events in one transaction, or one that the store may not want by itself."""
+        events = self._submissions.next_unsaved(self._at_once, _BATCH_BYTES)
+        if not events:
             return
+        alone = len(events) == 1
         try:
-            self._store.add_event(event)
-        except StoreError:
-            self._submissions.put_off(event)
-            raise
+            self._store.add_events(events)
         except Exception as error:
-            self._submissions.drop(event.id, f"the store refused it: {error}")
-        # Only now: whoever waits for it finds it in memory until it is in the store.
-        self._submissions.release(event.id)
+            self._at_once = 1
+            if alone and not isinstance(error, StoreError):
+                self._submissions.refuse(events[0], error)
+                return
+            # One that the store cannot take must block no other.
+            self._submissions.put_back(events, last=alone)
+            if isinstance(error, StoreError):
+                raise
+        else:
+            self._at_once = min(2 * self._at_once, _BATCH)
+            self._submissions.saved(events)
 
 
 _savers: weakref.WeakSet[Saver] = weakref.WeakSet()

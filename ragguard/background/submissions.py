@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 import threading
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
 
-from ragguard.audit.records import AuditStore, Event
+from ragguard.audit.lanes import lane_of
+from ragguard.audit.records import OPEN, AuditStore, Event
+from ragguard.background.losses import Losses
+from ragguard.background.queue import FairQueue
 from ragguard.background.waiting import Deadline
-from ragguard.errors import EventNotFoundError
+from ragguard.errors import EventLostError, EventNotFoundError
 
 __all__ = ["Submissions"]
 
-logger = logging.getLogger(__name__)
+_MAX_SUBMITTED = 50_000
+_MAX_BARE = 100
 
 
 class Submissions:
@@ -22,27 +28,36 @@ class Submissions:
     Args:
         store: Asked for the status of events.
         max_unsaved: How many events are held in memory.
+        max_bytes: How many bytes the texts of these events may take.
         poll_s: Seconds between two looks for what other processes have settled.
-
-    Attributes:
-        dropped: How many events were lost.
+        on_lost: Called with the number of reports that were lost.
     """
 
-    dropped: int
-
-    def __init__(self, store: AuditStore, *, max_unsaved: int, poll_s: float) -> None:
+    def __init__(
+        self,
+        store: AuditStore,
+        *,
+        max_unsaved: int,
+        max_bytes: int,
+        poll_s: float,
+        on_lost: Callable[[int], None] | None,
+    ) -> None:
         self._store = store
         self._max_unsaved = max_unsaved
+        self._max_bytes = max_bytes
         self._poll_s = poll_s
         self._closed = False
-        self.dropped = 0
+        self._losses = Losses(on_lost)
         self.reset()
 
     def reset(self) -> None:
         """Forget every event and make new locks, for the child of a fork."""
         self._state = threading.Condition()
-        self._unsaved: dict[str, Event] = {}
-        self._submitted: dict[str, None] = {}  # not known to be done or failed; in order
+        self._queue = FairQueue(max_events=self._max_unsaved, max_bytes=self._max_bytes)
+        self._unsaved: Counter[str] = Counter()  # by id: two reporters may hold the same claim
+        # Not known to be done or failed, in order: of those without passages the lane, else None.
+        self._submitted: dict[str, str | None] = {}
+        self._bare: dict[str, dict[str, None]] = {}  # by lane
         self._settled = 0
 
     @property
@@ -53,27 +68,30 @@ class Submissions:
     @property
     def unsaved(self) -> int:
         """How many events are not yet in the store."""
-        return len(self._unsaved)
+        return self._unsaved.total()
+
+    @property
+    def lost(self) -> int:
+        """How many reports were lost."""
+        return self._losses.reports
 
     def take(self, event: Event) -> bool:
-        """Take an event into memory; False if it is lost, because that is full or closed."""
+        """Take an event into memory; False if there is no room for it, or all is closed."""
         with self._state:
-            lost = self._closed or len(self._unsaved) >= self._max_unsaved
-            if not lost:
-                self._unsaved[event.id] = event
-                self._submitted[event.id] = None
-        if lost:
-            self.drop(event.id, "the worker is closed" if self._closed else "the queue is full")
-        return not lost
+            if self._closed:
+                self._losses.add(event, "the guard is closed")
+                return False
+            is_more, dropped = self._queue.put(event)
+            self._unsaved[event.id] += is_more
+            self._note_submitted(event)
+            for one in dropped:
+                self._lose(one, "too many reports wait for the store, most of them of its reporter")
+            return event.id in self._unsaved
 
-    def drop(self, event_id: str, why: str) -> None:
-        """Count an event that is lost, and log it now and then."""
+    def refuse(self, event: Event, error: Exception) -> None:
+        """Let go of an event that was taken out: the store does not want it."""
         with self._state:
-            self.dropped += 1
-            dropped = self.dropped
-        # The first, second, fourth, eighth ...: a store that is down must not flood the log.
-        if dropped & (dropped - 1) == 0:
-            logger.error("event %s is lost: %s (%d lost so far)", event_id, why, dropped)
+            self._lose(event, f"the store refused it: {error}")
 
     def close(self) -> None:
         """Take nothing more, and wake whoever waits."""
@@ -81,33 +99,41 @@ class Submissions:
             self._closed = True
             self._state.notify_all()
 
-    def next_unsaved(self) -> Event | None:
-        """Return the event whose turn it is to be saved; it stays in memory."""
+    def next_unsaved(self, most: int, max_bytes: int) -> list[Event]:
+        """Take out the events whose turn it is to be saved; they still count as unsaved."""
         with self._state:
-            return next(iter(self._unsaved.values()), None)
+            return self._queue.take(most, max_bytes)
 
-    def put_off(self, event: Event) -> None:
-        """Move an event to the end of the line: one that the store cannot take blocks no other."""
+    def put_back(self, events: list[Event], *, last: bool) -> None:
+        """Let events wait again, at the front of their lanes or as their last."""
         with self._state:
-            if self._unsaved.pop(event.id, None) is not None:
-                self._unsaved[event.id] = event
+            for event in self._queue.put_back(events, last=last):
+                self._let_go(event)
 
-    def release(self, event_id: str) -> None:
-        """Let go of an event that is in the store, or lost."""
+    def saved(self, events: list[Event]) -> None:
+        """Let go of events that are in the store now."""
         with self._state:
-            self._unsaved.pop(event_id, None)
+            for event in events:
+                self._let_go(event)
+                self._losses.forget(event.id)
+            self._state.notify_all()
 
     def settle(self, event_id: str) -> None:
         """Wake whoever waits: the event is done or failed for good."""
         with self._state:
-            self._submitted.pop(event_id, None)
+            self._forget(event_id)
             self._settled += 1
             self._state.notify_all()
 
-    def open_ids(self) -> list[str]:
-        """Return the ids of the submitted events that are not known to be settled, in order."""
+    def bare_ids(self) -> list[str]:
+        """Return some ids of events submitted here without passages that are not yet settled.
+
+        Those that each reporter submitted first, as many of one as of another.
+        """
         with self._state:
-            return list(self._submitted)
+            share = max(1, _MAX_BARE // max(1, len(self._bare)))
+            lanes = islice(self._bare.values(), _MAX_BARE)
+            return [event_id for lane in lanes for event_id in islice(lane, share)]
 
     def oldest(self) -> str | None:
         """Return the id of the first event that is not known to be settled."""
@@ -117,7 +143,7 @@ class Submissions:
     def forget(self, event_id: str) -> None:
         """Keep the event's id no longer."""
         with self._state:
-            self._submitted.pop(event_id, None)
+            self._forget(event_id)
 
     def forget_settled(self) -> None:
         """Drop the ids of submitted events that other processes have finished.
@@ -148,6 +174,7 @@ class Submissions:
             True when it is; False when the time is up or nothing more is taken before.
 
         Raises:
+            EventLostError: The event was lost.
             EventNotFoundError: The event is neither in memory nor in the store.
             StoreError: The store fails.
         """
@@ -167,5 +194,65 @@ class Submissions:
                 if self._settled == settled and not self._closed:
                     self._state.wait(pause)
 
+    def wait_saved(self, event_id: str, timeout: float) -> bool:
+        """Block until the store has the event; False when the time is up before.
+
+        Raises:
+            EventLostError: The event was lost.
+        """
+        deadline = Deadline(timeout)
+        with self._state:
+            while event_id in self._unsaved:
+                left = deadline.left()
+                if not left:
+                    return False
+                self._state.wait(left)
+            why = self._losses.why(event_id)
+        if why is not None:
+            raise _lost(event_id, why)
+        return True
+
     def _is_settled(self, event_id: str) -> bool:
-        return self._store.event(event_id).status in ("done", "failed")
+        try:
+            return self._store.event(event_id).status not in OPEN
+        except EventNotFoundError as error:
+            with self._state:
+                why = self._losses.why(event_id)
+            if why is None:
+                raise
+            raise _lost(event_id, why) from error
+
+    def _lose(self, event: Event, why: str) -> None:
+        self._let_go(event)
+        if event.id not in self._unsaved:
+            self._forget(event.id)
+        self._losses.add(event, why)
+        self._state.notify_all()
+
+    def _note_submitted(self, event: Event) -> None:
+        if event.id in self._submitted:
+            return
+        lane = None if event.passages else lane_of(event.reporter)
+        self._submitted[event.id] = lane
+        if lane is not None:
+            self._bare.setdefault(lane, {})[event.id] = None
+        if len(self._submitted) > _MAX_SUBMITTED:
+            self._forget(next(iter(self._submitted)))
+
+    def _forget(self, event_id: str) -> None:
+        lane = self._submitted.pop(event_id, None)
+        if lane is not None:
+            del self._bare[lane][event_id]
+            if not self._bare[lane]:
+                del self._bare[lane]
+
+    def _let_go(self, event: Event) -> None:
+        self._unsaved[event.id] -= 1
+        if self._unsaved[event.id] <= 0:
+            del self._unsaved[event.id]
+
+
+def _lost(event_id: str, why: str) -> EventLostError:
+    return EventLostError(
+        f"event {event_id} was lost: {why}; report it again, with wait=True to be told at once"
+    )

@@ -43,10 +43,13 @@ class Worker:
         *,
         on_done: Callable[[Event, Attribution], None] | None = None,
         leaves_bare: bool = False,
+        on_lost: Callable[[int], None] | None = None,
         max_attempts: int = 3,
-        lease_s: float = 300.0,
+        max_starts: int = 10,
+        lease_s: float = 60.0,
         poll_s: float = 0.5,
         max_unsaved: int = 1000,
+        max_unsaved_bytes: int = 32_000_000,
     ) -> None:
         """Make a worker; its threads start with the first `submit`, `wait` or `start`.
 
@@ -57,25 +60,38 @@ class Worker:
             on_done: Called with every attribution before it counts as done.
             leaves_bare: Whether events that bring no passages and were submitted elsewhere are left
                 to a worker that can search the knowledge base.
-            max_attempts: How often an event is begun before it has failed for good.
-            lease_s: Seconds after which the event of a worker that died is claimed anew.
+            on_lost: Called with the number of reports that were lost, from whichever thread.
+            max_attempts: How many attempts fail before the event has failed for good.
+            max_starts: How often an event is begun at most. A worker that was killed has not
+                failed, but an event that kills every worker must not do so for ever.
+            lease_s: Seconds after which the event of a worker that died is claimed anew; renewed
+                when a third of it is over.
             poll_s: Seconds between two looks for events of other processes.
-            max_unsaved: How many events are held in memory while the store is down.
+            max_unsaved: How many events are held in memory until the store has them.
+            max_unsaved_bytes: How many bytes their texts may take.
 
         Raises:
             InvalidInputError: A number is not positive.
         """
         for name, value in (
             ("max_attempts", max_attempts),
+            ("max_starts", max_starts),
             ("lease_s", lease_s),
             ("poll_s", poll_s),
             ("max_unsaved", max_unsaved),
+            ("max_unsaved_bytes", max_unsaved_bytes),
         ):
             if not value > 0:
                 raise InvalidInputError(f"{name} must be positive, not {value}; leave it out")
         self._leaves_bare = leaves_bare
         self._poll_s = poll_s
-        self._submissions = Submissions(store, max_unsaved=max_unsaved, poll_s=poll_s)
+        self._submissions = Submissions(
+            store,
+            max_unsaved=max_unsaved,
+            max_bytes=max_unsaved_bytes,
+            poll_s=poll_s,
+            on_lost=on_lost,
+        )
         self._saver = Saver(store, self._submissions)
         self._attempts = Attempts(
             store,
@@ -83,18 +99,19 @@ class Worker:
             on_done=on_done,
             on_settled=self._submissions.settle,
             max_attempts=max_attempts,
+            max_starts=max_starts,
             lease_s=lease_s,
         )
         self._make_threads()
         follow_forks(self)
 
     @property
-    def dropped(self) -> int:
-        """How many submitted events were lost.
+    def lost(self) -> int:
+        """How many reports were lost.
 
         The queue was full, the worker was closed, or the store refused them.
         """
-        return self._submissions.dropped
+        return self._submissions.lost
 
     @property
     def unsaved(self) -> int:
@@ -106,15 +123,20 @@ class Worker:
         """What runs for it."""
         return list(self._threads.values())
 
-    def submit(self, event: Event) -> None:
-        """Take over an event and return at once; never waits for the store, never raises."""
+    def submit(self, event: Event) -> bool:
+        """Take over an event and return at once; never waits for the store, never raises.
+
+        Returns:
+            False if the event is lost already.
+        """
         if not self._submissions.take(event):
-            return
+            return False
         try:
             self.start()
         except RuntimeError as error:  # no more threads, or the interpreter is going down
             logger.warning("event %s is persisted at exit at the latest: %s", event.id, error)
         self._work_to_save.set()
+        return True
 
     def start(self) -> None:
         """Start the threads unless they run already or the worker is closed."""
@@ -141,11 +163,20 @@ class Worker:
             True when it is; False when the time is up or the worker was closed before.
 
         Raises:
+            EventLostError: The event was submitted here, and lost.
             EventNotFoundError: The event was neither submitted here nor is it in the store.
             StoreError: The store fails.
         """
         self.start()
         return self._submissions.wait(event_id, timeout)
+
+    def wait_saved(self, event_id: str, timeout: float) -> bool:
+        """Block until the store has a submitted event; False when the time is up before.
+
+        Raises:
+            EventLostError: The event was lost.
+        """
+        return self._submissions.wait_saved(event_id, timeout)
 
     def drain(self, timeout: float | None = None) -> bool:
         """Block until every event submitted here is done or failed; False if the time is up.
@@ -235,7 +266,7 @@ class Worker:
                 idle(self._poll_s)
 
     def _claim(self) -> Event | None:
-        return self._attempts.claim(self._submissions.open_ids() if self._leaves_bare else None)
+        return self._attempts.claim(self._submissions.bare_ids() if self._leaves_bare else None)
 
     def _wait_unless_dropped(self, event_id: str, timeout: float | None) -> bool:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -53,8 +52,9 @@ def report(
     """File a wrong response for attribution, and print the event's id.
 
     A `ragguard worker` on the same store attributes it, or any process that holds a Guard on it.
+    What is reported again within the hour is counted, and has the same id.
     """
-    from ragguard.audit import Event
+    from ragguard.background.claims import as_event
 
     for option, text in (("--query", query), ("--response", response)):
         if not text.strip():
@@ -64,14 +64,9 @@ def report(
         with open_input(passages) as stream:
             lines = read_lines(stream, str(passages))
             seen = [passage_from_json(line.value, line.place) for line in lines]
-    event = Event(
-        id=uuid.uuid4().hex,
-        query=query,
-        response=response,
-        passages=tuple(seen),
-        reporter=reporter,
-    )
     with opened_store(store, create=True) as opened:
+        version = opened.quarantine_version()
+        event = as_event(query, response, seen, reporter, quarantine_version=version)
         opened.add_event(event)
     if as_json:
         write_json(event_to_dict(event))
@@ -93,9 +88,16 @@ def list_events(
         write_json([event_to_dict(event) for event in found])
         return
     show_table(
-        ["id", "reported", "status", "reporter", "query"],
+        ["id", "reported", "times", "status", "reporter", "query"],
         [
-            [event.id, minute(event.created_at), event.status, event.reporter or "", event.query]
+            [
+                event.id,
+                minute(event.created_at),
+                str(event.reports),
+                event.status,
+                event.reporter or "",
+                event.query,
+            ]
             for event in found
         ],
         wrapped=["query"],
@@ -118,7 +120,11 @@ def show_event(
         return
     who = "" if event.reporter is None else f" by {printable(event.reporter)}"
     typer.echo(f"event     {event.id}, reported {minute(event.created_at)} UTC{who}")
-    typer.echo(f"status    {event.status}, {event.attempts} attempts")
+    times = f"{event.reports} reports" + ("" if event.reporters < 2 else f" by {event.reporters}")
+    attempts = f"{event.attempts} attempts, {event.failures} failed"
+    typer.echo(f"status    {event.status}, {attempts}; {times}")
+    if event.cut is not None:
+        typer.echo(f"left out  {printable(event.cut)}")
     if event.error is not None:
         typer.echo(f"error     {printable(event.error)}")
     if attribution is not None:

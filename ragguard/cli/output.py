@@ -105,7 +105,11 @@ def event_to_dict(event: Event) -> dict[str, Any]:
         "status": event.status,
         "created_at": event.created_at,
         "attempts": event.attempts,
+        "failures": event.failures,
         "error": event.error,
+        "reports": event.reports,
+        "reporters": event.reporters,
+        "cut": event.cut,
     }
 
 

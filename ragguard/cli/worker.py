@@ -42,6 +42,13 @@ def worker(
     once: Annotated[
         bool, typer.Option("--once", help="Attribute what is pending now, then exit.")
     ] = False,
+    lease: Annotated[
+        float,
+        typer.Option(
+            min=1.0,
+            help="Seconds after which another worker takes up the event of one that was killed.",
+        ),
+    ] = 60.0,
     as_json: JsonOption = False,
 ) -> None:
     """Attribute pending events and quarantine what is responsible, until stopped.
@@ -57,7 +64,7 @@ def worker(
     with _stopped_by_signals() as stop, opened_store(store, create=True) as opened:
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
         desk = _Desk(opened, None if base is None else base.retrieve, stop, as_json=as_json)
-        runner = Worker(opened, desk.attribute, on_done=desk.finish)
+        runner = Worker(opened, desk.attribute, on_done=desk.finish, lease_s=lease)
         if once:
             while not stop.is_set() and runner.run_once():
                 pass

@@ -9,7 +9,7 @@ import pytest
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.background import Worker
-from ragguard.errors import EventNotFoundError, InvalidInputError, StoreError
+from ragguard.errors import EventLostError, EventNotFoundError, InvalidInputError, StoreError
 
 LONG = 60.0
 
@@ -141,13 +141,13 @@ def test_an_event_is_persisted_while_another_is_attributed(store, worker_of):
     worker = worker_of(store, held)
     worker.submit(event("a"))
     assert held.begun.wait(LONG)
-    add_event = store.add_event
+    add_events = store.add_events
 
     def add_and_tell(flagged):
-        add_event(flagged)
+        add_events(flagged)
         saved.set()
 
-    store.add_event = add_and_tell
+    store.add_events = add_and_tell
     worker.submit(event("b"))
     assert saved.wait(LONG)
     assert store.event("b").status == "pending"
@@ -186,8 +186,9 @@ def test_a_failing_attribution_is_tried_again(store, worker_of, caplog):
     worker.submit(event("e"))
     assert worker.wait("e", LONG)
     done = store.event("e")
-    assert (done.status, done.attempts, done.error) == ("done", 3, None)
-    assert "attempt 1 of 3 to attribute event e failed: ValueError: broken" in caplog.text
+    assert (done.status, done.attempts, done.failures, done.error) == ("done", 3, 2, None)
+    told = "attempt 1 to attribute event e failed, with 1 of 3 failures: ValueError: broken"
+    assert told in caplog.text
 
 
 def test_a_failure_that_lasts_is_final(store, worker_of):
@@ -242,15 +243,25 @@ def test_an_on_done_that_fails_is_a_failed_attempt(store, worker_of):
 
 def test_an_event_that_kills_its_workers_is_given_up(store, worker_of):
     store.add_event(event("e"))
-    for _ in range(3):
+    for _ in range(4):
         assert store.claim_event(lease_s=0) is not None
     counted = Failing(0)
-    worker = worker_of(store, counted, max_attempts=3)
+    worker = worker_of(store, counted, max_starts=4)
     assert worker.wait("e", LONG)
     failed = store.event("e")
     assert failed.status == "failed"
-    assert failed.error == "given up after 3 attempts: the process died or was stopped"
+    assert failed.error == "given up after 4 starts: the process died or was stopped each time"
     assert counted.calls == 0
+
+
+def test_being_killed_is_not_failing(store, worker_of):
+    store.add_event(event("e"))
+    for _ in range(8):
+        assert store.claim_event(lease_s=0) is not None
+    worker = worker_of(store, Failing(1))
+    assert worker.wait("e", LONG)
+    done = store.event("e")
+    assert (done.status, done.attempts, done.failures) == ("done", 10, 1)
 
 
 def test_what_an_earlier_process_left_is_taken_up(store, worker_of):
@@ -396,7 +407,7 @@ def test_a_store_that_is_down_keeps_events_in_memory(worker_of, caplog):
     store.down.clear()
     assert worker.drain(LONG)
     assert sorted(e.id for e in store.events(status="done")) == ["0", "1", "2"]
-    assert worker.dropped == 0
+    assert worker.lost == 0
     # Once a streak, not once a try.
     assert caplog.text.count("events wait in memory, the store fails: down") == 1
     assert caplog.text.count("no events can be claimed, the store fails: down") == 1
@@ -408,7 +419,7 @@ def test_a_full_queue_drops_and_counts(worker_of, caplog):
     with caplog.at_level(logging.ERROR):
         for i in range(7):
             worker.submit(event(f"{i}"))
-    assert worker.dropped == 5
+    assert worker.lost == 5
     assert [r.args[2] for r in caplog.records if "is lost" in r.message] == [1, 2, 4]
     store.down.clear()
     assert worker.drain(LONG)
@@ -430,9 +441,9 @@ def test_an_event_that_the_store_refuses_blocks_no_other(worker_of, caplog):
         worker.submit(event(name))
     assert worker.drain(LONG)
     assert sorted(e.id for e in store.events(status="done")) == ["good", "stuck"]
-    assert worker.dropped == 1
+    assert worker.lost == 1
     assert "event bad is lost: the store refused it: cannot hold this" in caplog.text
-    with pytest.raises(EventNotFoundError):
+    with pytest.raises(EventLostError, match="bad was lost: the store refused it: cannot hold"):
         worker.wait("bad", LONG)
 
 
@@ -477,8 +488,8 @@ def test_close_persists_what_was_submitted(store):
     assert store.events() == []
     assert worker.close(LONG)
     assert [e.id for e in store.events()] == ["e"]
-    worker.submit(event("late"))
-    assert worker.dropped == 1
+    assert not worker.submit(event("late"))
+    assert worker.lost == 1
     assert worker.close(LONG)
 
 
@@ -594,7 +605,10 @@ def test_events_that_others_finished_are_forgotten(store, worker_of):
     assert list(worker._submissions._submitted) == ["f"]
 
 
-@pytest.mark.parametrize("option", ["max_attempts", "lease_s", "poll_s", "max_unsaved"])
+@pytest.mark.parametrize(
+    "option",
+    ["max_attempts", "max_starts", "lease_s", "poll_s", "max_unsaved", "max_unsaved_bytes"],
+)
 def test_options_that_make_no_sense(option):
     with pytest.raises(InvalidInputError, match=option):
         Worker(MemoryStore(), attribute, **{option: 0})
@@ -714,14 +728,14 @@ def test_exit_persists_what_the_thread_did_not(sql_url, open_sql):
         """
         import atexit
         from ragguard.errors import StoreError
-        add_event, leaving = store.add_event, threading.Event()
+        add_events, leaving = store.add_events, threading.Event()
 
         def add_at_exit_only(flagged):
             if not leaving.is_set():
                 raise StoreError("down")
-            add_event(flagged)
+            add_events(flagged)
 
-        store.add_event = add_at_exit_only
+        store.add_events = add_at_exit_only
         worker = Worker(store, attribute)
         atexit.register(leaving.set)
         import logging

@@ -47,11 +47,26 @@ def test_lists_the_newest_first(run, store_url, command):
     table = run(*command, "--store", store_url)
     assert table.exit_code == 0
     header, *rows = table.stdout.splitlines()
-    assert header.split() == ["id", "reported", "status", "reporter", "query"]
+    assert header.split() == ["id", "reported", "times", "status", "reporter", "query"]
     assert rows[0].startswith("e-pending")
     # What a user typed is shown, not read as markup.
     assert "Why [bold]now[/bold]?" in rows[0]
     assert "ann" in rows[1]
+
+
+def test_the_same_claim_again_is_counted(run, store_url):
+    filed = ["report", "--store", store_url, "--query", "Why?", "--response", "So."]
+    first = run(*filed, "--reporter", "ann").stdout.strip()
+    if run(*filed, "--reporter", "bob").stdout.strip() == first:  # or an hour has just ended
+        shown = json.loads(run("events", "show", first, "--store", store_url, "--json").stdout)
+        assert (shown["reports"], shown["reporters"], shown["cut"]) == (2, 2, None)
+        assert "2 reports by 2" in run("events", "show", first, "--store", store_url).stdout
+
+
+def test_what_was_left_out_is_shown(run, store_url):
+    filed = ["report", "--store", store_url, "--query", "Why?", "--response", "so " * 10_000]
+    shown = run("events", "show", run(*filed).stdout.strip(), "--store", store_url).stdout
+    assert "left out  response: the middle of 30000 characters" in shown
 
 
 def test_lists_by_status_and_limit(run, store_url):
@@ -76,7 +91,7 @@ def test_shows_an_event_without_one(run, store_url):
     event = json.loads(run("events", "show", "e-pending", "--store", store_url, "--json").stdout)
     assert event["attribution"] is None
     shown = run("events", "show", "e-pending", "--store", store_url).stdout
-    assert "pending, 0 attempts" in shown
+    assert "pending, 0 attempts, 0 failed; 1 reports" in shown
     assert "x: It was lit in 1921." in shown
 
 

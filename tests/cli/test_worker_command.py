@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
+import time
 
 import pytest
 
@@ -39,6 +41,25 @@ def _statuses(url):
     found = {event.id: event.status for event in store.events()}
     store.close()
     return found
+
+
+def test_the_lease_can_be_set(run, store_url, with_attributor):
+    leases = []
+
+    class Looks(_Finds):
+        def attribute(self, query, response, retrieve):
+            connection = sqlite3.connect(store_url.removeprefix("sqlite:///"))
+            found = connection.execute(
+                "SELECT claimable_at FROM ragguard_events WHERE status = 'running'"
+            )
+            leases.append(found.fetchone()[0] - time.time())
+            connection.close()
+            return super().attribute(query, response, retrieve)
+
+    with_attributor(Looks())
+    assert run("worker", "--once", "--lease", "900", "--store", store_url).exit_code == 0
+    assert 800 < leases[0] < 1000
+    assert run("worker", "--once", "--lease", "0", "--store", store_url).exit_code == 2
 
 
 def test_once_attributes_what_is_pending(run, store_url, with_attributor):

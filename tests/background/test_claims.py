@@ -1,0 +1,138 @@
+"""What of a report is kept, and which reports are one event."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.background.claims import (
+    MAX_METADATA,
+    MAX_PASSAGE,
+    MAX_PASSAGES,
+    MAX_QUERY,
+    MAX_REPORTER,
+    MAX_RESPONSE,
+    MAX_TOGETHER,
+    as_event,
+)
+from ragguard.background.sizes import event_bytes, fits, passage_bytes
+from ragguard.passage import Passage
+
+NOON = 1_700_000_000 // 3600 * 3600
+
+
+def named(query="Who?", response="Me.", texts=("a", "b"), reporter=None, version=0, now=NOON):
+    passages = [Passage(text) for text in texts]
+    event = as_event(query, response, passages, reporter, quarantine_version=version, now=now)
+    return event.id
+
+
+def test_the_same_claim_is_one_event_whoever_reports_it_and_however_it_is_spaced():
+    assert named() == named("  who? ", "ME.\n") == named(reporter="ann", now=NOON + 3599)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"query": "Whom?"},
+        {"response": "You."},
+        {"texts": ("a",)},
+        {"texts": ("a", "c")},
+        {"texts": ()},
+        {"query": "Who? Me.", "response": ""},
+        {"version": 1},
+        {"now": NOON + 3600},
+    ],
+)
+def test_another_claim_another_hour_and_another_quarantine_are_another_event(other):
+    assert named(**other) != named()
+
+
+def test_what_fits_is_kept_as_it_is():
+    passages = [Passage("text", score=0.5, metadata={"page": 3})] * MAX_PASSAGES
+    event = as_event("q" * MAX_QUERY, "r", passages, "ann", quarantine_version=0)
+    assert event.cut is None
+    assert (event.query, event.response, event.reporter) == ("q" * MAX_QUERY, "r", "ann")
+    assert event.passages == tuple(passages)
+
+
+def test_of_long_texts_both_ends_are_kept_and_the_event_says_so():
+    query, response = "who " * 2_000 + "built it?", "It was " + "x" * 1_000_000 + " Bob."
+    event = as_event(query, response, [], "a" * 500, quarantine_version=0)
+    assert len(event.query) == MAX_QUERY
+    assert len(event.response) == MAX_RESPONSE
+    assert len(event.reporter) == MAX_REPORTER
+    assert event.query.startswith("who who")
+    assert event.query.endswith("built it?")
+    assert event.response.startswith("It was xx")
+    assert event.response.endswith("x Bob.")
+    assert event.cut == (
+        "query: the middle of 8009 characters; response: the middle of 1000012 characters; "
+        "reporter: the middle of 500 characters"
+    )
+
+
+def test_a_passage_is_kept_whole_or_left_out():
+    huge, fine = Passage("x" * MAX_PASSAGE), Passage("fine")
+    event = as_event("q", "r", [huge, fine], None, quarantine_version=0)
+    assert event.passages == (fine,)
+    assert event.cut == "passages: all but 1"
+    many = [Passage(f"{i}") for i in range(MAX_PASSAGES + 9)]
+    event = as_event("q", "r", many, None, quarantine_version=0)
+    assert event.passages == tuple(many[:MAX_PASSAGES])
+    large = [Passage(f"{i}" * 40_000) for i in range(9)]
+    event = as_event("q", "r", [*large, fine], None, quarantine_version=0)
+    assert event.passages == (*large[:4], fine)
+    assert sum(len(one.text) for one in event.passages) <= MAX_TOGETHER
+
+
+class Raising(dict):
+    def items(self):
+        raise OSError("gone")
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"raw": "x" * MAX_METADATA},
+        {"nested": [{"deep": ["x" * 100] * 100}]},
+        {"many": list(range(10**6))},
+        {"digits": 10**20_000},
+        Raising(a=1),
+    ],
+)
+def test_metadata_is_kept_whole_or_left_out(metadata):
+    passage = Passage("text", id="p", score=0.5, metadata=metadata)
+    event = as_event("q", "r", [passage], None, quarantine_version=0)
+    assert event.passages == (Passage("text", id="p", score=0.5),)
+    assert event.cut == "metadata: of 1 passages"
+
+
+def test_metadata_that_holds_itself_is_too_large():
+    loop: dict[str, object] = {}
+    loop["again"] = loop
+    assert not fits(loop, 10_000)
+
+
+@given(st.text(max_size=50), st.text(max_size=50), st.lists(st.text(max_size=20), max_size=60))
+def test_an_event_is_bounded_whatever_is_reported(query, response, texts):
+    passages = [Passage(text * 5_000) for text in texts]
+    event = as_event(query * 900, response * 900, passages, query * 9, quarantine_version=0)
+    most = MAX_QUERY + MAX_RESPONSE + MAX_TOGETHER + MAX_REPORTER
+    assert event_bytes(event) <= 4 * most + 200 * (MAX_PASSAGES + 2)
+    assert (event.cut is None) == (
+        len(query * 900) <= MAX_QUERY
+        and len(response * 900) <= MAX_RESPONSE
+        and len(query * 9) <= MAX_REPORTER
+        and event.passages == tuple(passages)
+    )
+
+
+def test_bytes_of_a_passage():
+    vector = np.zeros(1000)
+    plain = Passage("x" * 1000, id="p")
+    assert passage_bytes(plain) == sys.getsizeof("x" * 1000) + sys.getsizeof("p")
+    rich = Passage("x" * 1000, id="p", embedding=vector, metadata={"raw": "y" * 500})
+    assert passage_bytes(rich) == passage_bytes(plain) + 8000 + sys.getsizeof("y" * 500)
