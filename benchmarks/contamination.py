@@ -9,26 +9,28 @@ only ask. Nothing is chosen on the data.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from random import Random
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
 
 from benchmarks.command import new_parser, save, without_warnings
+from benchmarks.contamination_tables import tables
 from benchmarks.data import Record, load_folder
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import OVER_FETCH, planted, retrieve
-from benchmarks.tables import Table, as_rich
+from benchmarks.tables import as_rich
 from ragguard import Guard, Passage
 from ragguard.audit import MemoryStore, ScoredQuery
 from ragguard.embedding import Embedder
 from ragguard.errors import CalibrationError
+from ragguard.inline.admission import MAX_STEP, gate_line
+from ragguard.inline.calibration import Calibration
 from ragguard.text import sentences
 
-__all__ = ["KINDS", "WAYS", "Query", "Row", "main", "measure", "queries", "tables"]
+__all__ = ["KINDS", "STEPWISE", "WAYS", "Query", "Row", "main", "measure", "queries"]
 
 KINDS = ("planted", "asked", "asked, highest")
 """What the attacker adds: questions for which a text with the question in front was planted,
@@ -44,8 +46,13 @@ WAYS: Mapping[str, Mapping[str, bool]] = {
 SHARES = (0.01, 0.012, 0.05, 0.2)
 """The attacker's share of the record."""
 
+STEPWISE = "asked, step by step"
+"""The kind of an attacker who knows the bounds; with the number of calibrations."""
+
 _K = 5
 _DRAWS = 5
+_STEP_SHARE = 0.012
+_SMALLEST_STEP = 0.01  # nats
 _ODD_EACH = 3  # sentences of each question's passages
 _ODD_WORDS = (6, 25)
 
@@ -141,7 +148,44 @@ def measure(
                 figures = [*means[:2].tolist(), *lowest[2:].tolist()]
             refused = len(found) - len(accepted)
             rows.append(Row(kind, share, way, len(found), refused, *figures))
+    steps, made = _step_by_step(clean)
+    if made is not None:
+        name = f"{STEPWISE} ({steps})"
+        rows.append(Row(name, _STEP_SHARE, "as it is", 1, 0, *_figures(made, filtered)))
     return rows
+
+
+def _step_by_step(clean: Sequence[ScoredQuery]) -> tuple[int, Calibration | None]:
+    """Calibrate again and again with queries of the highest score that is not refused.
+
+    As if the attacker could bring a question to any score. Only the share `_STEP_SHARE` of the
+    record is theirs, so that it does not look attacked.
+
+    Returns:
+        How often the guard calibrated before smaller steps were refused too, and on what last.
+    """
+    made: Calibration | None = None
+    number = round(_STEP_SHARE / (1 - _STEP_SHARE) * len(clean))
+    steps, height = 0, MAX_STEP
+    while height > _SMALLEST_STEP:
+        score = float(np.nextafter(_line(made) + height, 0.0))
+        odd = [
+            replace(clean[0], score=score, suspicions=(score,) * _K, question=f"odd {n}")
+            for n in range(number)
+        ]
+        store = MemoryStore()
+        store.add_scores([*clean, *odd], sample=len(clean) + number, recent=0)
+        with Guard(store=store, calibration=made, on_error="raise") as guard:
+            try:
+                made = guard.calibrate_from_store()
+                steps += 1
+            except CalibrationError:
+                height /= 2
+    return steps, made
+
+
+def _line(calibration: Calibration | None) -> float:
+    return gate_line(calibration, 0.01, _K, with_reference=True)
 
 
 def _scored(asked: Sequence[Query]) -> list[ScoredQuery]:
@@ -167,6 +211,12 @@ def _calibrated(
             made = guard.calibrate_from_store(**options)
         except CalibrationError:
             return None
+    return _figures(made, filtered)
+
+
+def _figures(
+    made: Calibration, filtered: Mapping[str, Sequence[Query]]
+) -> tuple[float, float, float, float]:
     with Guard(calibration=made, on_error="raise") as guard:
         verdicts = guard.filter_batch([query[:2] for query in filtered["clean"]], k=_K)
         touched = float(np.mean([verdict.attacked for verdict in verdicts]))
@@ -186,40 +236,6 @@ def _recall(guard: Guard, attacked: Sequence[Query]) -> float:
         if rank is not None
     ]
     return float(np.mean(dropped))
-
-
-def tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """Return the table of the rows."""
-    return [
-        Table(
-            "Attacked traffic in the calibration",
-            (
-                "the attacker's queries",
-                "share",
-                "calibrated",
-                "refused",
-                "threshold",
-                "clean touched",
-                "question in front removed",
-                "shuffled removed",
-            ),
-            tuple(
-                (
-                    row["kind"],
-                    f"{100 * row['share']:.2g} %",
-                    row["way"],
-                    f"{row['refused']} of {row['draws']}",
-                    "-" if row["threshold"] is None else f"{row['threshold']:.2f}",
-                    *(_percent(row[name]) for name in ("clean_touched", "prepended", "shuffled")),
-                )
-                for row in rows
-            ),
-        )
-    ]
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f} %"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

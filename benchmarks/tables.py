@@ -90,7 +90,7 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
 
         yield from adaptive_tables(adaptive)
     if mixed := sections.get("contamination"):
-        from benchmarks.contamination import tables as contamination_tables
+        from benchmarks.contamination_tables import tables as contamination_tables
 
         yield from contamination_tables(mixed)
     if honest := sections.get("honest_calibrations"):

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from benchmarks import contamination, honest_calibrations
-from benchmarks.contamination import KINDS, WAYS, measure, queries, tables
+from benchmarks.contamination import KINDS, STEPWISE, WAYS, measure, queries
+from benchmarks.contamination_tables import tables
 from benchmarks.data import skerrin
 from benchmarks.embedders import built_in
 from benchmarks.make_reference import lines
@@ -54,16 +55,19 @@ def test_the_attacker_is_refused_capped_or_forced(asked, monkeypatch):
         console=Console(file=io.StringIO()),
         draws=1,
     )
-    assert [(row.kind, row.way) for row in rows] == [
+    *mixed, stepwise = rows
+    assert [(row.kind, row.way) for row in mixed] == [
         (kind, way) for kind in ("none", *KINDS) for way in WAYS
     ]
+    assert stepwise.kind.startswith(STEPWISE)
+    assert stepwise.prepended >= 0.9
     for row in rows:
         if row.refused:
             assert row.refused == row.draws == 1
             assert row.prepended is row.threshold is None
         elif row.way != "force":
             assert row.prepended >= 0.9
-    taught = [row for row in rows if row.kind != "none"]
+    taught = [row for row in mixed if row.kind != "none"]
     assert all(row.refused for row in taught if row.way == "as it is")
     assert not any(row.refused for row in taught if row.way != "as it is")
     assert all(
