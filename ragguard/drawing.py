@@ -8,12 +8,14 @@ import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError, MissingExtraError
+from ragguard.private import make_private
 
 if TYPE_CHECKING:
     from ragguard.explain import Explanation
@@ -83,6 +85,7 @@ def write_picture(explanation: Explanation, path: str | os.PathLike[str], kind: 
         places += [(_MARGIN, y + below) for below in _below_each_other(entries[beside:])]
         for number, (x, y) in enumerate(places):
             _write_entry(write, x, y, number, entries[number], explanation)
+        make_private(Path(path))
         try:
             with _glyphs_may_be_missing():
                 figure.savefig(path, format=kind, dpi=120, metadata=_undated(kind))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event
+
+from ragguard.private import make_private
 
 __all__ = ["file_identity", "sqlite_engine"]
 
@@ -24,14 +24,8 @@ def sqlite_engine(where: URL, path: Path | None) -> Engine:
     """
     engine = create_engine(where, connect_args={"timeout": _BUSY_S})
     if path is not None:
-
-        def make_private(*_: object) -> None:
-            # Before SQLite does, which gives its log and its index the mode of the file. Where
-            # this fails SQLite fails as well, and says why.
-            with contextlib.suppress(OSError):
-                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-
-        event.listen(engine, "do_connect", make_private)
+        # Before SQLite makes it; the log and the index get the mode of the file.
+        event.listen(engine, "do_connect", lambda *_: make_private(path))
     event.listen(engine, "connect", _set_up)
     event.listen(engine, "begin", _begin)
     return engine

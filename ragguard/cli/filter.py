@@ -16,6 +16,7 @@ from ragguard.cli.exits import FINDING, OPERATIONAL, complain
 from ragguard.cli.output import JsonOption, printable, write_json_line
 from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
+from ragguard.private import make_private
 
 if TYPE_CHECKING:
     from ragguard.verdict import Verdict
@@ -125,6 +126,7 @@ def _opened_output(output: Path | None, source: str) -> Iterator[IO[str] | None]
     if output.exists() and source != "-" and output.samefile(source):
         raise InvalidInputError(f"--output {output} is the input; pass another file")
     try:
+        make_private(output)
         file = output.open("w", encoding="utf-8")
     except OSError as error:
         raise InvalidInputError(

@@ -1,0 +1,18 @@
+"""Files that hold what users asked and were told are made for their owner alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+__all__ = ["make_private"]
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner may read, unless there is a file already.
+
+    Where that fails, whoever opens the file fails as well, and knows better what to say.
+    """
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
