@@ -56,7 +56,7 @@ def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
         from ragguard.audit.sql import SqlStore
 
         return SqlStore(os.fspath(store))
-    if not hasattr(store, "claim_event"):
+    if not all(hasattr(store, name) for name in ("claim_event", "quarantine_changes")):
         raise InvalidInputError(
             f"store must be a path, a URL or an AuditStore, not {type(store).__name__}; "
             "try sqlite:///audit.db"

@@ -12,7 +12,6 @@ from random import Random
 
 from ragguard.audit.records import AuditStore, ScoredQuery
 from ragguard.audit.sampling import RECENT_SIZE, SAMPLE_SIZE
-from ragguard.errors import RagguardError
 from ragguard.fork import follow_forks
 
 __all__ = ["VerdictCounter"]
@@ -94,7 +93,7 @@ class VerdictCounter:
                 self._write_scores()
                 if counts:
                     self._store.add_counts(counts)
-            except RagguardError as error:
+            except Exception as error:  # whatever a store raises, the thread must live on
                 logger.warning("verdicts could not be counted, trying again later: %s", error)
                 with self._lock:
                     self._pending.update(counts)

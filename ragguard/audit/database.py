@@ -24,13 +24,14 @@ logger = logging.getLogger(__name__)
 _STATEMENT_S = 10.0
 _CLOSE_S = 0.5
 _NO_FILE = (-1, -1)
+_SHOWN = ("host", "port")
 
 
 class Database:
     """A SQLite file or a PostgreSQL database; safe to share between threads and across forks.
 
     Attributes:
-        name: The URL without its password and its parameters, which may hold one.
+        name: The URL without its password, and of its parameters those that hold none.
         on_sqlite: True for SQLite, False for PostgreSQL.
         path: Absolute path of the SQLite file, or None.
     """
@@ -51,7 +52,8 @@ class Database:
             MissingExtraError: The driver for PostgreSQL is not installed.
         """
         where = _url(url)
-        self.name = where.set(query={}).render_as_string(hide_password=True)
+        shown = {key: value for key, value in where.query.items() if key in _SHOWN}
+        self.name = where.set(query=shown).render_as_string(hide_password=True)
         self.on_sqlite = where.get_backend_name() == "sqlite"
         self.path = None
         if self.on_sqlite and not str(where.database).startswith("file:"):

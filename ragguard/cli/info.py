@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import platform
 import re
+import time
+from datetime import UTC, datetime
 from importlib import metadata
 from typing import Annotated, Any
 
@@ -29,6 +31,9 @@ def info(
     as_json: JsonOption = False,
 ) -> None:
     """Show versions, installed extras, the embedder and proxy in use, and try the store.
+
+    Of the store it tells how long it took to answer, and how long ago a guard last wrote a verdict
+    to it: a guard that is cut off from the store cannot. What one guard knows, `Guard.health` says.
 
     Exits with 3 if the store cannot be reached.
     """
@@ -99,13 +104,26 @@ def _proxy() -> str:
 
 
 def _try_store(url: str) -> dict[str, Any]:
+    began = time.perf_counter()
     try:
         with opened_store(url) as store:
             counts = store.counts()
             keys = len(store.quarantine_keys())
+            answered_s = time.perf_counter() - began
+            recorded = store.scores()[-1:]
     except RagguardError as error:
         return {"reachable": False, "error": str(error)}
-    return {"reachable": True, "quarantined": keys, "counts": counts}
+    return {
+        "reachable": True,
+        "answered_s": round(answered_s, 3),
+        "quarantined": keys,
+        "counts": counts,
+        "last_verdict_s": round(_seconds_since(recorded[0].recorded_at), 1) if recorded else None,
+    }
+
+
+def _seconds_since(moment: datetime) -> float:
+    return max(0.0, (datetime.now(UTC) - moment).total_seconds())
 
 
 def _show(facts: dict[str, Any]) -> None:
@@ -123,6 +141,14 @@ def _show(facts: dict[str, Any]) -> None:
         typer.echo("store     none given; try one with --store URL")
     elif store["reachable"]:
         counts = ", ".join(f"{name} {value}" for name, value in sorted(store["counts"].items()))
-        typer.echo(f"store     reachable, {store['quarantined']} quarantined; {counts or 'empty'}")
+        typer.echo(
+            f"store     reachable, {store['quarantined']} quarantined; {counts or 'empty'}; "
+            f"answered in {store['answered_s']:.2f} s"
+        )
+        last_s = store["last_verdict_s"]
+        heard = (
+            "no guard has recorded" if last_s is None else f"{last_s:.0f} s ago a guard recorded"
+        )
+        typer.echo(f"guards    {heard} a verdict here")
     else:
         typer.echo(f"store     unreachable: {printable(store['error'])}")

@@ -129,6 +129,43 @@ def test_the_thread_outlives_a_failing_store(store):
     assert store.counts() == {"queries": 1}
 
 
+def test_the_thread_outlives_whatever_a_store_raises(store, monkeypatch):
+    counter = VerdictCounter(store, interval_s=OFTEN)
+
+    def fail(counts):
+        store.entered.set()
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "add_counts", fail)
+        counter.add(queries=1)
+        assert store.entered.wait(60)
+    assert store.written.wait(60)
+    counter.close()
+    assert store.counts() == {"queries": 1}
+
+
+def test_close_says_what_is_not_written(store, caplog):
+    counter = VerdictCounter(store, interval_s=NEVER)
+    counter.add(queries=2, errors=1)
+    store.failing = True
+    with caplog.at_level(logging.ERROR, "ragguard"):
+        counter.close()
+    assert counter.unwritten == 2
+    assert "the verdicts of 2 queries are not in the counters" in caplog.text
+
+
+def test_close_does_not_wait_for_ever(store):
+    counter = VerdictCounter(store, interval_s=NEVER)
+    store.release.clear()
+    counter.add(queries=2)
+    counter.close(timeout=0.1)
+    assert counter.unwritten == 2
+    store.release.set()
+    counter.close(timeout=60)
+    assert counter.unwritten == 0
+
+
 def test_threads_lose_no_count(store):
     counter = VerdictCounter(store, interval_s=OFTEN)
     switch = sys.getswitchinterval()

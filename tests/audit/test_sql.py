@@ -179,6 +179,12 @@ def test_urls_that_name_no_store(url):
         SqlStore(url)
 
 
+def test_a_url_with_an_at_in_its_password_is_not_told():
+    with pytest.raises(InvalidInputError, match="%40") as caught:
+        SqlStore("postgresql://me:s3@cret@host/d")
+    assert "cret" not in str(caught.value)
+
+
 def test_a_newer_schema(open_sql):
     from sqlalchemy import text
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ragguard import __version__
+from ragguard import Guard, __version__
 from ragguard.cli.output import printable
 
 COMMANDS = (
@@ -128,10 +128,22 @@ def test_info(run, store_url):
     assert facts["proxy"].endswith("Proxy")
     assert facts["packages"]["numpy"]
     assert set(facts["extras"]["onnx"]) == {"onnxruntime", "tokenizers"}
-    assert facts["store"] == {"reachable": True, "quarantined": 2, "counts": {}}
+    store = facts["store"]
+    assert store.pop("answered_s") >= 0.0
+    assert store == {"reachable": True, "quarantined": 2, "counts": {}, "last_verdict_s": None}
     text = run("info", "--store", store_url).stdout
-    assert "store     reachable, 2 quarantined" in text
+    assert "store     reachable, 2 quarantined; empty; answered in 0." in text
+    assert "guards    no guard has recorded a verdict here" in text
     assert "extra     onnx: " in text
+
+
+def test_info_tells_when_a_guard_last_wrote(run, store_url):
+    with Guard(store=store_url) as guard:
+        guard.filter("When does the ferry leave?", ["The pier is of oak."])
+    found = json.loads(run("info", "--json", "--store", store_url).stdout)["store"]
+    assert 0.0 <= found["last_verdict_s"] < 60.0
+    assert found["counts"]["queries"] == 1
+    assert "s ago a guard recorded a verdict here" in run("info", "--store", store_url).stdout
 
 
 def test_info_without_a_store(run):
