@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ REPORTS = 20
 
 _WARM_UP = 200
 _PATIENCE_S = 40.0
+_CLOSE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,9 @@ class Felt:
         max_ms: The longest.
         seen_s: Seconds from a quarantine elsewhere, or from the end of an outage that keeps others
             out as well, to the first query that drops the passage; None if none did in time.
-        reports: How many of 20 reports were in the store in the end.
-        close_s: Seconds that closing the guard took.
+        filed: How many responses were reported during the outage, 20 at most.
+        stored: How many of them were in the store in the end.
+        close_s: Seconds that closing the guard took, or None if it was not back after 60.
     """
 
     store: str
@@ -52,8 +56,9 @@ class Felt:
     p99_ms: float
     max_ms: float
     seen_s: float | None
-    reports: int
-    close_s: float
+    filed: int
+    stored: int
+    close_s: float | None
 
 
 def nothing(*_: object) -> None:
@@ -114,7 +119,7 @@ class Outage:
                 time.sleep(0.1)
             close_s = _timed_close(guard)
         times = 1e3 * np.array(asking.times)
-        reports = self._stored(asking.ids)
+        stored = self._stored(asking.ids)
         other.close()
         return Felt(
             store=self.store,
@@ -123,7 +128,8 @@ class Outage:
             p99_ms=float(np.percentile(times, 99)),
             max_ms=float(times.max()),
             seen_s=seen_s,
-            reports=reports,
+            filed=len(asking.ids),
+            stored=stored,
             close_s=close_s,
         )
 
@@ -191,6 +197,7 @@ class _Elsewhere:
 
 
 def _quarantine_on_demand(url: str, pipe: Any) -> None:
+    logging.getLogger("ragguard").setLevel(logging.CRITICAL)
     store = open_store(url)
     pipe.send("ready")
     while (text := pipe.recv()) is not None:
@@ -199,7 +206,9 @@ def _quarantine_on_demand(url: str, pipe: Any) -> None:
     store.close()
 
 
-def _timed_close(guard: Guard) -> float:
+def _timed_close(guard: Guard) -> float | None:
     began = time.monotonic()
-    guard.close()
-    return time.monotonic() - began
+    closing = threading.Thread(target=guard.close, daemon=True)
+    closing.start()
+    closing.join(_CLOSE_S)
+    return None if closing.is_alive() else time.monotonic() - began
