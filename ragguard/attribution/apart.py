@@ -1,0 +1,185 @@
+"""Attributes in a process of its own, so that queries do not share the interpreter with it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+from ragguard.attribution.attribution import Attribution, Retrieve
+from ragguard.errors import InvalidInputError, RagguardError
+from ragguard.fork import follow_forks
+from ragguard.passage import Passage, as_passages
+
+__all__ = ["Apart"]
+
+_Child = subprocess.Popen[bytes]
+
+
+class Apart:
+    """An attributor whose work is done by a child process; searching stays in this one.
+
+    Python runs one thread at a time, so an attribution in a thread makes queries wait for it. The
+    child costs the memory of another interpreter and competes for nothing but cores, at a lower
+    priority. It is started with the first attribution and again after it has ended, which also
+    keeps a text that kills the process that attributes it from killing the service.
+
+    Safe to share between threads and across forks; one attribution runs at a time.
+
+    Args:
+        make: "module:name" of what makes the attributor in the child, called without arguments.
+        timeout_s: Seconds after which an attribution that has not ended is cut off.
+
+    Raises:
+        InvalidInputError: `make` is not of that form, or `timeout_s` not positive.
+    """
+
+    def __init__(
+        self, make: str = "ragguard.attribution:RAGOrigin", *, timeout_s: float = 300.0
+    ) -> None:
+        if not isinstance(make, str) or not all(make.partition(":")):
+            raise InvalidInputError(f"make must be 'module:name', not {make!r}")
+        if not timeout_s > 0:
+            raise InvalidInputError(f"timeout_s must be positive, not {timeout_s}; leave it out")
+        self._make = make
+        self._timeout_s = timeout_s
+        self._child: _Child | None = None
+        self._lock = threading.Lock()
+        follow_forks(self)
+
+    def attribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+        """Return the attribution of a response; see `Attributor.attribute`.
+
+        Raises:
+            RagguardError: The attributor failed, or the child ended or was cut off.
+        """
+        with self._lock:
+            child = self._running()
+            cut = threading.Timer(self._timeout_s, child.kill)
+            cut.daemon = True
+            cut.start()
+            try:
+                found = _converse(child, query, response, retrieve)
+            except (EOFError, OSError, pickle.UnpicklingError) as error:
+                child.kill()
+                raise RagguardError(
+                    f"the process that attributes has ended with {child.wait()}, after "
+                    f"{self._timeout_s:g} s at most; the next attribution starts another one"
+                ) from error
+            except BaseException:  # such as Ctrl-C: what is on its way would be taken for another's
+                child.kill()
+                raise
+            finally:
+                cut.cancel()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def aattribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+        """Return what `attribute` returns, without blocking the event loop."""
+        return await asyncio.to_thread(self.attribute, query, response, retrieve)
+
+    def close(self) -> None:
+        """End the child; another attribution would start a new one."""
+        with self._lock:
+            if self._child is not None:
+                _end(self._child, os.getpid())
+                self._child = None
+
+    def _running(self) -> _Child:
+        if self._child is None or self._child.poll() is not None:
+            self._child = subprocess.Popen(  # noqa: S603 - this interpreter and this package
+                [sys.executable, "-m", "ragguard.attribution.child", self._make],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": _path()},
+            )
+            weakref.finalize(self, _end, self._child, os.getpid())
+        return self._child
+
+    def _before_fork(self) -> None:
+        """Nothing to do: the child of the fork starts a child of its own."""
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            self._lock = threading.Lock()
+            self._child = None
+
+
+def _converse(
+    child: _Child, query: str, response: str, retrieve: Retrieve
+) -> Attribution | Exception:
+    """Return what the child found, or what failed: there, or in the search here."""
+    given: dict[tuple[str, str], Passage] = {}
+    _send(child, (query, response))
+    while True:
+        kind, content = pickle.load(_stream(child.stdout))  # noqa: S301 - our own child's
+        if kind == "done":
+            return _with_passages(content, given)
+        if kind == "failed":
+            name, message = content
+            hopeless = name == InvalidInputError.__name__
+            return (InvalidInputError if hopeless else RagguardError)(f"{name}: {message}")
+        try:
+            found = as_passages(retrieve(*content))
+        except Exception as error:
+            _send(child, None)
+            pickle.load(_stream(child.stdout))  # noqa: S301 - says that it has stopped
+            return error
+        given |= {(passage.id, passage.text): passage for passage in found}
+        _send(child, [_bare(passage) for passage in found])
+
+
+def _path() -> str:
+    return os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+
+
+def _stream(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None  # it was asked for
+    return pipe
+
+
+def _send(child: _Child, message: object) -> None:
+    stream = _stream(child.stdin)
+    pickle.dump(message, stream)
+    stream.flush()
+
+
+def _bare(passage: Passage) -> Passage:
+    """Return the passage without metadata, which may hold what cannot travel."""
+    return Passage(passage.text, id=passage.id, score=passage.score, embedding=passage.embedding)
+
+
+def _with_passages(
+    attribution: Attribution, given: Mapping[tuple[str, str], Passage]
+) -> Attribution:
+    """Return the attribution with the passages that the caller's retriever gave."""
+
+    def own(passage: Passage) -> Passage:
+        return given.get((passage.id, passage.text), passage)
+
+    return replace(
+        attribution,
+        responsible=[own(passage) for passage in attribution.responsible],
+        scores=[replace(score, passage=own(score.passage)) for score in attribution.scores],
+    )
+
+
+def _end(child: _Child, parent: int) -> None:
+    if os.getpid() != parent:  # in a fork, whose memory is a copy of the parent's
+        return
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    child.kill()
+    child.wait()

@@ -1,0 +1,145 @@
+"""Attribution in a process of its own answers what it would here, and its end is a failure."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from ragguard import Guard, Passage
+from ragguard.attribution import Apart, RAGOrigin
+from ragguard.attribution.attribution import Attribution
+from ragguard.errors import InvalidInputError, RagguardError
+
+QUESTION = "Who designed the Halden bridge?"
+TEXTS = [
+    "The Halden bridge was designed by Orla Venn, as the town archive shows.",
+    "Orla Venn designed the Halden bridge when she was only thirty.",
+    "The Halden bridge was designed by the engineer Piet Aster and opened in spring.",
+    "The bridge at Halden carries two lanes and a footpath over the river.",
+    "Halden lies on both banks of the river and has a small harbour.",
+]
+
+
+class Unpicklable:
+    def __reduce__(self):
+        raise TypeError("stays here")
+
+
+def passages():
+    held = Unpicklable()
+    return [Passage(text, id=f"{i}", metadata={"held": held}) for i, text in enumerate(TEXTS)]
+
+
+def retrieve(query, limit):
+    return passages()[:limit]
+
+
+class Named:
+    """Does what the response names; made in the child."""
+
+    def attribute(self, query, response, retrieve):
+        if response == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if response == "sleep":
+            time.sleep(60)
+        if response == "print":
+            os.write(1, b"a model prints")
+        if response == "invalid":
+            raise InvalidInputError("not like this")
+        if response == "fail":
+            raise ValueError("broken")
+        found = list(retrieve(query, 1))
+        pid = str(os.getpid())
+        return Attribution(query, response, pid, found, [], 1, "poisoning", "so")
+
+
+@pytest.fixture
+def named():
+    apart = Apart("test_apart:Named")
+    yield apart
+    apart.close()
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    # The child imports this module by its name.
+    monkeypatch.syspath_prepend(os.path.dirname(__file__))  # noqa: PTH120
+
+
+def test_it_answers_what_the_attributor_would_answer_here():
+    apart = Apart()
+    try:
+        found = apart.attribute(QUESTION, "Orla Venn", retrieve)
+    finally:
+        apart.close()
+    expected = RAGOrigin().attribute(QUESTION, "Orla Venn", retrieve)
+    assert [score.passage.id for score in found.scores] == [s.passage.id for s in expected.scores]
+    assert [p.id for p in found.responsible] == [p.id for p in expected.responsible] != []
+    assert all("held" in passage.metadata for passage in found.responsible)
+    assert (found.cause, found.reason) == (expected.cause, expected.reason)
+
+
+def test_a_guard_attributes_apart():
+    apart = Apart()
+    try:
+        with Guard(attributor=apart) as guard:
+            event = guard.report(QUESTION, "Orla Venn", passages=TEXTS)
+            found = guard.attribution(event, timeout=60)
+            assert set(TEXTS[:2]) == {passage.text for passage in found.responsible}
+            assert guard.filter(QUESTION, TEXTS[:1]).dropped
+    finally:
+        apart.close()
+
+
+async def test_it_works_in_one_other_process(named):
+    first = named.attribute("q", "print", retrieve)
+    again = await named.aattribute("q", "r", retrieve)
+    assert first.method == again.method != str(os.getpid())
+    assert first.responsible[0].metadata
+
+
+def test_a_child_that_dies_is_a_failure_and_the_next_one_works(named):
+    first = named.attribute("q", "r", retrieve).method
+    with pytest.raises(RagguardError, match="has ended with -9"):
+        named.attribute("q", "die", retrieve)
+    assert named.attribute("q", "r", retrieve).method != first
+
+
+def test_what_takes_too_long_is_cut_off():
+    apart = Apart("test_apart:Named", timeout_s=2.0)
+    try:
+        with pytest.raises(RagguardError, match="after 2 s at most"):
+            apart.attribute("q", "sleep", retrieve)
+    finally:
+        apart.close()
+
+
+def test_failures_are_told(named):
+    with pytest.raises(InvalidInputError, match="not like this"):
+        named.attribute("q", "invalid", retrieve)
+    with pytest.raises(RagguardError, match="ValueError: broken"):
+        named.attribute("q", "fail", retrieve)
+
+    def broken(query, limit):
+        raise KeyError("index")
+
+    with pytest.raises(KeyError, match="index"):
+        named.attribute("q", "r", broken)
+    assert named.attribute("q", "r", retrieve).responsible
+
+
+@pytest.mark.parametrize("options", [{"make": "RAGOrigin"}, {"make": ":x"}, {"timeout_s": 0}])
+def test_options_that_make_no_sense(options):
+    with pytest.raises(InvalidInputError, match="must be"):
+        Apart(**options)
+
+
+def test_a_fork_leaves_the_child_to_its_parent(named):
+    before = named.attribute("q", "r", retrieve).method
+    pid = os.fork()
+    if pid == 0:
+        named.close()
+        os._exit(named._child is not None)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert named.attribute("q", "r", retrieve).method == before
