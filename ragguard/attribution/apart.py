@@ -31,7 +31,9 @@ class Apart:
     Python runs one thread at a time, so an attribution in a thread makes queries wait for it. The
     child costs the memory of another interpreter and competes for nothing but cores, at a lower
     priority. It is started with the first attribution and again after it has ended, which also
-    keeps a text that kills the process that attributes it from killing the service.
+    keeps a text that kills the process that attributes it from killing the service. Vectors of
+    passages stay here, since the child may embed with another model; so do metadata, and the
+    attribution holds the very passages that `retrieve` returned.
 
     Safe to share between threads and across forks; one attribution runs at a time.
 
@@ -155,8 +157,11 @@ def _send(child: _Child, message: object) -> None:
 
 
 def _bare(passage: Passage) -> Passage:
-    """Return the passage without metadata, which may hold what cannot travel."""
-    return Passage(passage.text, id=passage.id, score=passage.score, embedding=passage.embedding)
+    """Return the passage without metadata, which may hold what cannot travel, and without vector.
+
+    The child embeds by itself, with whatever embedder its attributor has.
+    """
+    return Passage(passage.text, id=passage.id, score=passage.score)
 
 
 def _with_passages(

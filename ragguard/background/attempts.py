@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit.records import AuditStore, Event
+from ragguard.background.sharing import shared_interpreter
 from ragguard.background.waiting import insist
 from ragguard.errors import InvalidInputError, RagguardError
 
@@ -75,7 +76,8 @@ class Attempts:
             return self._fail(event, given_up, stop, hopeless=True)
         try:
             with self._lease_kept(event):
-                attribution = self._attribute(event)
+                with shared_interpreter():
+                    attribution = self._attribute(event)
                 if self._is_taken_over(event):
                     return _give_way(event)
                 if self._on_done is not None:

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 
 from ragguard.audit.records import AuditStore
+from ragguard.background.sharing import shared_interpreter
 from ragguard.background.submissions import Submissions
 from ragguard.background.waiting import Backoff, Deadline
 from ragguard.errors import StoreError
@@ -105,7 +106,8 @@ class Saver:
             return
         alone = len(events) == 1
         try:
-            self._store.add_events(events)
+            with shared_interpreter():
+                self._store.add_events(events)
         except Exception as error:
             self._at_once = 1
             if alone and not isinstance(error, StoreError):
