@@ -20,6 +20,7 @@ nox.options.error_on_missing_interpreters = False
 ROOT = Path(__file__).parent
 PYPROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 PYTHONS = nox.project.python_versions(PYPROJECT)  # the classifiers say which
+EXTRAS = ["onnx", "postgres", "explain"]  # those without torch, and without a GPU
 NO_TORCH = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is not None)"
 # Old releases warn of what has become deprecated below them since.
 WARNINGS_PASS = ("-W", "default")
@@ -28,19 +29,19 @@ WARNINGS_PASS = ("-W", "default")
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """Test the core with the newest versions, as `make test` does."""
-    check_core(session)
+    check_core(session, str(ROOT))
 
 
 @nox.session(python=PYTHONS)
 def lowest(session: nox.Session) -> None:
-    """Test the core with the lowest versions that pyproject.toml allows on this Python."""
-    check_core(session, *lower_bounds(str(session.python)))
+    """Test the core and small extras with the lowest versions that pyproject.toml allows."""
+    check_core(session, f"{ROOT}[{','.join(EXTRAS)}]", *lower_bounds(str(session.python)))
 
 
-def check_core(session: nox.Session, *pins: str) -> None:
-    """Install the core and its tests into a fresh environment, with these pins, and run them."""
+def check_core(session: nox.Session, *requirements: str) -> None:
+    """Install the core and its tests into a fresh environment, editable, and run them."""
     group = nox.project.dependency_groups(PYPROJECT, "test")
-    session.install("--editable", str(ROOT), *group, *pins)
+    session.install(*group, "--editable", *requirements)
     session.run("python", "-m", "pip", "freeze", "--exclude-editable")
     session.run(
         *("python", "-m", "pytest", "--numprocesses", "auto", "--maxprocesses", "4"),
@@ -49,9 +50,11 @@ def check_core(session: nox.Session, *pins: str) -> None:
 
 
 def lower_bounds(python: str) -> list[str]:
-    """Return the core's dependencies, each pinned to its lowest version on a Python like "3.12"."""
+    """Return what the core and its small extras need, pinned to the lowest on, say, "3.12"."""
+    project = PYPROJECT["project"]
+    extras = [line for extra in EXTRAS for line in project["optional-dependencies"][extra]]
     lowest: dict[str, Version] = {}
-    for line in PYPROJECT["project"]["dependencies"]:
+    for line in (*project["dependencies"], *extras):
         wanted = Requirement(line)
         if wanted.marker is None or wanted.marker.evaluate({"python_version": python}):
             bound = max(Version(s.version) for s in wanted.specifier if s.operator == ">=")
