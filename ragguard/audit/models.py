@@ -17,7 +17,6 @@ from sqlalchemy import (
     Index,
     Integer,
     Text,
-    and_,
     false,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
@@ -101,9 +100,11 @@ class EventRow(Base):
         Index("ragguard_events_by_turn", "turn", "seq", **_only(claimable_at.isnot(None))),
         Index(
             "ragguard_events_with_passages_by_turn",
+            # First, or SQLite takes whichever of the two was created last.
+            "bare",
             "turn",
             "seq",
-            **_only(and_(claimable_at.isnot(None), bare.is_(False))),
+            **_only(claimable_at.isnot(None)),
         ),
         Index("ragguard_events_by_lane", "lane", "turn", **_only(claimable_at.isnot(None))),
         Index("ragguard_events_by_status", "status", "created_at", "seq"),
