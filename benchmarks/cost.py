@@ -16,10 +16,8 @@ from benchmarks.data import Dataset, Record
 from benchmarks.defences import Defence, Outcome
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
-from ragguard.inline.signals import forget_soup
-from ragguard.inline.terms import forget_terms
 from ragguard.inline.vectors import similarity_matrix
-from ragguard.inline.words import forget_passages, query_words
+from ragguard.lru import forget_all
 
 __all__ = ["GRAM", "SIZES", "growth", "run", "steps"]
 
@@ -123,10 +121,7 @@ def _time_set(
         order.shuffle(calls)
         for contender, call in calls:
             if contender.cold:
-                forget_passages()
-                forget_terms()
-                forget_soup()
-                query_words.cache_clear()
+                forget_all()
             else:
                 call()
             start, start_processor = perf_counter_ns(), process_time_ns()

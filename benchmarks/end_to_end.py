@@ -39,9 +39,7 @@ from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard import Guard, Passage
 from ragguard.embedding import Embedder, OnnxEmbedder
 from ragguard.errors import InvalidInputError
-from ragguard.inline.signals import forget_soup
-from ragguard.inline.terms import forget_terms
-from ragguard.inline.words import forget_passages, query_words
+from ragguard.lru import forget_all
 
 __all__ = ["Contender", "contenders", "main", "rows", "run", "sets", "time_sets"]
 
@@ -116,10 +114,7 @@ def contenders(embedder: Embedder, eight_bits: Embedder, model: Any) -> list[Con
             one = make(embedder=embedder, on_error="raise")
             passages = [Passage(text) for text in found.texts]
             if cold:
-                forget_passages()
-                forget_terms()
-                forget_soup()
-                query_words.cache_clear()
+                forget_all()
             else:
                 one.filter(found.question, passages)
             return lambda: len(one.filter(found.question, passages).dropped)

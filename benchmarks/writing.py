@@ -26,8 +26,7 @@ from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.tables import Table, share
 from ragguard.embedding import Embedder
 from ragguard.inline.judge import ConformalJudge
-from ragguard.inline.signals import forget_soup
-from ragguard.inline.words import forget_passages
+from ragguard.lru import forget_all
 from ragguard.passage import as_passages
 
 __all__ = ["CLEAN", "FORMS", "READINGS", "main", "run", "tables"]
@@ -69,8 +68,7 @@ def _reading(name: str) -> Iterator[None]:
 
 
 def _forget() -> None:
-    forget_passages()
-    forget_soup()
+    forget_all()
 
 
 def run(datasets: Sequence[Dataset], embedder: Embedder, console: Console) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ from ragguard.errors import CalibrationError
 from ragguard.inline.admission import gate_line, require_admissible, require_calm
 from ragguard.inline.calibration import Calibration, default_calibration
 from ragguard.inline.drift import Drift, DriftWatch
-from ragguard.inline.judge import ConformalJudge, Judge, Strategy
+from ragguard.inline.judge import ConformalJudge
+from ragguard.inline.judgement import Judge, Strategy
 from ragguard.inline.ragdefender import RAGDefenderJudge
 from ragguard.inline.suspicion import SCORER
 from ragguard.inline.traffic import calibrated_on

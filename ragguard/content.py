@@ -8,12 +8,14 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ragguard.text import tokens_whole
+from ragguard.lru import Remembered, on_forget
+from ragguard.text import MAX_CHARS, letters_whole, tokens_whole
 
 __all__ = ["content_key", "text_digest"]
 
-_CACHED_KEYS = 4096
-_LONGEST_CACHED = 4096  # characters
+_MAX_BYTES = 16 * 2**20  # of the keys remembered, with their texts
+_MOST_MARKS = 30  # in a row; more are in no language (UAX #15, Stream-Safe Text Format)
+_MARKS = re.compile(r"[^\x00-\u02ff]{31,}")
 
 _CURRENCY = "$\u00a2-\u00a5\u20a0-\u20cf"
 _NUMBER = r"\d{1,16}(?:[./]\d{1,16}){0,3}"
@@ -25,8 +27,9 @@ _NUMBERS = re.compile(
     rf"|[+\u00b1]{_NUMBER}"
     rf"|!?[<>=\u2260\u2264\u2265]{{1,2}}\s{{0,8}}{_NUMBER}"
     rf"|[{_CURRENCY}]\s?{_NUMBER}"
-    rf"|{_NUMBER}\s?[%\u2030{_CURRENCY}]"
-    r"|\d{1,16}(?:[./]\d{1,16}){1,3})"  # a decimal, a fraction, a date
+    # Never from within a number: of a long one every digit would be tried.
+    rf"|(?<!\d)(?:{_NUMBER}\s?[%\u2030{_CURRENCY}]"
+    r"|\d{1,16}(?:[./]\d{1,16}){1,3}))"  # a decimal, a fraction, a date
 )
 _NAMES = re.compile(r"[^\W_][+#]{1,2}(?!\w)")  # C++, C#, B+
 _MINUS = str.maketrans("\u2212\u2013", "--")
@@ -47,24 +50,46 @@ def content_key(text: str) -> str:
     other punctuation or white space. So a quarantined passage is still recognised when it comes
     back re-indexed under another id, wrapped anew, or with a zero-width letter slipped in. Recent
     keys are remembered: once anything is in quarantine, every passage of every query needs its own.
+    Of a text of more than `MAX_CHARS` characters all letters count, and signs of numbers.
 
     >>> content_key("Bad  Passage") == content_key("bad pas\u200bsage.\n")
     True
     >>> content_key("Keep at 5 degrees.") == content_key("Keep at -5 degrees.")
     False
     """
-    return _remembered(text) if len(text) <= _LONGEST_CACHED else _key(text)
+    return _remembered(text)
 
 
 def _key(text: str) -> str:
-    normal = unicodedata.normalize("NFKC", text)
+    normal = unicodedata.normalize("NFKC", _stream_safe(text[:MAX_CHARS]))
+    if max(len(text), len(normal)) > MAX_CHARS:
+        return hashlib.blake2b(letters_whole(text), digest_size=16).hexdigest()
     # A text without any word is told by its signs.
     words = " ".join(tokens_whole(normal) or normal.casefold().split())
     signs = "".join(["\n" + sign for sign in (*_signs(normal), *_marks(normal))])
     return text_digest(words + signs).hex()
 
 
-_remembered = lru_cache(maxsize=_CACHED_KEYS)(_key)
+_remembered = Remembered(
+    _key, max_bytes=_MAX_BYTES, weigh=lambda text, key: 4 * len(text) + 2 * len(key) + 200
+)
+
+
+def _stream_safe(text: str) -> str:
+    """Return a text with no more combining marks in a row than any language has.
+
+    Normalising sorts each row of them, in a time that grows with its square.
+    """
+    return _MARKS.sub(_without_long_rows, text)
+
+
+def _without_long_rows(run: re.Match[str]) -> str:
+    kept, row = [], 0
+    for character in run[0]:
+        row = row + 1 if unicodedata.combining(character) else 0
+        if row <= _MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 def _signs(text: str) -> Iterator[str]:
@@ -90,3 +115,6 @@ def _marks(text: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def _is_marked_at_will(letter: str) -> bool:
     return not letter.isalpha() or unicodedata.name(letter, "").startswith(_MARKED_AT_WILL)
+
+
+on_forget(_is_marked_at_will.cache_clear)

@@ -16,6 +16,7 @@ __all__ = [
     "EventNotFoundError",
     "GenerationError",
     "InvalidInputError",
+    "JudgingError",
     "MissingExtraError",
     "ProxyError",
     "QuarantineNotFoundError",
@@ -34,6 +35,10 @@ class InvalidInputError(RagguardError, ValueError):
 
 class EmbeddingError(RagguardError, ValueError):
     """Embeddings are missing, of the wrong shape, or not finite."""
+
+
+class JudgingError(RagguardError, RuntimeError):
+    """A retrieved set, or a part of it, could not be judged, and `on_error` is "raise"."""
 
 
 class CalibrationError(RagguardError, ValueError):

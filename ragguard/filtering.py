@@ -16,9 +16,10 @@ from ragguard.audit.watch import QuarantineWatch
 from ragguard.background.tracing import RecentPassages
 from ragguard.calibrator import Calibrator
 from ragguard.embedding.protocol import Embedder
-from ragguard.errors import InvalidInputError
+from ragguard.errors import InvalidInputError, JudgingError, RagguardError
 from ragguard.inline.batch import embedded_at_once
-from ragguard.inline.judge import Judgement, Opened
+from ragguard.inline.budget import Budget
+from ragguard.inline.judgement import Judgement, Opened
 from ragguard.inline.screen import open_screen, unjudged
 from ragguard.inline.traffic import recorded
 from ragguard.passage import Passage, as_passages
@@ -28,7 +29,7 @@ __all__ = ["Filtering", "OnError"]
 
 logger = logging.getLogger(__name__)
 
-OnError = Literal["pass", "raise"]
+OnError = Literal["pass", "hold", "raise"]
 
 
 class Filtering:
@@ -41,7 +42,8 @@ class Filtering:
         seen: Is told what the generator sees.
         counter: Is told what was judged.
         mode: "filter" or "monitor".
-        on_error: What a failure of judging does.
+        on_error: What becomes of passages that were not judged.
+        max_ms: Processor time for reading a set.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Filtering:
         counter: VerdictCounter,
         mode: Mode,
         on_error: OnError,
+        max_ms: float,
     ) -> None:
         self._calibrator = calibrator
         self._embedder = embedder
@@ -62,6 +65,8 @@ class Filtering:
         self._counter = counter
         self._mode: Mode = mode
         self._on_error: OnError = on_error
+        self._max_ms = max_ms
+        self._failures = 0
 
     def one(self, query: str, passages: Sequence[str | Passage], k: int | None) -> Verdict:
         """Return what `Guard.filter` returns."""
@@ -95,6 +100,7 @@ class Filtering:
                 len(given) if k is None else k,
                 self._calibrator.judge,
                 self._quarantine.keys(),
+                Budget(self._max_ms),
             )
         except Exception as failure:
             return failure
@@ -107,24 +113,25 @@ class Filtering:
         opened: Opened | Exception,
         embedder: Embedder,
     ) -> Verdict:
-        error: str | None = None
         try:
             if isinstance(opened, Exception):
                 raise opened
             judgement = opened.finish(embedder)
         except Exception as failure:
-            if self._on_error == "raise":
-                raise
-            logger.exception("the filter failed, %d passages pass unjudged", len(given))
-            error = f"{type(failure).__name__}: {failure}"
-            judgement = unjudged(given, self._quarantine.keys())
+            judgement = unjudged(given, self._quarantine.keys(), failure)
+        error = self._told(judgement, len(given))
+        if self._on_error == "hold" and judgement.undecided:
+            if k is not None and not judgement.attacked:
+                # What would move up in their place was not judged.
+                k = max(0, k - len(judgement.undecided))
+            judgement = judgement.with_the_undecided_held()
         drops = judgement.flagged if self._mode == "filter" else [False] * len(given)
         kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]
         dropped = [passage for passage, drop in zip(given, drops, strict=True) if drop]
         verdict = Verdict(
             kept=kept if k is None else kept[:k],
             dropped=dropped,
-            attacked=judgement.attacked,
+            attacked=judgement.attacked or judgement.held,
             p_value=judgement.p_value,
             evidence=judgement.explain,
             mode=self._mode,
@@ -133,6 +140,33 @@ class Filtering:
         self._seen.remember(query, verdict.kept)
         self._count(query, judgement, verdict, len(given))
         return verdict
+
+    def _told(self, judgement: Judgement, passages: int) -> str | None:
+        """Return what is to be said of a set that was not judged whole; raise it if so asked."""
+        failure = judgement.failure
+        if failure is None:
+            return judgement.note
+        if self._on_error == "raise":
+            if isinstance(failure, RagguardError):
+                raise failure
+            raise JudgingError(
+                f"the set cannot be judged ({type(failure).__name__}: {failure}); leave out the "
+                'passage that causes it, or use on_error="hold"'
+            ) from failure
+        self._failures += 1
+        # The first, second, fourth, eighth ...: whoever can make it fail must not fill the log.
+        if self._failures & (self._failures - 1) == 0:
+            logger.warning(
+                "%d of %d passages were not judged whole and %s: %s: %s (%d such sets so far)",
+                len(judgement.undecided),
+                passages,
+                "are held back" if self._on_error == "hold" else "pass",
+                type(failure).__name__,
+                failure,
+                self._failures,
+                exc_info=failure,
+            )
+        return f"{type(failure).__name__}: {failure}"
 
     def _count(self, query: str, judgement: Judgement, verdict: Verdict, passages: int) -> None:
         self._counter.add(

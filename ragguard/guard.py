@@ -29,7 +29,7 @@ from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.filtering import Filtering, OnError
 from ragguard.health import Health, health_of
 from ragguard.inline.calibration import Calibration, save_calibration
-from ragguard.inline.judge import Strategy
+from ragguard.inline.judgement import Strategy
 from ragguard.inline.traffic import as_calibration
 from ragguard.passage import Passage
 from ragguard.verdict import Mode, Verdict
@@ -54,15 +54,19 @@ class Guard:
         alpha: Share of clean queries that the filter may touch, in (0, 1).
         store: URL or path of the audit database, a store, or None to keep all in memory.
         mode: "filter" drops passages; "monitor" judges and records but drops nothing.
-        on_error: "pass" lets passages through unjudged if judging fails (what is in quarantine is
-            dropped all the same), and says so in `Verdict.error`, the log and the counters;
-            "raise" raises.
+        on_error: What becomes of passages that could not be judged, or not whole: "pass" keeps
+            them, "hold" drops them, "raise" raises if something failed. What is in quarantine,
+            what words alone flag and what cannot be read at all is dropped all the same.
+            `Verdict.error`, the evidence, the log and the counters tell.
         calibration: What clean traffic scores: a `Calibration`, a file written by
             `save_calibration`, or None for the shipped one.
         retrieve: Searches the whole knowledge base for attributions: `retrieve(query, limit)`,
             best first, or whatever else `ragguard.attribution.retrieval.as_retrieve` takes.
             Without it, attributions search the passages of the event.
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy.
+        max_ms: Milliseconds of processor time for reading one retrieved set. Of texts for which it
+            does not suffice the ends are judged; the rest follows `on_error`. The embedder's time
+            is not counted.
 
     Raises:
         InvalidInputError: An argument is out of range or of the wrong type.
@@ -82,14 +86,18 @@ class Guard:
         calibration: Calibration | str | os.PathLike[str] | None = None,
         retrieve: Retrieve | Any | None = None,
         attributor: Attributor | None = None,
+        max_ms: float = 50.0,
     ) -> None:
         self._settings = {name: value for name, value in locals().items() if name != "self"}
         require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
         require_choice("mode", mode, ("filter", "monitor"))
-        require_choice("on_error", on_error, ("pass", "raise"))
+        require_choice("on_error", on_error, ("pass", "hold", "raise"))
         alpha = require_number("alpha", alpha)
         if not 0.0 < alpha < 1.0:
             raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha:g}; try 0.01")
+        max_ms = require_number("max_ms", max_ms)
+        if not max_ms > 0.0:
+            raise InvalidInputError(f"max_ms must be positive, not {max_ms:g}; try 50")
         if attributor is not None:
             require_method("attributor", attributor, "attribute(query, response, retrieve)")
         self._embedder = CachedEmbedder(as_embedder(embedder))
@@ -113,6 +121,7 @@ class Guard:
             counter=self._counter,
             mode=mode,
             on_error=on_error,
+            max_ms=max_ms,
         )
         self._reports = Reports(
             self._store,

@@ -16,6 +16,8 @@ import re
 import unicodedata
 from collections.abc import Callable
 
+from ragguard.lru import on_forget
+
 __all__ = [
     "MAX_CHARS",
     "MOST_CHARS",
@@ -23,20 +25,28 @@ __all__ = [
     "both_ends",
     "encodable",
     "fold",
+    "fold_counted",
     "fold_whole",
+    "letters_whole",
     "parted_words",
     "sentences",
     "split_words",
     "tokens",
+    "tokens_counted",
     "tokens_whole",
 ]
 
 MAX_CHARS = 20_000
-"""Signals read this many characters of a folded passage; of a longer one they read both ends."""
+"""Signals read this many characters of a folded passage; of a longer one they read both ends.
+
+What lies between the ends is unread: it counts neither for nor against a passage, and the verdict
+says so.
+"""
 
 MOST_CHARS = 10 * MAX_CHARS
 """What is folded at most, before padding is taken out."""
 
+_BLOCK = 10_000  # characters of a very long text that are folded at once
 _KEPT_SIGNS = 3  # of every run between words, where a passage is too long
 _REMEMBERED_CHARACTERS = 32_768
 
@@ -64,6 +74,9 @@ _NON_ASCII = re.compile(r"[^\x00-\x7f][^\x00-\x7f]*")
 _LOWER = bytes(range(256)).lower()
 _LOWER_WORDS = bytes(byte if byte > 127 or chr(byte).isalnum() else 32 for byte in _LOWER)
 _CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\r")
+_BETWEEN = bytes(
+    byte for byte in range(128) if chr(byte) not in "+-<>=%$." and not chr(byte).isalnum()
+)
 
 # Letters and signs that are drawn like ASCII ones (Unicode TR 39, the single-letter part), in lower
 # case: Latin, Greek, Cyrillic, Armenian, Georgian, Cherokee, Canadian syllabics, Coptic, Lisu.
@@ -130,10 +143,41 @@ def fold(text: str) -> str:
     >>> fold("\uff37ho wr\u200bote M\u0430\u0301rk?")
     'who wrote mark?'
     """
-    folded = fold_whole(both_ends(text, MOST_CHARS))
-    if len(folded) > MAX_CHARS:
-        folded = both_ends(_BETWEEN_TOKENS.sub(r"\1", folded), MAX_CHARS)
-    return folded
+    return fold_counted(text)[0]
+
+
+def fold_counted(text: str) -> tuple[str, int]:
+    """Return what `fold` returns, and how many characters it leaves out besides padding."""
+    if len(text) <= MAX_CHARS and len(folded := fold_whole(text)) <= MAX_CHARS:
+        return folded, 0
+    # Block by block from both ends until enough is read: padding is much text for little, and some
+    # characters stand for eighteen others.
+    half, most = MAX_CHARS // 2, MOST_CHARS // 2
+    front = back = ""
+    left, right = 0, len(text)
+    while left < right and (
+        len(front) + len(back) <= MAX_CHARS or min(len(front), len(back)) < half
+    ):
+        may_front, may_back = left < most, len(text) - right < most
+        if may_front and (len(front) <= len(back) or not may_back):
+            stop = min(left + _BLOCK, right)
+            front += _squeezed(text[left:stop])
+            left = stop
+        elif may_back:
+            start = max(right - _BLOCK, left)
+            back = _squeezed(text[start:right]) + back
+            right = start
+        else:
+            break
+    if left >= right:
+        read = _BETWEEN_TOKENS.sub(r"\1", front + back)
+        return both_ends(read, MAX_CHARS), max(0, len(read) - MAX_CHARS)
+    unread = right - left + max(0, len(front) + len(back) - MAX_CHARS)
+    return f"{front[:half]} {back[half + 1 - MAX_CHARS :]}", unread
+
+
+def _squeezed(text: str) -> str:
+    return _BETWEEN_TOKENS.sub(r"\1", fold_whole(text))
 
 
 def fold_whole(text: str) -> str:
@@ -147,18 +191,33 @@ def tokens(text: str) -> list[str]:
     >>> tokens("When was the Marrow-Light built? In 1874.")
     ['when', 'was', 'the', 'marrow', 'light', 'built', 'in', '1874']
     """
+    return tokens_counted(text)[0]
+
+
+def tokens_counted(text: str) -> tuple[list[str], int]:
+    """Return what `tokens` returns, and how many characters of a very long text it leaves out."""
     if len(text) <= MAX_CHARS:
         spelled = text if text.isascii() else _respelled(text, _FOLDED_WORDS)
         if len(spelled) <= MAX_CHARS:
             # What is not ASCII is part of a word by now, so that white space alone parts them.
-            return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split()
-    return split_words(fold(text))
+            return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split(), 0
+    folded, unread = fold_counted(text)
+    return split_words(folded), unread
 
 
 def tokens_whole(text: str) -> list[str]:
     """Return what `tokens` returns, for the whole of a text however long."""
     spelled = _respelled(text, _FOLDED_WORDS)
     return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split()
+
+
+def letters_whole(text: str) -> bytes:
+    """Return the letters, digits and signs of numbers of the whole of a text, nothing between.
+
+    >>> letters_whole("Marrow Light: -5 %")
+    b'marrowlight-5%'
+    """
+    return _respelled(text, _FOLDED_WORDS).encode().translate(_LOWER, _BETWEEN)
 
 
 def split_words(folded: str) -> list[str]:
@@ -272,6 +331,8 @@ def _folded_words(character: str) -> str:
 
 _FOLDED = _Characters(_folded)
 _FOLDED_WORDS = _Characters(_folded_words)
+on_forget(_FOLDED.clear)
+on_forget(_FOLDED_WORDS.clear)
 
 
 def encodable(text: str) -> str:

@@ -25,6 +25,8 @@ class Evidence:
         signals: Every signal by name, each in [0, 1] (RAGDefender's raw scores keep their scale).
         suspicion: The combined score that decides, in nats of log-odds.
         flagged: True if the passage is dropped, or in monitor mode would be.
+        decided: False if the passage was not judged, or not all of it was read; what becomes of it
+            is then up to `on_error`, and `reason` says what was left undone.
     """
 
     passage_id: str
@@ -34,22 +36,25 @@ class Evidence:
     signals: Mapping[str, float] = field(hash=False)
     suspicion: float
     flagged: bool
+    decided: bool = True
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Verdict:
     """The answer of `Guard.filter`.
 
     Attributes:
         kept: Passages for the generator, in input order.
         dropped: Passages taken out, in input order; empty in monitor mode.
-        attacked: True if the gate fired: this set does not look like clean traffic.
+        attacked: True if the gate fired, since this set does not look like clean traffic, or if a
+            passage of it is in quarantine.
         p_value: Conformal p-value of "this is clean traffic", in (0, 1]. The RAGDefender preset has
             no gate and says 0 where it drops, else 1.
         evidence: One `Evidence` for every input passage, in input order; put into words when it is
             first read, since for most queries nobody does.
         mode: "filter" or "monitor".
-        error: What kept the filter from judging (the passages are then all kept), or None.
+        error: What kept the filter from reading or judging some of the passages, or None; the
+            evidence says which ones, and `Guard(on_error=...)` what becomes of them.
     """
 
     kept: list[Passage]
@@ -83,6 +88,12 @@ class Verdict:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         # Of two threads that ask at once both get the list that was there first.
         return self.__dict__.setdefault("evidence", explain())
+
+    def __repr__(self) -> str:
+        shown = f"attacked={self.attacked}, p_value={self.p_value:.4g}"
+        counts = f"kept={len(self.kept)}, dropped={len(self.dropped)}"
+        rest = "" if self.error is None else f", error={self.error[:80]!r}"
+        return f"Verdict({shown}, {counts}, mode={self.mode!r}{rest})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {one.name: getattr(self, one.name) for one in fields(self)}

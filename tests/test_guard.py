@@ -326,19 +326,28 @@ FAILURES = {
 
 @pytest.mark.parametrize("answer", FAILURES.values(), ids=FAILURES)
 @pytest.mark.parametrize("as_callable", [False, True])
-def test_a_failing_embedder_passes_the_passages_and_says_so(answer, as_callable, caplog):
+@pytest.mark.parametrize("on_error", ["pass", "hold"])
+def test_what_words_alone_flag_goes_though_the_embedder_fails(
+    answer, as_callable, on_error, caplog
+):
     embedder = Broken(answer).embed if as_callable else Broken(answer)
     store = MemoryStore()
-    with Guard(embedder=embedder, calibration=DOUBTING, store=store) as guard:
-        with caplog.at_level(logging.ERROR, "ragguard"):
+    options = {"embedder": embedder, "calibration": DOUBTING, "store": store}
+    with Guard(**options, on_error=on_error) as guard:
+        with caplog.at_level(logging.WARNING, "ragguard"):
             verdict = guard.filter(QUESTION, DOUBTED)
         assert guard.filter(QUESTION, DOUBTED[:1]).error is None  # one needs no embedding
-    assert texts(verdict.kept) == DOUBTED
-    assert verdict.dropped == []
-    assert not verdict.attacked
+    held = on_error == "hold"
+    assert texts(verdict.dropped) == [*POISON[:2], *[LIKE_POISON] * held]
+    assert texts(verdict.kept) == [*[LIKE_POISON] * (not held), *QUIET[:2]]
+    assert verdict.attacked
     assert verdict.error.startswith("EmbeddingError: ")
-    assert [evidence.flagged for evidence in verdict.evidence] == [False] * 5
-    assert "5 passages pass unjudged" in caplog.text
+    assert [evidence.flagged for evidence in verdict.evidence] == [True, True, held, False, False]
+    assert [evidence.decided for evidence in verdict.evidence] == [True, True, False, True, True]
+    assert "not judged" in verdict.evidence[2].reason
+    assert (
+        f"1 of 5 passages were not judged whole and {'are held' if held else 'pass'}" in caplog.text
+    )
     assert store.counts()["errors"] == 1
     assert store.counts()["queries"] == 2
 
@@ -370,7 +379,7 @@ def test_k_holds_when_judging_fails():
     with Guard(embedder=Broken(RuntimeError("broken")), calibration=DOUBTING) as guard:
         verdict = guard.filter(QUESTION, DOUBTED, k=2)
     assert verdict.error
-    assert texts(verdict.kept) == DOUBTED[:2]
+    assert texts(verdict.kept) == [LIKE_POISON, QUIET[0]]
 
 
 @pytest.mark.parametrize(
@@ -397,7 +406,7 @@ def test_a_bad_carried_vector_is_an_embedding_error(bad, at):
     with Guard(calibration=DOUBTING) as guard:
         verdict = guard.filter(QUESTION, given)
     assert verdict.error
-    assert texts(verdict.kept) == DOUBTED
+    assert texts(verdict.kept) == DOUBTED[2:]
 
 
 def test_carried_vectors_are_used_and_texts_embedded_once():
@@ -590,7 +599,8 @@ def test_quarantined_passages_go_in_any_disguise_of_space_and_case(shared):
         guard.store.add_quarantine([QuarantineEntry(content_key(QUIET[1]), "x", QUIET[1], "test")])
         verdict = guard.filter(QUESTION, [QUIET[0], f"  {QUIET[1].upper()}\n", QUIET[2]])
         assert texts(verdict.kept) == [QUIET[0], QUIET[2]]
-        assert not verdict.attacked
+        assert verdict.attacked
+        assert verdict.p_value > 0.01
         assert verdict.evidence[1].signal == "quarantine"
         guard.store.set_quarantine_status(content_key(QUIET[1]), "released")
         assert texts(guard.filter(QUESTION, QUIET).kept) == QUIET
@@ -668,7 +678,7 @@ def test_a_guard_works_on_both_sides_of_a_fork(tmp_path, kind):
 
 def test_quarantine_holds_while_judging_fails():
     class Broken:
-        def open(self, query, passages, k):
+        def open(self, query, passages, k, budget):
             raise RuntimeError("broken")
 
     with Guard() as guard:

@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ragguard import Guard, Passage, Verdict
+from ragguard.audit import QuarantineEntry
+from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
-from ragguard.errors import EmbeddingError, RagguardError
+from ragguard.errors import EmbeddingError, JudgingError, RagguardError
 from ragguard.inline.calibration import Calibration
 from ragguard.inline.suspicion import SCORER
+from ragguard.lru import forget_all
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 # The gate always fires, so grouping and isolation see the input too.
@@ -60,10 +63,12 @@ def passage(draw):
 
 @pytest.fixture(scope="module")
 def guards():
+    # With time enough: what does not suffice for a megabyte is told as any other failure.
+    options = {"on_error": "raise", "max_ms": 60_000.0}
     opened = [
-        Guard(on_error="raise"),
-        Guard(on_error="raise", calibration=ALWAYS, strategy="clustering"),
-        Guard(on_error="raise", calibration=ALWAYS, strategy="concentration"),
+        Guard(**options),
+        Guard(**options, calibration=ALWAYS, strategy="clustering"),
+        Guard(**options, calibration=ALWAYS, strategy="concentration"),
         Guard.ragdefender(on_error="raise"),
     ]
     yield opened
@@ -199,11 +204,29 @@ class Text(str):
         raise RuntimeError("must not matter to the guard's contract")
 
 
-def test_an_odd_string_is_an_error_on_pass_like_any_other(guards):
-    with Guard() as guard:
+@pytest.mark.parametrize("quarantined", [False, True])
+def test_a_passage_that_cannot_be_read_is_held_back_and_the_others_are_judged(quarantined):
+    with Guard(on_error="raise") as guard:
+        if quarantined:
+            guard.store.add_quarantine([QuarantineEntry(content_key("x"), "x", "x", "test")])
+        forget_all()  # it is equal to a plain "a" that may have been read before
         verdict = guard.filter("who", [Text("a"), "b"])
-    assert verdict.error == "RuntimeError: must not matter to the guard's contract"
-    assert [passage.text for passage in verdict.kept] == ["a", "b"]
+        assert guard.filter("who", ["a", "b"]).error is None
+    assert verdict.error == "1 of 2 passages cannot be read and are held back"
+    assert [passage.text for passage in verdict.kept] == ["b"]
+    assert [evidence.signal for evidence in verdict.evidence] == ["unreadable", "none"]
+    assert "RuntimeError" in verdict.evidence[0].reason
+
+
+def test_a_question_that_cannot_be_read_is_up_to_on_error():
+    forget_all()
+    for on_error, kept in (("pass", ["a", "b"]), ("hold", [])):
+        with Guard(on_error=on_error) as guard:
+            verdict = guard.filter(Text("who"), ["a", "b"])
+        assert [passage.text for passage in verdict.kept] == kept
+        assert verdict.error.startswith("RuntimeError")
+    with Guard(on_error="raise") as guard, pytest.raises(JudgingError, match="cannot be judged"):
+        guard.filter(Text("who"), ["a", "b"])
 
 
 def test_the_hashed_embedder_survives_what_fold_makes_of_a_text():

@@ -98,18 +98,14 @@ def test_questions_of_the_same_words_are_recorded_as_one():
 
 
 def test_what_was_not_scored_is_not_recorded(monkeypatch):
-    # Every attacked set is in doubt.
-    monkeypatch.setattr("ragguard.inline.judge.may_join", lambda p, s, found: ~found)
+    def broken(*arguments):
+        raise RuntimeError("no")
 
-    class Broken:
-        name = "broken"
-
-        def embed(self, texts):
-            raise RuntimeError("no")
-
-    with Guard(embedder=Broken()) as guard, Guard.ragdefender() as baseline:
+    with Guard() as guard, Guard.ragdefender() as baseline:
         guard.filter(QUESTION, [])
-        assert guard.filter(QUESTION, [*POISON, *QUIET]).error is not None
+        with monkeypatch.context() as patch:
+            patch.setattr("ragguard.inline.judge.signals_in_time", broken)
+            assert guard.filter(QUESTION, [*POISON, *QUIET]).error is not None
         assert records(guard) == []
         baseline.filter(QUESTION, [*POISON, *QUIET])
         assert records(baseline) == []

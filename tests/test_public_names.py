@@ -25,11 +25,14 @@ EXPORTED = {
         "both_ends",
         "encodable",
         "fold",
+        "fold_counted",
         "fold_whole",
+        "letters_whole",
         "parted_words",
         "sentences",
         "split_words",
         "tokens",
+        "tokens_counted",
         "tokens_whole",
     ],
     "ragguard.errors": [
@@ -42,6 +45,7 @@ EXPORTED = {
         "EventNotFoundError",
         "GenerationError",
         "InvalidInputError",
+        "JudgingError",
         "MissingExtraError",
         "ProxyError",
         "QuarantineNotFoundError",
@@ -79,12 +83,9 @@ AT_LEAST = {
     "ragguard.inline.isolation": ["frequency_scores", "isolate", "pair_count", "top_pairs"],
     "ragguard.inline.judge": [
         "ConformalJudge",
-        "Judge",
-        "Judgement",
-        "Scored",
-        "Strategy",
         "group_and_isolate",
     ],
+    "ragguard.inline.judgement": ["Judge", "Judgement", "Opened", "Scored", "Strategy"],
     "ragguard.inline.ragdefender": ["RAGDefenderJudge"],
     "ragguard.inline.reasons": ["CLEAN", "describe", "named"],
     "ragguard.inline.screen": ["open_screen", "unjudged"],
@@ -146,6 +147,7 @@ def test_guard_takes_what_the_contract_says():
         "calibration": None,
         "retrieve": None,
         "attributor": None,
+        "max_ms": 50.0,
     }
 
 
@@ -210,12 +212,14 @@ def test_verdict_and_evidence_hold_what_the_contract_says():
         "signals",
         "suspicion",
         "flagged",
+        "decided",
     ]
 
 
 def test_every_error_is_in_one_tree_and_derives_from_the_builtin_a_caller_expects():
     builtin = {
         "InvalidInputError": ValueError,
+        "JudgingError": RuntimeError,
         "EmbeddingError": ValueError,
         "CalibrationError": ValueError,
         "MissingExtraError": ImportError,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +11,8 @@ from ragguard.content import text_digest
 from ragguard.embedding.adapt import unit_rows
 from ragguard.embedding.protocol import Embedder, QueryEmbedder
 from ragguard.errors import EmbeddingError, RagguardError
-from ragguard.fork import follow_forks
+from ragguard.lru import LRU
+from ragguard.text import MAX_CHARS, both_ends
 
 __all__ = ["CachedEmbedder"]
 
@@ -28,12 +27,8 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, *, max_bytes: int = 64 * 2**20) -> None:
         self._inner = inner
-        self._max_bytes = max_bytes
-        self._rows: OrderedDict[bytes, NDArray[np.float32]] = OrderedDict()
-        self._bytes = 0
+        self._rows: LRU[bytes, NDArray[np.float32]] = LRU(max_bytes, lambda _, row: row.nbytes)
         self._width: int | None = None
-        self._lock = threading.Lock()
-        follow_forks(self)
 
     @property
     def name(self) -> str:
@@ -42,6 +37,9 @@ class CachedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 of shape (len(texts), d), rows of length 1 (zero for a blank text).
+
+        Of a text of more than `MAX_CHARS` characters the embedder is given both ends: one that
+        refuses long texts must not be made to fail by whoever plants one.
 
         Raises:
             EmbeddingError: The inner embedder fails, or its answer has the wrong shape, another
@@ -52,18 +50,18 @@ class CachedEmbedder:
         keys = [text_digest(text) for text in texts]
         found: dict[bytes, NDArray[np.float32]] = {}
         missing: dict[bytes, str] = {}
-        with self._lock:
-            for key, text in zip(keys, texts, strict=True):
-                row = self._rows.get(key)
-                if row is not None:
-                    self._rows.move_to_end(key)
-                    found[key] = row
-                elif text.strip():
-                    missing[key] = text
+        for key, text in zip(keys, texts, strict=True):
+            row = self._rows.get(key)
+            if row is not None:
+                found[key] = row
+            elif text.strip():
+                missing[key] = both_ends(text, MAX_CHARS)
         if missing:
             fresh = dict(zip(missing, self._compute(list(missing.values())), strict=True))
             found |= fresh
-            self._keep(fresh)
+            for key, row in fresh.items():
+                # A copy: a row view would keep its whole batch alive.
+                self._rows.put(key, row.copy())
         # A blank text never reaches the embedder: some models answer NaN to it.
         if self._width is None:
             self._compute(["word"])  # any word tells how long the vectors of blank texts are
@@ -80,7 +78,9 @@ class CachedEmbedder:
             EmbeddingError: As `embed`.
         """
         if isinstance(self._inner, QueryEmbedder) and query.strip():
-            row: NDArray[np.float32] = self._compute([query], _OfQueries(self._inner))[0]
+            row: NDArray[np.float32] = self._compute(
+                [both_ends(query, MAX_CHARS)], _OfQueries(self._inner)
+            )[0]
         else:
             row = self.embed([query])[0]
         return row
@@ -95,24 +95,6 @@ class CachedEmbedder:
             )
         self._width = width
         return rows
-
-    def _keep(self, fresh: dict[bytes, NDArray[np.float32]]) -> None:
-        with self._lock:
-            for key, row in fresh.items():
-                if key not in self._rows:
-                    # A copy: a row view would keep its whole batch alive.
-                    self._rows[key] = row.copy()
-                    self._bytes += row.nbytes
-            while self._bytes > self._max_bytes and self._rows:
-                _, evicted = self._rows.popitem(last=False)
-                self._bytes -= evicted.nbytes
-
-    def _before_fork(self) -> None:
-        """Nothing to do: the child makes its own lock."""
-
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            self._lock = threading.Lock()
 
 
 class _OfQueries:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError
+from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, tokens
 
 __all__ = ["HashedEmbedder"]
@@ -39,7 +40,9 @@ def _word_features(word: str, dimensions: int) -> tuple[NDArray[np.int64], NDArr
     return np.array(buckets, dtype=np.int64), weights
 
 
-_recent_word_features = lru_cache(maxsize=65_536)(_word_features)
+# Of some 1.5 kB at most: 25 MB at worst.
+_recent_word_features = lru_cache(maxsize=16_384)(_word_features)
+on_forget(_recent_word_features.cache_clear)
 
 
 def _bucket(feature: str, dimensions: int) -> tuple[int, float]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.embedding.protocol import Embedder
+from ragguard.errors import JudgingError
+from ragguard.inline.budget import Budget
 from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.explanation import explained
 from ragguard.inline.grouping import (
     GroupingStrategy,
     choose_strategy,
@@ -20,90 +22,21 @@ from ragguard.inline.grouping import (
     load_clustering,
 )
 from ragguard.inline.isolation import isolate
+from ragguard.inline.judgement import Judgement, Opened, Scored, Strategy
 from ragguard.inline.naturalness import language_model
-from ragguard.inline.reasons import CLEAN, describe, named
 from ragguard.inline.selection import may_join, select, singled_out
-from ragguard.inline.signals import SIGNALS, signal_matrix
-from ragguard.inline.suspicion import contributions, nonconformity, suspicions
+from ragguard.inline.signals import signals_in_time
+from ragguard.inline.suspicion import nonconformity, suspicions
 from ragguard.inline.terms import tfidf_terms
 from ragguard.inline.vectors import similarity_matrix, vectors
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.words import ENDS, PassageWords, ends_of, passage_words, query_words
 from ragguard.passage import Passage
-from ragguard.verdict import Evidence
 
-__all__ = [
-    "ConformalJudge",
-    "Judge",
-    "Judgement",
-    "Opened",
-    "Scored",
-    "Strategy",
-    "group_and_isolate",
-]
-
-Strategy = Literal["auto", "clustering", "concentration"]
+__all__ = ["ConformalJudge", "group_and_isolate"]
 
 Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True)
-class Scored:
-    """The evidence of one set as arrays: signals (k, s), suspicion (k,), and the set's score."""
-
-    signals: Floats
-    suspicion: Floats
-    score: float
-    with_reference: bool = False
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What a judge says of one retrieved set.
-
-    Attributes:
-        attacked: True if the gate fired.
-        p_value: Of "this is clean traffic".
-        flagged: For every passage, in order, whether it is to be dropped.
-        explain: Puts the evidence into words, one entry a passage; what costs more than it takes
-            to judge a set is left until somebody reads it.
-        scored: What the gate decided on, or None where nothing was scored.
-    """
-
-    attacked: bool
-    p_value: float
-    flagged: list[bool]
-    explain: Callable[[], list[Evidence]]
-    scored: Scored | None = None
-
-    @property
-    def evidence(self) -> list[Evidence]:
-        """The evidence of every passage, in order."""
-        return self.explain()
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A set past the gate, not yet judged.
-
-    Attributes:
-        needs: The passages whose vectors `finish` will ask for; none for a clean set, and none for
-            an attacked one in which vectors decide nothing.
-        finish: Judges the set with the vectors of an embedder.
-    """
-
-    needs: Sequence[Passage]
-    finish: Callable[[Embedder], Judgement]
-
-
-class Judge(Protocol):
-    """Says which passages of a retrieved set are to be dropped."""
-
-    def open(self, query: str, passages: Sequence[Passage], k: int) -> Opened:
-        """Do what needs no vectors, so that a batch can be embedded in one call.
-
-        `passages` are in rank order; the first `k` would reach the generator.
-        """
-        ...
+_LATE = "there was time for its ends only"
 
 
 def group_and_isolate(
@@ -162,33 +95,60 @@ class ConformalJudge:
         self._alpha = alpha
         self._calibration = calibration
 
-    def score(self, query: str, passages: Sequence[Passage], k: int) -> Scored:
+    def score(
+        self, query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None
+    ) -> Scored:
         """Compute the evidence of the first `k` passages; the others are the reference.
 
-        Equal texts count once, or a benign page stored twice would keep itself company.
+        Equal texts count once, or a benign page stored twice would keep itself company. Of long
+        passages for which the budget does not suffice both ends are read, the shortest first.
         """
+        budget = budget or Budget()
         texts = [passage.text for passage in passages]
+        read: dict[str, PassageWords] = {}
+        hurried: set[str] = set()
+        for text in sorted(dict.fromkeys(texts), key=len):
+            if len(text) > ENDS and budget.spent():
+                hurried.add(text)
+                read[text] = ends_of(text)
+            else:
+                read[text] = passage_words(text)
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts[:k]))}
         reference = [text for text in dict.fromkeys(texts[k:]) if text not in row_of]
-        signals = signal_matrix(
+        signals, late = signals_in_time(
             query_words(query),
-            [passage_words(text) for text in (*row_of, *reference)],
+            [read[text] for text in (*row_of, *reference)],
             len(row_of),
+            budget,
         )
         if len(row_of) < k:
             signals = signals[[row_of[text] for text in texts[:k]]]
         suspicion = suspicions(signals)
-        return Scored(signals, suspicion, nonconformity(suspicion), len(passages) > k)
+        undone: dict[int, str] = {}
+        for row, text in enumerate(texts[:k]):
+            if text in hurried or row_of[text] in late:
+                undone[row] = _LATE
+            elif read[text].unread:
+                undone[row] = f"{read[text].unread} characters in its middle were not read"
+        return Scored(
+            signals,
+            suspicion,
+            nonconformity(suspicion),
+            len(passages) > k,
+            undone,
+            late=[row for row, why in undone.items() if why is _LATE],
+        )
 
     def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
         """Judge a set.
 
-        Raises:
-            EmbeddingError: The gate fired, vectors decide, and the passages cannot be embedded.
+        Whatever an embedder raises is in `failure`, and what words alone flag is flagged.
         """
         return self.open(query, passages, k).finish(self._embedder)
 
-    def open(self, query: str, passages: Sequence[Passage], k: int) -> Opened:
+    def open(
+        self, query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None
+    ) -> Opened:
         """Score a set and ask the gate; only an attacked one may need vectors to be judged."""
         if not passages:
             nothing = Judgement(attacked=False, p_value=1.0, flagged=[], explain=list)
@@ -199,72 +159,78 @@ class ConformalJudge:
         if calibration is None:
             calibration = default_calibration(k, with_reference=over_fetched)
         shown = passages if calibration.with_reference else passages[:k]
-        scored = self.score(query, shown, k)
+        budget = budget or Budget()
+        scored = self.score(query, shown, k, budget)
         gated, score = scored.suspicion, scored.score
         if k > (reach := calibration.reach(self._alpha)):
             gated = gated[:reach]
             score = nonconformity(gated)
         p_value = calibration.p_value(score, len(gated))
         if p_value > self._alpha:
-            kept = [False] * len(passages)
-            clean = Judgement(
-                False, p_value, kept, partial(_evidence, tuple(passages), scored, kept), scored
-            )
+            clean = self._judgement(False, p_value, passages, scored, [False] * len(passages))
             return Opened((), lambda _: clean)
         judged = scored
         if over_fetched:
             # What would move up must be judged as well.
-            below = self.score(query, passages, len(passages))
-            judged = Scored(
-                np.concatenate([scored.signals, below.signals[k:]]),
-                np.concatenate([scored.suspicion, below.suspicion[k:]]),
-                scored.score,
+            below = self.score(query, passages, len(passages), budget)
+            judged = replace(
+                scored,
+                signals=np.concatenate([scored.signals, below.signals[k:]]),
+                suspicion=np.concatenate([scored.suspicion, below.suspicion[k:]]),
+                undone=dict(scored.undone)
+                | {row: why for row, why in below.undone.items() if row >= k},
+                late=[*scored.late, *[row for row in below.late if row >= k]],
             )
 
         p_values = calibration.passage_p_values(judged.suspicion)
         # Of many passages few can be discoveries; one that would fire the gate by itself goes.
         evident = judged.suspicion >= calibration.threshold(self._alpha, len(gated))
 
-        def judgement(selected: NDArray[np.bool_]) -> Judgement:
+        def judgement(
+            selected: NDArray[np.bool_], open_to: Iterable[int] = (), why: Exception | None = None
+        ) -> Judgement:
+            left = dict.fromkeys(open_to, f"not judged: {why}")
             flags = (selected | evident).tolist()
-            explain = partial(_evidence, tuple(passages), judged, flags)
-            return Judgement(True, p_value, flags, explain, scored)
+            rest = replace(judged, undone=left | dict(judged.undone)) if left else judged
+            found = self._judgement(True, p_value, passages, rest, flags)
+            return replace(found, scored=scored, failure=why or found.failure)
 
         found = singled_out(p_values)
-        if not (may_join(p_values, judged.suspicion, found) & ~evident).any():
+        joining = may_join(p_values, judged.suspicion, found) & ~evident
+        if not joining.any():
             # Whatever isolation marked, the same would go.
             decided = judgement(found)
             return Opened((), lambda _: decided)
 
         def finish(embedder: Embedder) -> Judgement:
-            _, isolated, _ = group_and_isolate(query, passages, embedder, self._strategy)
+            try:
+                _, isolated, _ = group_and_isolate(query, passages, embedder, self._strategy)
+            except Exception as failure:  # what words alone flag goes all the same
+                return judgement(found, np.flatnonzero(joining).tolist(), failure)
             return judgement(select(p_values, judged.suspicion, isolated))
 
         return Opened(passages, finish)
 
-
-def _evidence(
-    passages: Sequence[Passage], scored: Scored, flagged: Sequence[bool]
-) -> list[Evidence]:
-    """Put the arrays into words; passages below the judged ones have no signals of their own."""
-    added = contributions(scored.signals).tolist()
-    rows, suspicion = scored.signals.tolist(), scored.suspicion.tolist()
-    evidence = []
-    for position, passage in enumerate(passages):
-        if position >= len(rows):
-            evidence.append(Evidence(passage.id, "none", 0.0, CLEAN, {}, 0.0, flagged=False))
-            continue
-        signals = dict(zip(SIGNALS, rows[position], strict=True))
-        telling = named(signals, dict(zip(SIGNALS, added[position], strict=True)))
-        evidence.append(
-            Evidence(
-                passage_id=passage.id,
-                signal=telling[0] if telling else "none",
-                strength=signals[telling[0]] if telling else 0.0,
-                reason="; ".join([describe(name, signals[name]) for name in telling]) or CLEAN,
-                signals=signals,
-                suspicion=suspicion[position],
-                flagged=flagged[position],
+    def _judgement(
+        self,
+        attacked: bool,
+        p_value: float,
+        passages: Sequence[Passage],
+        scored: Scored,
+        flags: list[bool],
+    ) -> Judgement:
+        failure = None
+        if scored.late:
+            failure = JudgingError(
+                f"of {len(scored.late)} of {len(passages)} passages there was time to read the "
+                "ends only; raise max_ms, or give shorter or fewer passages"
             )
+        return Judgement(
+            attacked,
+            p_value,
+            flags,
+            partial(explained, tuple(passages), scored, flags),
+            scored,
+            undecided=[place for place in scored.undone if not flags[place]],
+            failure=failure,
         )
-    return evidence

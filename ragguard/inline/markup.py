@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from urllib.parse import unquote
 
 from ragguard.text import MOST_CHARS, both_ends
 
 __all__ = ["unmarked"]
 
+# Python refuses to read a number of thousands of digits; seven are more than any character has.
+_LEADING_ZEROS = re.compile(r"&#0+(?=[0-9])")
+_NO_CHARACTER = re.compile(r"&#[0-9]{8,};?")
+_PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)((?:\s[^<>]*)?)/?>")
 _ELEMENTS = frozenset(
     """a abbr b big blockquote br center cite code dd del div dl dt em font h1 h2 h3 h4 h5 h6 hr i
@@ -38,10 +41,10 @@ def unmarked(text: str) -> str:
         return text
     text = both_ends(text, MOST_CHARS)
     if "%20" in text:
-        text = unquote(text)
+        text = _PERCENT.sub(_decoded, text)
     if "&" in text:
         # Twice, since text that was escaped once too often is as readable.
-        text = unescape(unescape(text))
+        text = _unescaped(_unescaped(text))
     if "<" not in text:
         return text
     held: list[str] = []
@@ -56,3 +59,13 @@ def unmarked(text: str) -> str:
 
     shown = _TAG.sub(drop, text)
     return f"{shown} {' '.join(held)}" if held else shown
+
+
+def _decoded(octets: re.Match[str]) -> str:
+    return bytes.fromhex(octets[0].replace("%", "")).decode("utf-8", "replace")
+
+
+def _unescaped(text: str) -> str:
+    if "&#" in text:
+        text = _NO_CHARACTER.sub("\ufffd", _LEADING_ZEROS.sub("&#", text))
+    return unescape(text)

@@ -149,13 +149,16 @@ def _strewn_through(
 
     None if said does not begin so, with every word of the question the next one or the one after.
     """
-    ends = {0}
+    # Shift-And (Baeza-Yates and Gonnet 1992): bit i of `ends` stands for "i words said so far".
+    behind: dict[str, int] = {}
+    for stop, word in enumerate(said[: 2 * len(asked)], start=1):
+        behind[word] = behind.get(word, 0) | 1 << stop
+    ends = 1
     for word in asked:
-        after = {at + step for at in ends for step in (1, 2)}
-        ends = {stop for stop in after if said[stop - 1 : stop] == (word,)}
+        ends = (ends << 1 | ends << 2) & behind.get(word, 0)
         if not ends:
             return None
-    stop = min(ends)
+    stop = (ends & -ends).bit_length() - 1  # the lowest bit
     left, between = Counter(asked), []
     for word in said[:stop]:
         if left[word]:
@@ -254,20 +257,27 @@ def _one_respelled(
 
 def _in_place(query: QueryWords, said: list[str]) -> tuple[str, ...]:
     """Return the words with those replaced that are like what the question has in their place."""
-    behind: dict[str, list[str]] = {}
-    ahead: dict[str, list[str]] = {}
-    for one, other in query.pairs:
-        behind.setdefault(one, []).append(other)
-        ahead.setdefault(other, []).append(one)
+    pairs = query.pairs
+    firsts, seconds = {one for one, _ in pairs}, {other for _, other in pairs}
+    forms: dict[str, list[str]] = {}
+    for word in query.distinct:
+        if _SHORTEST <= len(word) <= LONGEST:
+            for form in likenesses(word):
+                forms.setdefault(form, []).append(word)
     last = len(said) - 1
     for at, word in enumerate(said):
-        if word in query.distinct:
+        before = said[at - 1] if at else ""
+        after = said[at + 1] if at < last else ""
+        if word in query.distinct or not (before in firsts or after in seconds):
             continue
-        expected = behind.get(said[at - 1], []) if at else []
-        if at < last:
-            expected = expected + ahead.get(said[at + 1], [])
-        # In an order that does not depend on that of a set.
-        like = [one for one in sorted(expected) if _one_letter_off(word, one)]
+        if not _SHORTEST <= len(word) <= LONGEST:
+            continue
+        found = {one for form in likenesses(word) for one in forms.get(form, ())}
+        like = [
+            one
+            for one in found
+            if ((before, one) in pairs or (one, after) in pairs) and _one_letter_off(word, one)
+        ]
         if like:
-            said[at] = like[0]
+            said[at] = min(like)
     return tuple(said)

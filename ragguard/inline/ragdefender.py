@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ragguard.embedding.protocol import Embedder
+from ragguard.inline.budget import Budget
 from ragguard.inline.grouping import load_clustering
 from ragguard.inline.isolation import frequency_scores
-from ragguard.inline.judge import Judgement, Opened, Strategy, group_and_isolate
+from ragguard.inline.judge import group_and_isolate
+from ragguard.inline.judgement import Judgement, Opened, Strategy
 from ragguard.inline.reasons import CLEAN, describe
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
@@ -47,8 +49,13 @@ class RAGDefenderJudge:
         """
         return self.open(query, passages, k).finish(self._embedder)
 
-    def open(self, query: str, passages: Sequence[Passage], k: int) -> Opened:
-        """Name the passages to embed: without a gate, every set needs its vectors."""
+    def open(
+        self, query: str, passages: Sequence[Passage], k: int, _: Budget | None = None
+    ) -> Opened:
+        """Name the passages to embed: without a gate, every set needs its vectors.
+
+        It reads no text, so that no budget is spent.
+        """
         return Opened(
             passages[:k] if min(k, len(passages)) > 1 else (),
             lambda embedder: self._judge(query, passages, k, embedder),

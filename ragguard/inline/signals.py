@@ -24,7 +24,6 @@ content is 0, address excepted: such a passage does not carry the question.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
@@ -32,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.agreement import agreement
+from ragguard.inline.budget import Budget
 from ragguard.inline.insertions import inserted_share
 from ragguard.inline.key_words import NO_ROWS, key_word_rows
 from ragguard.inline.meaning import as_meant
@@ -39,15 +39,16 @@ from ragguard.inline.naturalness import unnaturalness
 from ragguard.inline.ramps import LEAST_COVERAGE, ramp, weight_of
 from ragguard.inline.runs import runs
 from ragguard.inline.stretches import dense, stretches
-from ragguard.inline.words import PassageWords, QueryWords
+from ragguard.inline.words import ENDS, PassageWords, QueryWords, ends_of
+from ragguard.lru import Remembered
 
 __all__ = [
     "LEAST_COVERAGE",
     "SIGNALS",
     "company",
     "content_weights",
-    "forget_soup",
     "signal_matrix",
+    "signals_in_time",
 ]
 
 Floats = NDArray[np.float64]
@@ -82,7 +83,7 @@ _FEW_WORDS = 0.6  # of the question's distinct words: no more show no run and no
 _WORDING = (0.6, 1.0)
 _SOUP = (0.3, 1.0)
 _SOUP_COVERAGE = (0.5, 1.0)
-_LONGEST_CACHED = 4096  # characters
+_SOUP_BYTES = 16 * 2**20  # of what is remembered
 
 
 class _Echo(NamedTuple):
@@ -122,27 +123,47 @@ def signal_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -
     Returns:
         float64 array of shape (k, len(SIGNALS)), every entry in [0, 1].
     """
+    return signals_in_time(query, passages, k, Budget())[0]
+
+
+def signals_in_time(
+    query: QueryWords, passages: Sequence[PassageWords], k: int, budget: Budget
+) -> tuple[Floats, frozenset[int]]:
+    """Return what `signal_matrix` returns, and the rows for which the budget did not suffice.
+
+    Of these passages the ends alone are read (`ragguard.inline.words.ends_of`); short passages
+    come first, so that long ones cannot take their time.
+    """
     signals = np.zeros((k, len(SIGNALS)))
     addresses = [passage.address for passage in passages[:k]]
     if any(addresses):
         signals[:, _ADDRESS] = addresses
     if not query.sequence:
-        return signals
-    passages = [*[as_meant(query, passage) for passage in passages[:k]], *passages[k:]]
+        return signals, frozenset()
+    order = sorted(range(k), key=lambda row: len(passages[row].text))
+    late: set[int] = set()
+    passages = list(passages)
+    for row in order:
+        if len(passages[row].text) > ENDS and budget.spent():
+            late.add(row)
+            passages[row] = ends_of(passages[row].text)
+        passages[row] = as_meant(query, passages[row])
     weights = content_weights(query, passages)
     coverage = [weight_of(passage.distinct, weights) for passage in passages[:k]]
     signals[:, _AGREEMENT] = agreement(query, weights, passages, coverage)
-    echoes = [
-        _echo(query, weights, passage, share)
-        for passage, share in zip(passages[:k], coverage, strict=True)
-    ]
+    echoes = [_NO_ECHO] * k
+    for row in order:
+        if len(passages[row].text) > ENDS and budget.spent():
+            late.add(row)
+            passages[row] = as_meant(query, ends_of(passages[row].text))
+        echoes[row] = _echo(query, weights, passages[row], coverage[row])
     heard = [row for row, echo in enumerate(echoes) if echo is not _NO_ECHO]
     if heard:
         own = np.array([echoes[row] for row in heard])
         signals[heard, :_OWN] = own
         if len(heard) > 1:
             signals[heard, _COMPANY] = company(own[:, _SHARED])
-    return signals
+    return signals, frozenset(late)
 
 
 def content_weights(query: QueryWords, passages: Sequence[PassageWords]) -> dict[str, float]:
@@ -177,7 +198,7 @@ def _echo(
     wording = len(shared) / len(query.distinct)
     soup = 0.0
     if coverage > _SOUP_COVERAGE[0]:
-        soup = ramp(_soup(passage), _SOUP) * ramp(coverage, _SOUP_COVERAGE)
+        soup = ramp(_soup(sequence), _SOUP) * ramp(coverage, _SOUP_COVERAGE)
     if wording <= _FEW_WORDS:
         keys = [(at, word) for at, word in enumerate(sequence) if word in weights]
         rows = key_word_rows(query, keys, len(sequence))
@@ -210,21 +231,11 @@ def _echo(
     )
 
 
-def _soup(passage: PassageWords) -> float:
-    read = _remembered_soup if len(passage.text) <= _LONGEST_CACHED else _read_soup
-    return read(passage.sequence)
-
-
 def _read_soup(sequence: tuple[str, ...]) -> float:
     return unnaturalness(sequence).soup
 
 
-_remembered_soup = lru_cache(maxsize=4096)(_read_soup)
-
-
-def forget_soup() -> None:
-    """Forget how passages read; a benchmark of first readings needs it."""
-    _remembered_soup.cache_clear()
+_soup = Remembered(_read_soup, max_bytes=_SOUP_BYTES, weigh=lambda words, _: 70 * len(words) + 300)
 
 
 def company(shares: Floats) -> Floats:

@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ragguard.lru import on_forget
+
 __all__ = [
     "LONGEST",
     "SHORTEST",
@@ -43,7 +45,7 @@ def letters_of(word: str) -> str:
     return word.translate(_LETTERS)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)  # of 34 forms at most: some 20 MB at worst
 def likenesses(word: str) -> frozenset[str]:
     """Return what a word has in common with others that are read as it.
 
@@ -55,6 +57,9 @@ def likenesses(word: str) -> frozenset[str]:
     """
     letters = letters_of(word)
     return deletions(word) | {f"*{letters[:1]}{''.join(sorted(letters[1:-1]))}{letters[-1:]}"}
+
+
+on_forget(likenesses.cache_clear)
 
 
 def deletions(word: str) -> frozenset[str]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.text import STOP_WORDS
+from ragguard.lru import Remembered
+from ragguard.text import MAX_CHARS, STOP_WORDS, both_ends
 
-__all__ = ["Terms", "count_term_rich", "forget_terms", "tfidf_terms", "top_terms"]
+__all__ = ["Terms", "count_term_rich", "tfidf_terms", "top_terms"]
 
-_CACHED_TEXTS = 2048
-_LONGEST_CACHED = 4096  # characters
+_MAX_BYTES = 32 * 2**20  # of what is remembered
 
 # At least two word characters, as scikit-learn's TfidfVectorizer reads terms.
 _TERM = re.compile(r"\w\w+", re.UNICODE)
@@ -51,14 +51,13 @@ class Terms(tuple[str, ...]):
 def tfidf_terms(text: str, stop_words: Set[str] = STOP_WORDS) -> Terms:
     """Return the terms of a text that TF-IDF counts, in lower case and in order.
 
-    Recent texts are remembered unless they are very long.
+    Of a very long text both ends are read. Recent texts are remembered unless they are long.
     """
-    if stop_words is STOP_WORDS and len(text) <= _LONGEST_CACHED:
-        return _remembered(text)
-    return _read(text, stop_words)
+    return _remembered(text) if stop_words is STOP_WORDS else _read(text, stop_words)
 
 
 def _read(text: str, stop_words: Set[str] = STOP_WORDS) -> Terms:
+    text = both_ends(text, MAX_CHARS)
     if text.isascii():
         # The same terms as the pattern finds, in a third of the time.
         words = text.encode("ascii").translate(_ASCII_TERMS).decode("ascii").split()
@@ -66,12 +65,9 @@ def _read(text: str, stop_words: Set[str] = STOP_WORDS) -> Terms:
     return Terms([w for w in _TERM.findall(text.lower()) if w not in stop_words])
 
 
-_remembered = lru_cache(maxsize=_CACHED_TEXTS)(_read)
-
-
-def forget_terms() -> None:
-    """Forget the texts read so far; a benchmark of first readings needs it."""
-    _remembered.cache_clear()
+_remembered = Remembered(
+    _read, max_bytes=_MAX_BYTES, weigh=lambda text, terms: 4 * len(text) + 250 * len(terms) + 500
+)
 
 
 def _as_terms(terms: Iterable[str]) -> Terms:

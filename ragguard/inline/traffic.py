@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from ragguard.audit.records import ScoredQuery
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.calibration import Calibration, load_calibration
-from ragguard.inline.judge import ConformalJudge, Judgement
+from ragguard.inline.judge import ConformalJudge
+from ragguard.inline.judgement import Judgement
 from ragguard.inline.suspicion import SCORER
 from ragguard.inline.words import query_words
 from ragguard.passage import Passage, as_passages

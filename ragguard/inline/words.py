@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from ragguard.inline.address import address, may_address
 from ragguard.inline.markup import unmarked
 from ragguard.inline.naturalness import language_model
-from ragguard.inline.spelling import LONGEST, SHORTEST, Spellings, likenesses
-from ragguard.text import MAX_CHARS, STOP_WORDS, fold, parted_words, tokens
+from ragguard.inline.spelling import LONGEST, SHORTEST, Spellings
+from ragguard.lru import Remembered
+from ragguard.text import (
+    MAX_CHARS,
+    MOST_CHARS,
+    STOP_WORDS,
+    both_ends,
+    fold,
+    parted_words,
+    tokens,
+    tokens_counted,
+)
 
 __all__ = [
+    "ENDS",
     "PassageWords",
     "QueryWords",
-    "forget_passages",
+    "ends_of",
     "names",
     "passage_words",
     "query_words",
 ]
 
-_CACHED_PASSAGES = 4096
-_LONGEST_CACHED = 4096  # characters
-_CACHED_QUERIES = 1024
+# Bytes of what is remembered.
+_PASSAGES, _NAMES, _QUERIES = 64 * 2**20, 16 * 2**20, 16 * 2**20
+_WORD = 150  # bytes of a word in a tuple and in a set, with what is said of it
+ENDS = 2_000
+"""Characters at both ends of a passage that are read whatever the time."""
+
+_QUERY_CHARS, _QUERY_WORDS = 2_000, 300  # of a longer question both ends are read
 _PIECE = re.compile(r"[^\W_]+")
 _SPACED = bytes(byte if chr(byte).isalnum() else 32 for byte in range(128)).ljust(256)
 _FEW_WORDS, _FEW_LETTERS = 3, 12  # a question of less may be found in other words by chance
@@ -42,6 +56,7 @@ class PassageWords(NamedTuple):
             list.
         text: The passage as it was given.
         letters: The words of `sequence` without anything between them.
+        unread: How many characters in the middle of a very long text were not read.
     """
 
     sequence: tuple[str, ...]
@@ -50,6 +65,7 @@ class PassageWords(NamedTuple):
     odd: frozenset[str] = frozenset()
     text: str = ""
     letters: str = ""
+    unread: int = 0
 
     @property
     def joined(self) -> str:
@@ -88,14 +104,20 @@ class QueryWords(NamedTuple):
     letters: str
 
 
+def ends_of(text: str) -> PassageWords:
+    """Read both ends of a passage, for which there is always time."""
+    read = _read(both_ends(text, ENDS))
+    return read._replace(unread=read.unread + max(0, len(text) - ENDS))
+
+
 def passage_words(text: str) -> PassageWords:
     """Read a passage; recent ones are remembered unless they are very long."""
-    return _remembered(text) if len(text) <= _LONGEST_CACHED else _read(text)
+    return _remembered(text)
 
 
 def _read(text: str) -> PassageWords:
     shown = unmarked(text)
-    sequence = tokens(shown)
+    sequence, unread = tokens_counted(shown)
     sequence += parted_words(shown)
     distinct = frozenset(sequence)
     # The words of one passage in thirty leave it open, and only then the text is searched.
@@ -104,10 +126,16 @@ def _read(text: str) -> PassageWords:
     odd = frozenset(
         [word for word in unlisted if SHORTEST <= len(word) <= LONGEST and not word.isdigit()]
     )
-    return PassageWords(tuple(sequence), distinct, addresses, odd, text, "".join(sequence))
+    unread += max(0, len(text) - MOST_CHARS) if shown is not text else 0
+    letters = "".join(sequence)
+    return PassageWords(tuple(sequence), distinct, addresses, odd, text, letters, unread)
 
 
-_remembered = lru_cache(maxsize=_CACHED_PASSAGES)(_read)
+_remembered = Remembered(
+    _read,
+    max_bytes=_PASSAGES,
+    weigh=lambda text, read: 4 * len(text) + _WORD * len(read.sequence) + 1000,
+)
 
 
 def names(text: str) -> frozenset[str] | None:
@@ -119,11 +147,18 @@ def names(text: str) -> frozenset[str] | None:
     >>> sorted(names("In 1874 the Marrow Light was built.") or ())
     ['1874', 'light', 'marrow']
     """
-    return _remembered_names(text) if len(text) <= _LONGEST_CACHED else _read_names(text)
+    return _remembered_names(text).found
 
 
-def _read_names(text: str) -> frozenset[str] | None:
-    text = unmarked(text)[:MAX_CHARS]
+class _Names(NamedTuple):
+    found: frozenset[str] | None
+
+
+def _read_names(text: str) -> _Names:
+    return _Names(_names(unmarked(text)[:MAX_CHARS]))
+
+
+def _names(text: str) -> frozenset[str] | None:
     if text.isascii():
         # Twice as fast as below. Of ASCII digits come first, then capitals, then small letters.
         pieces = [piece for piece in text.encode().translate(_SPACED).split() if piece < b"a"]
@@ -136,20 +171,23 @@ def _read_names(text: str) -> frozenset[str] | None:
     return frozenset(tokens(" ".join(found))) - STOP_WORDS
 
 
-_remembered_names = lru_cache(maxsize=_CACHED_PASSAGES)(_read_names)
+_remembered_names = Remembered(
+    _read_names,
+    max_bytes=_NAMES,
+    weigh=lambda text, read: 4 * len(text) + _WORD * len(read.found or ()) + 500,
+)
 
 
-def forget_passages() -> None:
-    """Forget the passages and spellings read so far; a benchmark of first readings needs it."""
-    _remembered.cache_clear()
-    _remembered_names.cache_clear()
-    likenesses.cache_clear()
-
-
-@lru_cache(maxsize=_CACHED_QUERIES)
 def query_words(text: str) -> QueryWords:
-    """Read a question; recent ones are remembered."""
-    sequence = tuple(tokens(text))
+    """Read a question, of a very long one both ends; recent ones are remembered."""
+    return _remembered_queries(text)
+
+
+def _read_query(text: str) -> QueryWords:
+    sequence = tuple(tokens(both_ends(text, _QUERY_CHARS)))
+    if len(sequence) > _QUERY_WORDS:
+        half = _QUERY_WORDS // 2
+        sequence = sequence[:half] + sequence[-half:]
     in_order = tuple(dict.fromkeys(sequence))
     content = tuple(word for word in in_order if word not in STOP_WORDS) or in_order
     pairs = frozenset(pairwise(sequence))
@@ -166,3 +204,12 @@ def query_words(text: str) -> QueryWords:
         letters = ""
     distinct = frozenset(sequence)
     return QueryWords(sequence, distinct, content, pairs, parted, asking, spellings, letters)
+
+
+def _query_bytes(text: str, query: QueryWords) -> int:
+    # The forms of its longer words, where they have been asked for, are most of it.
+    forms = sum([(len(word) + 2) * (len(word) + 160) for word in query.spellings.words])
+    return 4 * len(text) + 2 * _WORD * len(query.sequence) + forms + 1000
+
+
+_remembered_queries = Remembered(_read_query, max_bytes=_QUERIES, weigh=_query_bytes)

@@ -139,13 +139,13 @@ class CacheMachine(RuleBasedStateMachine):
 
     @invariant()
     def bytes_are_bounded_and_counted(self):
-        rows = self.cache._rows.values()
-        assert self.cache._bytes == sum(row.nbytes for row in rows) <= 4 * ROW
+        rows = self.cache._rows._entries.values()
+        assert self.cache._rows.bytes == sum(row.nbytes for row in rows) <= 4 * ROW
 
     @precondition(lambda self: self.model)
     @invariant()
     def rows_own_their_memory(self):
-        assert all(row.base is None for row in self.cache._rows.values())
+        assert all(row.base is None for row in self.cache._rows._entries.values())
 
 
 TestCacheMachine = CacheMachine.TestCase
@@ -184,7 +184,7 @@ def test_whatever_goes_wrong_is_an_embedding_error_that_names_the_embedder(answe
     cache = CachedEmbedder(Answering(answer))
     with pytest.raises(EmbeddingError, match="'answering'"):
         cache.embed(["a", "b"])
-    assert cache._bytes == 0
+    assert cache._rows.bytes == 0
 
 
 def test_an_error_of_our_own_is_passed_on():
@@ -222,7 +222,8 @@ def test_threads_share_the_cache():
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(200)))
-    assert cache._bytes == sum(row.nbytes for row in cache._rows.values()) <= 20 * ROW
+    held = sum(row.nbytes for row in cache._rows._entries.values())
+    assert cache._rows.bytes == held <= 20 * ROW
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=4), max_size=6))
@@ -240,7 +241,7 @@ def test_a_child_can_embed_though_a_thread_held_the_lock_at_the_fork():
     held, release = threading.Event(), threading.Event()
 
     def hold():
-        with cache._lock:
+        with cache._rows._lock:
             held.set()
             release.wait(60)
 

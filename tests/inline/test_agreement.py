@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from ragguard.inline.signals import SIGNALS, signal_matrix
 from ragguard.inline.suspicion import suspicions
-from ragguard.inline.words import forget_passages, names, passage_words, query_words
+from ragguard.inline.words import names, passage_words, query_words
+from ragguard.lru import forget_all
 from ragguard.text import MAX_CHARS
 
 QUESTION = "Which keeper lit the Marrow lamp?"
@@ -173,5 +174,5 @@ def test_names_of_any_text_are_its_words(text):
 def test_names_are_read_once_until_they_are_forgotten():
     read = names("Ann and Bob lit it.")
     assert names("Ann and Bob lit it.") is read
-    forget_passages()
+    forget_all()
     assert names("Ann and Bob lit it.") is not read

@@ -3,8 +3,9 @@
 import pytest
 
 from ragguard.inline.naturalness import unnaturalness
-from ragguard.inline.signals import SIGNALS, forget_soup, signal_matrix
+from ragguard.inline.signals import SIGNALS, signal_matrix
 from ragguard.inline.words import passage_words, query_words
+from ragguard.lru import forget_all
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = ["Wool was sold on Mondays.", "A mill stood by the ford.", "The tide turns at noon."]
@@ -44,11 +45,11 @@ def test_how_a_passage_reads_is_found_once_until_it_is_forgotten(monkeypatch):
         return unnaturalness(said)
 
     monkeypatch.setattr("ragguard.inline.signals.unnaturalness", counted)
-    forget_soup()
+    forget_all()
     for read in (1, 1):
         assert first("senate sofa", [SOUP])["soup"] > 0.0
         assert len(calls) == read
-    forget_soup()
+    forget_all()
     first("senate sofa", [SOUP])
     assert len(calls) == 2
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.terms import Terms, count_term_rich, forget_terms, tfidf_terms, top_terms
+from ragguard.inline.terms import Terms, count_term_rich, tfidf_terms, top_terms
+from ragguard.lru import forget_all
 from ragguard.text import STOP_WORDS
 
 VOCABULARY = "pier lamp tide gull sand wool mill ford the of a 42".split()
@@ -34,13 +35,13 @@ def test_terms_are_words_of_two_characters_and_more_in_order():
 
 
 def test_recent_texts_are_read_once_unless_they_are_very_long():
-    forget_terms()
+    forget_all()
     assert tfidf_terms("pier lamp") is tfidf_terms("pier lamp")
     assert tfidf_terms("the pier", frozenset()) == ("the", "pier")
     long = "pier " * 1000
     assert tfidf_terms(long) is not tfidf_terms(long)
     before = tfidf_terms("pier lamp")
-    forget_terms()
+    forget_all()
     assert tfidf_terms("pier lamp") is not before
 
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.address import address
-from ragguard.inline.words import forget_passages, passage_words, query_words
+from ragguard.inline.words import passage_words, query_words
+from ragguard.lru import forget_all
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(
@@ -71,10 +72,10 @@ def test_a_passage_is_read_as_by_the_plain_definition(text):
 
 
 def test_a_passage_is_read_once_until_it_is_forgotten():
-    forget_passages()
+    forget_all()
     read = passage_words("The pier.")
     assert passage_words("The pier.") is read
-    forget_passages()
+    forget_all()
     assert passage_words("The pier.") is not read
 
 

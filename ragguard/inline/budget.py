@@ -1,0 +1,39 @@
+"""How long the reading of one set may take before only the ends of its long texts are read."""
+
+from __future__ import annotations
+
+from math import inf
+from time import perf_counter, thread_time
+
+__all__ = ["Budget"]
+
+
+class Budget:
+    """Processor time of the calling thread, from now on.
+
+    Not time on the clock: a busy machine must not decide what is read whole. The time of an
+    embedder is not counted. A pause of the garbage collector may fall into any step, so that the
+    time comes in two halves: a single long step ends one of them, not both.
+
+    Args:
+        max_ms: Milliseconds.
+    """
+
+    def __init__(self, max_ms: float = inf) -> None:
+        self._half_s = max_ms / 2000.0
+        self._second = False
+        self._began, self._worked = perf_counter(), thread_time()
+
+    def spent(self) -> bool:
+        """Return True once the second half is spent."""
+        # The clock first, which costs a tenth of asking for processor time, and is never behind it.
+        if (
+            perf_counter() - self._began <= self._half_s
+            or thread_time() - self._worked <= self._half_s
+        ):
+            return False
+        if self._second:
+            return True
+        self._second = True
+        self._began, self._worked = perf_counter(), thread_time()
+        return False

@@ -1,0 +1,121 @@
+"""One cache for all that is read again and again: the least recently used go first, by bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+from ragguard.fork import follow_forks
+
+__all__ = ["LRU", "Remembered", "forget_all", "on_forget"]
+
+_LEAST_ENTRIES = 256
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class LRU(Generic[K, V]):
+    """A mapping that holds at most so many bytes. Safe to share between threads and over forks.
+
+    Args:
+        max_bytes: Of all entries together; an entry that is larger by itself is not kept.
+        weigh: The bytes of an entry, key included, at least roughly and rather too many.
+    """
+
+    def __init__(self, max_bytes: int, weigh: Callable[[K, V], int]) -> None:
+        self._max_bytes = max_bytes
+        self._weigh = weigh
+        self._entries: OrderedDict[K, V] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+        follow_forks(self)
+
+    @property
+    def bytes(self) -> int:
+        """What the entries weigh together."""
+        return self._bytes
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, or None."""
+        value = self._entries.get(key)
+        if value is not None:
+            with suppress(KeyError):  # another thread may just have let it go
+                self._entries.move_to_end(key)
+        return value
+
+    def put(self, key: K, value: V) -> None:
+        """Keep a value, and let go of the least recently used until all fit."""
+        size = self._weigh(key, value)
+        with self._lock:
+            old = self._entries.pop(key, None)
+            if old is not None:
+                self._bytes -= self._weigh(key, old)
+            if size > self._max_bytes:
+                return
+            self._entries[key] = value
+            self._bytes += size
+            while self._bytes > self._max_bytes:
+                gone, value = self._entries.popitem(last=False)
+                self._bytes -= self._weigh(gone, value)
+
+    def clear(self) -> None:
+        """Let go of everything."""
+        with self._lock:
+            self._entries.clear()
+            self._bytes = 0
+
+    def _before_fork(self) -> None:
+        """Nothing to do: the child makes its own lock."""
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            self._lock = threading.Lock()
+            # Another thread may have been in the middle of a change.
+            self._bytes = sum(self._weigh(key, value) for key, value in self._entries.items())
+
+
+class Remembered(Generic[K, V]):
+    """A function of one argument that remembers its answers. None is no answer to remember.
+
+    Args:
+        work_out: The function.
+        max_bytes: Of what is remembered. An answer of more than a 256th of it is not, so that a few
+            large ones do not push out all others.
+        weigh: The bytes of an entry.
+    """
+
+    def __init__(
+        self, work_out: Callable[[K], V], *, max_bytes: int, weigh: Callable[[K, V], int]
+    ) -> None:
+        self._work_out = work_out
+        self._weigh = weigh
+        self._most = max_bytes // _LEAST_ENTRIES
+        self._known: LRU[K, V] = LRU(max_bytes, weigh)
+        on_forget(self._known.clear)
+
+    def __call__(self, key: K) -> V:
+        """Return what the function returns."""
+        value = self._known.get(key)
+        if value is None:
+            value = self._work_out(key)
+            if self._weigh(key, value) <= self._most:
+                self._known.put(key, value)
+        return value
+
+
+_forgetting: list[Callable[[], None]] = []
+
+
+def on_forget(clear: Callable[[], None]) -> None:
+    """Have `forget_all` call the function that clears a cache of another kind."""
+    _forgetting.append(clear)
+
+
+def forget_all() -> None:
+    """Forget everything that is remembered of texts; a benchmark of first readings needs it."""
+    for clear in _forgetting:
+        clear()

@@ -1,0 +1,110 @@
+"""What is remembered is bounded in bytes; the least recently used goes first."""
+
+import os
+import signal
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.lru import LRU, Remembered, forget_all, on_forget
+
+MOST = 10
+KEYS = st.sampled_from("abcde")
+
+
+def weigh(key, value):
+    return value
+
+
+@given(st.lists(st.tuples(KEYS, st.none() | st.integers(1, 12)), max_size=40))
+def test_it_holds_what_a_list_in_order_of_use_would(steps):
+    cache = LRU(MOST, weigh)
+    plain = []
+    for key, value in steps:
+        if value is None:
+            held = dict(plain).get(key)
+            assert cache.get(key) == held
+            if held is not None:
+                plain = [*[one for one in plain if one[0] != key], (key, held)]
+        else:
+            cache.put(key, value)
+            plain = [one for one in plain if one[0] != key]
+            if value <= MOST:
+                plain.append((key, value))
+            while sum(size for _, size in plain) > MOST:
+                plain.pop(0)
+        assert list(cache._entries.items()) == plain
+        assert cache.bytes == sum(size for _, size in plain)
+    cache.clear()
+    assert cache.bytes == 0
+    assert all(cache.get(key) is None for key in "abcde")
+
+
+def test_an_answer_is_worked_out_once_until_it_is_forgotten():
+    asked = []
+    length = Remembered(lambda text: asked.append(text) or len(text), max_bytes=2560, weigh=weigh)
+    assert [length("pier"), length("pier"), length("lamp")] == [4, 4, 4]
+    assert asked == ["pier", "lamp"]
+    forget_all()
+    assert length("pier") == 4
+    assert asked == ["pier", "lamp", "pier"]
+
+
+def test_large_answers_do_not_push_out_the_others():
+    asked = []
+    length = Remembered(lambda text: asked.append(text) or len(text), max_bytes=2560, weigh=weigh)
+    for text in ("x" * 11, "x" * 11, "x" * 10, "x" * 10):
+        assert length(text) == len(text)
+    assert [len(text) for text in asked] == [11, 11, 10]
+
+
+def test_caches_of_other_kinds_may_be_forgotten_as_well():
+    calls = []
+    on_forget(lambda: calls.append(1))
+    forget_all()
+    assert calls == [1]
+
+
+def test_threads_share_it():
+    cache = LRU(500, weigh)
+
+    def use(first):
+        for number in range(2000):
+            key = (first * number) % 97
+            if (value := cache.get(key)) is not None:
+                assert value == key + 1
+            cache.put(key, key + 1)
+
+    threads = [threading.Thread(target=use, args=(first,)) for first in (1, 3, 5, 7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert cache.bytes == sum(cache._entries.values()) <= 500
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_goes_on_though_a_thread_held_the_lock_at_the_fork():
+    cache = LRU(MOST, weigh)
+    cache.put("a", 3)
+    held, release = threading.Event(), threading.Event()
+
+    def hold():
+        with cache._lock:
+            held.set()
+            release.wait(60)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)  # a deadlock ends the child, and the test fails
+        cache.put("b", 4)
+        os._exit(0 if (cache.bytes, cache.get("a")) == (7, 3) else 1)
+    release.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
