@@ -13,6 +13,7 @@ from ragguard.verdict import Evidence
 
 __all__ = ["explained"]
 
+
 def explained(
     passages: Sequence[Passage], scored: Scored, flagged: Sequence[bool]
 ) -> list[Evidence]:
