@@ -36,9 +36,10 @@ __all__ = ["MemoryStore"]
 class MemoryStore:
     """The audit store of one process; its content ends with the process.
 
-    Quarantine and open events are kept for good. Of finished events the newest `max_finished`
-    are kept, so that a service that never restarts does not grow without end. A pickled store
-    takes its quarantine along, and nothing else.
+    Quarantine is kept for good. Of finished events the newest `max_finished` are kept, so that a
+    service that never restarts does not grow without end, and no more than `max_open` open ones:
+    then the newest of whoever has reported most is lost. A pickled store takes its quarantine
+    along, and nothing else.
 
     Attributes:
         place: Names this store among all of the process.
@@ -46,11 +47,12 @@ class MemoryStore:
 
     place: str
 
-    def __init__(self, *, max_finished: int = 10_000) -> None:
+    def __init__(self, *, max_finished: int = 10_000, max_open: int = 10_000) -> None:
         """Make an empty store."""
         self.place = f"memory:{uuid.uuid4().hex}"
         self._lock = threading.RLock()
         self._max_finished = max_finished
+        self._max_open = max_open
         self._events: dict[str, Event] = {}
         self._turns = Turns()  # of open events
         self._lanes: dict[str, set[str]] = {}
@@ -72,6 +74,8 @@ class MemoryStore:
                 self._put(replace(event, created_at=as_utc(event.created_at)))
                 if event.status in OPEN:
                     self._turns.place(event.id, lane, turn)
+                if len(self._turns) > self._max_open:
+                    self._give_up(self._events[self._turns.last_of_fullest(lane)])
                 return
             lanes = self._lanes[event.id]
             if len(lanes) < MAX_REPORTERS:
@@ -270,6 +274,10 @@ class MemoryStore:
     def _note_change(self, key: str) -> None:
         self._changed.pop(key, None)
         self._changed[key] = self._version + 1
+
+    def _give_up(self, event: Event) -> None:
+        self._put(replace(event, status="failed", error="lost: too many events wait"))
+        self.add_counts({"reports_lost": event.reports})
 
     def _put(self, event: Event) -> None:
         self._events[event.id] = event

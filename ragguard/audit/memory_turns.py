@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable
 from itertools import count
 
@@ -27,6 +28,7 @@ class Turns:
         self._leased: dict[str, float] = {}  # the end of the lease, on the caller's clock
         self._waiting: list[_Place] = []
         self._lanes: dict[str, list[_Place]] = {}  # the last turn first, so turns are negative
+        self._sizes: Counter[str] = Counter()  # open events by lane
 
     def next(self, lane: str, now: float) -> int:
         """Return the turn of a new event of the lane."""
@@ -38,7 +40,10 @@ class Turns:
         known = self._places.get(event_id)
         number = next(self._numbers) if known is None else known[1]
         self._places[event_id] = turn, number, event_id
+        if known is not None:
+            self._leave(event_id)
         self._lane_of[event_id] = lane
+        self._sizes[lane] += 1
         heapq.heappush(self._lanes.setdefault(lane, []), (-turn, number, event_id))
         heapq.heappush(self._waiting, self._places[event_id])
 
@@ -46,6 +51,19 @@ class Turns:
         """Return the turn for which an open event waits, or None."""
         place = self._places.get(event_id)
         return None if place is None else place[0]
+
+    def __len__(self) -> int:
+        """How many events are open."""
+        return len(self._places)
+
+    def last_of_fullest(self, newest: str) -> str:
+        """Return the open event that waits for the last turn of the lane with most of them.
+
+        Of lanes that are equally full it is `newest`, the one that has just grown.
+        """
+        last = self._last_of(max(self._sizes, key=lambda one: (self._sizes[one], one == newest)))
+        assert last is not None  # a lane without open events is not kept
+        return last[2]
 
     def claim(self, now: float, until: float, allowed: Callable[[str], bool]) -> str | None:
         """Lease the event whose turn it is, of those that are allowed, and return its id."""
@@ -75,9 +93,14 @@ class Turns:
         """Forget an event that is no longer open."""
         self._places.pop(event_id, None)
         self._leased.pop(event_id, None)
-        lane = self._lane_of.pop(event_id, None)
-        if lane is not None and self._last_of(lane) is None:
-            del self._lanes[lane]
+        if event_id in self._lane_of:
+            self._leave(event_id)
+
+    def _leave(self, event_id: str) -> None:
+        lane = self._lane_of.pop(event_id)
+        self._sizes[lane] -= 1
+        if not self._sizes[lane]:
+            del self._sizes[lane], self._lanes[lane]
 
     def _served(self, now: float) -> int | None:
         for event_id in [one for one, end in self._leased.items() if end <= now]:
@@ -93,9 +116,8 @@ class Turns:
         line = self._lanes.get(lane, [])
         while line:
             turn, number, event_id = line[0]
-            if self._places.get(event_id) == (-turn, number, event_id) and (
-                self._lane_of[event_id] == lane
-            ):
+            waits = self._places.get(event_id) == (-turn, number, event_id)
+            if waits and self._lane_of.get(event_id) == lane:
                 return line[0]
             heapq.heappop(line)
         return None

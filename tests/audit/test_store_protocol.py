@@ -415,3 +415,14 @@ def test_memory_forgets_the_oldest_finished_events_only():
     assert [e.id for e in store.events()] == ["e4", "e3", "e2", "e0"]
     assert store.attribution("e1") is None
     assert store.attribution("e3") == attribution()
+
+
+def test_memory_gives_up_the_last_of_whoever_reports_most():
+    store = MemoryStore(max_open=4)
+    store.add_events([event(f"a{i}", reporter="ann") for i in range(4)])
+    store.add_events([event("b0", reporter="bob"), event("n0"), event("b1", reporter="bob")])
+    failed = store.events(status="failed")
+    assert sorted(one.id for one in failed) == ["a2", "a3", "b1"]
+    assert {one.error for one in failed} == {"lost: too many events wait"}
+    assert store.counts() == {"reports_lost": 3}
+    assert claims(store, 5) == ["a0", "b0", "n0", "a1", None]
