@@ -101,6 +101,14 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.writing import tables as writing_tables
 
         yield from writing_tables(written)
+    if sections.get("slowest"):
+        from benchmarks.slowest_tables import tables as slowest_tables
+
+        yield from slowest_tables(sections)
+    if sections.get("fuzz"):
+        from benchmarks.fuzz import tables as fuzz_tables
+
+        yield from fuzz_tables(sections)
     if ablation := sections.get("ablation"):
         from benchmarks.ablation_tables import tables as ablation_tables
 

@@ -1,0 +1,252 @@
+"""The search for the slowest text: `python -m benchmarks.slowest --json FILE`.
+
+Needs no data. Texts of every hostile kind (`benchmarks.hostile`) and mixtures of them, which a
+small evolutionary search makes worse and worse, are judged by guards that have read nothing yet and
+have no limit of time, with and without something in quarantine. Measured are the processor time of
+the worst passage of 10 and of 100 kB, how the time of every kind grows from 1 kB to 1 MB, the
+memory at its peak, a question of 10 kB against ten passages of 10 kB that hold it, and for how long
+the event loop stands still while a guard as it comes judges the worst of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from benchmarks.command import without_warnings
+from benchmarks.hostile.climbing import Mixture, climb
+from benchmarks.hostile.corpus import GENERATORS, asked, made
+from benchmarks.hostile.costs import QUESTIONS, milliseconds, peak_bytes, standstill_ms
+from benchmarks.report import describe_run, write
+from benchmarks.slowest_tables import tables
+from benchmarks.tables import as_rich
+
+__all__ = ["Extent", "main", "run"]
+
+Row = dict[str, Any]
+
+_PASSAGES = 10
+_QUERY = 10_000  # bytes, and of each passage beside it
+_MEMORY = 100_000
+_TOO_SLOW = 2_000.0  # ms: larger texts of that kind are left out
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far the search goes.
+
+    Attributes:
+        names: The kinds, of `GENERATORS`.
+        sizes: Bytes for which the growth is measured, ascending.
+        budgets: Bytes of the worst passage that is searched for.
+        evaluations: Mixtures that are tried for each budget.
+        repeats: How often what counts is measured; the fastest time is taken.
+    """
+
+    names: tuple[str, ...] = tuple(GENERATORS)
+    sizes: tuple[int, ...] = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+    budgets: tuple[int, ...] = (10_000, 100_000)
+    evaluations: int = 250
+    repeats: int = 3
+
+
+QUICK = Extent(tuple(GENERATORS)[::6], (1_000, 3_000), (1_000,), evaluations=20, repeats=1)
+"""A few seconds, to see that it works."""
+
+
+def run(extent: Extent, seed: int, progress: Progress) -> dict[str, list[Row]]:
+    """Measure all of it and return the sections of the result.
+
+    Args:
+        extent: How far the search goes.
+        seed: Of all that is random.
+        progress: Where it is shown.
+    """
+    return {
+        "slowest": [
+            row for size in extent.budgets for row in _worst(extent, size, Random(seed), progress)
+        ],
+        "growth": _growth(extent, seed, progress),
+        "memory": _memory(extent, seed, progress),
+        "queries": _queries(extent, seed, progress),
+        "standstill": _standstill(extent, seed, progress),
+    }
+
+
+def _ticks(progress: Progress, name: str, total: int) -> Callable[[], None]:
+    bar = progress.add_task(name, total=total)
+    return lambda: progress.advance(bar)
+
+
+def _worst(extent: Extent, size: int, draw: Random, progress: Progress) -> list[Row]:
+    rows = []
+    for quarantine in (False, True):
+        kept = "something" if quarantine else "nothing"
+        title = f"worst of {size:,} bytes, {kept} in quarantine"
+        tick = _ticks(progress, title, extent.evaluations)
+        cost = partial(_cost, size=size, quarantine=quarantine, tick=tick)
+        found = climb(cost, extent.names, extent.evaluations, draw, questions=len(QUESTIONS))
+        # A single time may be high by accident; what stays high is the worst.
+        measured = [(cost(one, repeats=extent.repeats), one) for _, one in found]
+        cpu_ms, worst = max(measured, key=lambda pair: pair[0])
+        rows.append(
+            {
+                "size": size,
+                "quarantine": quarantine,
+                "cpu_ms": round(cpu_ms, 2),
+                "kinds": " + ".join(worst.names),
+                "block": worst.block,
+                "seed": worst.seed,
+                "question": worst.question,
+                "evaluations": extent.evaluations,
+            }
+        )
+    return rows
+
+
+def _cost(
+    one: Mixture, *, size: int, quarantine: bool, tick: Callable[[], None], repeats: int = 1
+) -> float:
+    tick()
+    question = QUESTIONS[one.question]
+    text = one.text(question, size)
+    return milliseconds(question, [text], quarantine=quarantine, repeats=repeats)[0]
+
+
+def _growth(extent: Extent, seed: int, progress: Progress) -> list[Row]:
+    tick = _ticks(progress, "growth", len(extent.names) * 2)
+    rows = []
+    for name in extent.names:
+        for quarantine in (False, True):
+            times: dict[int, float] = {}
+            errors: set[str] = set()
+            for size in extent.sizes:
+                text = made(name, Random(seed), QUESTIONS[0], size)
+                repeats = extent.repeats if size <= _MEMORY else 1
+                times[size], verdict = milliseconds(
+                    QUESTIONS[0], [text], quarantine=quarantine, repeats=repeats, enough=100.0
+                )
+                if verdict.error is not None:
+                    errors.add(verdict.error)
+                if times[size] > _TOO_SLOW:
+                    break
+            rows.append(
+                {
+                    "kind": name,
+                    "quarantine": quarantine,
+                    "ms": {str(size): round(time, 3) for size, time in times.items()},
+                    "exponent": _exponent(times),
+                    "errors": sorted(errors),
+                }
+            )
+            tick()
+    return rows
+
+
+def _exponent(times: dict[int, float]) -> float | None:
+    """Return the slope of log(time) against log(size), from a tenth of the largest size on.
+
+    Below, what a call costs however short the text is hides it.
+    """
+    largest = max(times)
+    fitted = {size: time for size, time in times.items() if 10 * size >= largest and time > 0}
+    if len(fitted) < 2:
+        return None
+    slope = np.polyfit(np.log(list(fitted)), np.log(list(fitted.values())), 1)[0]
+    return round(float(slope), 2)
+
+
+def _memory(extent: Extent, seed: int, progress: Progress) -> list[Row]:
+    tick = _ticks(progress, "memory", len(extent.names))
+    size = min(_MEMORY, 10 * max(extent.budgets))
+    rows = []
+    for name in extent.names:
+        text = made(name, Random(seed), QUESTIONS[0], size)
+        peaks = [
+            peak_bytes(QUESTIONS[0], [text], quarantine=quarantine) for quarantine in (False, True)
+        ]
+        rows.append({"kind": name, "size": size, "times_the_text": round(max(peaks) / size, 1)})
+        tick()
+    return rows
+
+
+def _queries(extent: Extent, seed: int, progress: Progress) -> list[Row]:
+    tick = _ticks(progress, "long questions", len(extent.names))
+    size = min(_QUERY, max(extent.budgets))
+    rows = []
+    for name in extent.names:
+        times = [
+            milliseconds(
+                *asked(name, seed, QUESTIONS[0], size, _PASSAGES, same=same),
+                quarantine=True,
+                repeats=2,
+            )[0]
+            for same in (True, False)
+        ]
+        rows.append(
+            {
+                "kind": name,
+                "size": size,
+                "passages": _PASSAGES,
+                "held_ms": round(times[0], 1),
+                "alike_ms": round(times[1], 1),
+            }
+        )
+        tick()
+    return rows
+
+
+def _standstill(extent: Extent, seed: int, progress: Progress) -> list[Row]:
+    tick = _ticks(progress, "standstill", len(extent.names))
+    rows = []
+    for name in extent.names:
+        texts = [made(name, Random(seed), QUESTIONS[0], 10 * max(extent.budgets))]
+        alone = standstill_ms(QUESTIONS[0], texts, quarantine=True, repeats=extent.repeats)
+        size = min(_QUERY, max(extent.budgets))
+        query, many = asked(name, seed, QUESTIONS[0], size, _PASSAGES, same=True)
+        held = standstill_ms(query, many, quarantine=True, repeats=extent.repeats)
+        rows.append(
+            {
+                "kind": name,
+                "size": 10 * max(extent.budgets),
+                "passage_ms": round(alone, 1),
+                "query_ms": round(held, 1),
+            }
+        )
+        tick()
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.slowest", description=__doc__)
+    parser.add_argument("--json", type=Path, help="write the result here")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it works")
+    arguments = parser.parse_args(argv)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    errors = Console(stderr=True)
+    with without_warnings(), Progress(*columns, TimeElapsedColumn(), console=errors) as progress:
+        sections = run(QUICK if arguments.quick else Extent(), arguments.seed, progress)
+    for table in tables(sections):
+        Console().print(as_rich(table))
+    if arguments.json is not None:
+        command = ["python", "-m", "benchmarks.slowest", "--seed", str(arguments.seed)]
+        command += ["--quick"] if arguments.quick else []
+        run_of = describe_run(command, [], seed=arguments.seed, limit=None)
+        write(arguments.json, run_of, sections)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
