@@ -29,6 +29,7 @@ app = typer.Typer(
     name="ragguard",
     cls=RootGroup,
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",  # which joins the lines of a docstring into paragraphs
     pretty_exceptions_enable=False,
     epilog=(
@@ -62,12 +63,18 @@ def _show_version(wanted: bool) -> None:
 def options(
     debug: Annotated[
         bool,
-        typer.Option("--debug", envvar="RAGGUARD_DEBUG", help="Show the traceback of an error."),
+        typer.Option(
+            "--debug", metavar="", envvar="RAGGUARD_DEBUG", help="Show the traceback of an error."
+        ),
     ] = False,
     version: Annotated[  # noqa: ARG001
         bool,
         typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+            "--version",
+            metavar="",
+            callback=_show_version,
+            is_eager=True,
+            help="Show the version and exit.",
         ),
     ] = False,
 ) -> None:

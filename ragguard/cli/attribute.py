@@ -9,7 +9,8 @@ import typer
 
 from ragguard.arguments import require_whole
 from ragguard.cli.exits import FINDING
-from ragguard.cli.output import JsonOption, printable, show_table, write_json
+from ragguard.cli.output import JsonOption, excerpt, printable, show_table, write_json
+from ragguard.cli.store import opened_store
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import kind_of, read_json
 
@@ -33,8 +34,19 @@ def attribute(
     query: Annotated[str | None, typer.Option(help="The user's question.")] = None,
     response: Annotated[str | None, typer.Option(help="The response that is wrong.")] = None,
     top_k: Annotated[int, typer.Option(help="How many passages the generator was given, K.")] = 5,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            envvar="RAGGUARD_STORE",
+            metavar="URL",
+            help="Audit store whose quarantine is left out of the search, as a worker does.",
+        ),
+    ] = None,
     fail_on_poisoning: Annotated[
-        bool, typer.Option("--fail-on-poisoning", help="Exit with 1 if the cause is poisoning.")
+        bool,
+        typer.Option(
+            "--fail-on-poisoning", metavar="", help="Exit with 1 if the cause is poisoning."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -46,13 +58,20 @@ def attribute(
     """
     from ragguard.attribution.knowledge_base import KnowledgeBase
     from ragguard.attribution.ragorigin import MAX_SCOPE, RAGOrigin
+    from ragguard.audit import Event
+    from ragguard.background.tracing import trace
 
     asked, answered = _question(event, query, response)
     require_whole("--top-k", top_k)
     base = KnowledgeBase.from_jsonl(knowledge_base)
     # Two segments of K at least: what leads to the response is told from what does not.
     origin = RAGOrigin(top_k=top_k, max_scope=max(MAX_SCOPE, 2 * top_k))
-    attribution = origin.attribute(asked, answered, base)
+    if store is None:
+        attribution = origin.attribute(asked, answered, base)
+    else:
+        event_alone = Event(id="attribute", query=asked, response=answered)
+        with opened_store(store) as opened:
+            attribution = trace(opened, event_alone, origin, base.retrieve)
     if as_json:
         write_json(attribution_to_dict(attribution))
     else:
@@ -86,7 +105,7 @@ def show_attribution(attribution: Attribution) -> None:
                 f"{score.semantic_correlation:.3f}",
                 f"{score.generation_influence:.3f}",
                 f"{score.responsibility:.3f}",
-                printable(score.passage.text, 100),
+                excerpt(score.passage.text, 100),
             ]
             for score in attribution.scores
         ],

@@ -52,6 +52,7 @@ def calibrate(
         bool,
         typer.Option(
             "--clean-looking",
+            metavar="",
             help="Learn nothing above the threshold in force: it cannot rise.",
         ),
     ] = False,
@@ -65,7 +66,9 @@ def calibrate(
     ] = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Write it although it looks as if attacks were in it."),
+        typer.Option(
+            "--force", metavar="", help="Write it although it looks as if attacks were in it."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from ragguard.cli.exits import FINDING
 from ragguard.cli.output import JsonOption, write_json
 from ragguard.cli.store import StoreOption, opened_store
 from ragguard.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from ragguard.inline.drift import Drift
 
 __all__ = ["drift"]
 
@@ -55,11 +58,20 @@ def drift(
             f"{found.above} of the newest {found.queries} queries score above the calibrated "
             f"quantile, {alpha:g} allows about {alpha * found.queries:.1f} (p={found.p_value:.2g})"
         )
-        typer.echo(
-            "drift: an attack, or traffic that the calibration does not cover; look at what was "
-            "flagged, and calibrate anew if it is clean"
-            if found.drifted
-            else "no drift: the calibration covers this traffic"
-        )
+        typer.echo(_finding(found))
     if found.drifted:
         raise typer.Exit(FINDING)
+
+
+def _finding(found: Drift) -> str:
+    if found.drifted:
+        return (
+            "drift: an attack, or traffic that the calibration does not cover; look at what was "
+            "flagged, and calibrate anew if it is clean"
+        )
+    if found.alpha * found.queries < 1.0:
+        return (
+            f"too few to tell: of less than {1.0 / found.alpha:.0f} queries none is expected above "
+            "it; filter more traffic on this store first"
+        )
+    return "no drift: the calibration covers this traffic"

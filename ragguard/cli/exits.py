@@ -68,7 +68,9 @@ class DefaultListGroup(TyperGroup):
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Put `list` in front of the arguments where no command stands there."""
         # Completion has to offer the commands' names, so it sees the line as it was typed.
-        if not ctx.resilient_parsing and (not args or args[0] not in {*self.commands, "--help"}):
+        if not ctx.resilient_parsing and (
+            not args or args[0] not in {*self.commands, "-h", "--help"}
+        ):
             args = ["list", *args]
         return list(super().parse_args(ctx, args))
 
@@ -76,6 +78,14 @@ class DefaultListGroup(TyperGroup):
 def _is_typers_own(error: Exception) -> bool:
     # Usage errors and exits carry their code; which module defines them differs between releases.
     return isinstance(error, typer.Abort) or hasattr(error, "exit_code")
+
+
+def _in_words(error: Exception) -> str:
+    if not isinstance(error, OSError) or error.strerror is None or isinstance(error, RagguardError):
+        return str(error)
+    # Python's own text has a number in front, and the path once more where it is told already.
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return f"{where}{error.strerror}"
 
 
 def _reported(error: Exception, *, debug: bool) -> int:
@@ -87,7 +97,7 @@ def _reported(error: Exception, *, debug: bool) -> int:
     if debug or not known:
         typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
     if known:
-        complain(str(error))
+        complain(_in_words(error))
     else:
         complain("this is a defect of ragguard; please report it with the lines above")
     return BAD_INPUT if isinstance(error, _CALLER_CAN_FIX) else OPERATIONAL

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragguard.cli.exits import FINDING, OPERATIONAL, complain
-from ragguard.cli.output import JsonOption, printable, write_json_line
+from ragguard.cli.output import JsonOption, counted, printable, write_json_line
 from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
 from ragguard.private import make_private
@@ -44,7 +44,8 @@ def filter_traffic(
         str, typer.Argument(metavar="FILE", help="JSON lines to read; - is stdin.")
     ] = "-",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write JSON lines here, not to stdout.")
+        Path | None,
+        typer.Option("--output", "--out", "-o", help="Write JSON lines here, not to stdout."),
     ] = None,
     alpha: Annotated[
         float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")
@@ -71,7 +72,8 @@ def filter_traffic(
         typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve."),
     ] = None,
     fail_on_attack: Annotated[
-        bool, typer.Option("--fail-on-attack", help="Exit with 1 if any query was attacked.")
+        bool,
+        typer.Option("--fail-on-attack", metavar="", help="Exit with 1 if any query was attacked."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -81,7 +83,7 @@ def filter_traffic(
     {"text", "id", "score", "embedding", "metadata"}, of which only "text" is needed. Each output
     line holds the ids of the passages kept and dropped, whether the query was attacked, the
     p-value and the evidence, and is written before the next line is read. On a terminal the
-    verdicts are shown in words, unless --json is given.
+    verdicts are shown in words, unless --json is given. The totals go to stderr.
     """
     from ragguard import Guard
 
@@ -112,6 +114,7 @@ def filter_traffic(
                 write_json_line(_to_dict(retrieval.query, verdict), out)
             if verdict.error is not None:
                 complain(f"{retrieval.place}: could not be judged: {verdict.error}")
+    complain(_totals(seen, mode))
     if seen["errors"]:
         raise typer.Exit(OPERATIONAL)
     if fail_on_attack and seen["attacked"]:
@@ -137,7 +140,24 @@ def _opened_output(output: Path | None, source: str) -> Iterator[IO[str] | None]
 
 
 def _counted(verdict: Verdict) -> dict[str, int]:
-    return {"attacked": int(verdict.attacked), "errors": int(verdict.error is not None)}
+    return {
+        "queries": 1,
+        "attacked": int(verdict.attacked),
+        "flagged": sum(evidence.flagged for evidence in verdict.evidence),
+        "errors": int(verdict.error is not None),
+    }
+
+
+def _totals(seen: Counter[str], mode: Mode) -> str:
+    fate = "dropped" if mode is Mode.filter else "would be dropped"
+    parts = [
+        counted(seen["queries"], "query", "queries"),
+        f"{seen['attacked']} attacked",
+        f"{counted(seen['flagged'], 'passage')} {fate}",
+    ]
+    if seen["errors"]:
+        parts.append(f"{seen['errors']} could not be judged")
+    return ", ".join(parts)
 
 
 def _to_dict(query: str, verdict: Verdict) -> dict[str, Any]:

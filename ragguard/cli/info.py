@@ -20,6 +20,7 @@ from ragguard.errors import RagguardError
 __all__ = ["info"]
 
 _DISTRIBUTION = "ragguard-middleware"
+_NO_PROXY = "none: "
 _EXTRA = re.compile(r"""^(?P<name>[\w.-]+).*\bextra\s*==\s*["'](?P<extra>[\w.-]+)["']""")
 
 
@@ -35,7 +36,7 @@ def info(
     Of the store it tells how long it took to answer, and how long ago a guard last wrote a verdict
     to it: a guard that is cut off from the store cannot. What one guard knows, `Guard.health` says.
 
-    Exits with 3 if the store cannot be reached.
+    Exits with 3 if the store cannot be reached, or RAGGUARD_PROXY names no usable proxy.
     """
     facts: dict[str, Any] = {
         "ragguard": __version__,
@@ -50,7 +51,8 @@ def info(
         write_json(facts)
     else:
         _show(facts)
-    if facts["store"] is not None and not facts["store"]["reachable"]:
+    fails = facts["store"] is not None and not facts["store"]["reachable"]
+    if fails or facts["proxy"].startswith(_NO_PROXY):
         raise typer.Exit(OPERATIONAL)
 
 
@@ -99,7 +101,7 @@ def _proxy() -> str:
     try:
         proxy = default()
     except RagguardError as error:
-        return f"none: {error}"
+        return f"{_NO_PROXY}{error}"
     return type(proxy).__name__
 
 

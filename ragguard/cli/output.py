@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JsonOption",
+    "counted",
     "event_to_dict",
+    "excerpt",
     "minute",
     "passage_to_dict",
     "printable",
@@ -28,7 +30,9 @@ __all__ = [
     "write_json_line",
 ]
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Write JSON to stdout, nothing else.")]
+JsonOption = Annotated[
+    bool, typer.Option("--json", metavar="", help="Write JSON to stdout, nothing else.")
+]
 
 
 def printable(text: str, limit: int | None = None) -> str:
@@ -49,6 +53,19 @@ def printable(text: str, limit: int | None = None) -> str:
         char if unicodedata.category(char) not in _STEERING else ascii(char)[1:-1] for char in words
     )
     return line if limit is None or len(line) <= limit else line[: limit - 3] + "..."
+
+
+def excerpt(text: str, limit: int) -> str:
+    """Return how a text begins, `printable`, cut between words where there is one to cut at.
+
+    >>> excerpt("The harbour wall was repaired", 20), excerpt("a" * 9, 6)
+    ('The harbour wall ...', 'aaa...')
+    """
+    line = printable(text[: 4 * limit])
+    if len(line) <= limit:
+        return line
+    whole, space, _ = line[: limit - 3].rpartition(" ")
+    return f"{whole} ..." if space else printable(line, limit)
 
 
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -116,6 +133,15 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 def quarantine_to_dict(entry: QuarantineEntry) -> dict[str, Any]:
     """Return a quarantine entry's fields."""
     return asdict(entry)
+
+
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "query", "queries"), counted(2, "passage")
+    ('1 query', '2 passages')
+    """
+    return f"{number} {one if number == 1 else several or one + 's'}"
 
 
 def minute(moment: datetime) -> str:

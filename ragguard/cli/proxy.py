@@ -42,7 +42,9 @@ def export(
         Path,
         typer.Argument(help="Folder of a causal language model, as transformers saves it."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the proxy.")],
+    output: Annotated[
+        Path, typer.Option("--output", "--out", "-o", help="A new folder for the proxy.")
+    ],
     precision: Annotated[
         Precision, typer.Option(help="fp16 is for GPUs; int8 is the fastest on a CPU.")
     ] = Precision.int8,
@@ -155,7 +157,9 @@ def train(
             help='JSON lines of {"text"}, or of {"context", "question", "answers"}; repeatable.'
         ),
     ],
-    out: Annotated[Path, typer.Option(help="A new folder, or one to go on in.")],
+    out: Annotated[
+        Path, typer.Option("--output", "--out", "-o", help="A new folder, or one to go on in.")
+    ],
     minutes: Annotated[
         float | None, typer.Option(help="About how long, by the time of the first 30 steps.")
     ] = None,

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragguard.cli.exits import DefaultListGroup
-from ragguard.cli.output import JsonOption, minute, quarantine_to_dict, show_table, write_json
+from ragguard.cli.output import (
+    JsonOption,
+    excerpt,
+    minute,
+    quarantine_to_dict,
+    show_table,
+    write_json,
+)
 from ragguard.cli.store import StoreOption, opened_store
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 
@@ -118,19 +125,21 @@ def _write(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None:
     if as_json:
         write_json([quarantine_to_dict(entry) for entry in entries])
         return
+    above = ["", *(entry.reason for entry in entries)]
     show_table(
-        ["key", "passage", "status", "changed", "by", "reason", "text"],
+        ["key", "passage", "event", "status", "changed", "by", "reason", "text"],
         [
             [
                 entry.key[:_SHOWN_KEY],
                 entry.passage_id,
+                entry.event_id or "",
                 entry.status,
                 minute(entry.updated_at),
                 entry.actor or "worker",
-                entry.reason,
-                entry.text[:100],
+                "as above" if entry.reason == before else entry.reason,
+                excerpt(entry.text, 100),
             ]
-            for entry in entries
+            for entry, before in zip(entries, above, strict=False)
         ],
         wrapped=["reason", "text"],
     )

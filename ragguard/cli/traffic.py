@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
+from ragguard.cli.exits import complain
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import kind_of, open_input, passage_from_json, read_lines
 
@@ -59,6 +60,8 @@ def opened_traffic(source: str) -> Iterator[BinaryIO]:
         InvalidInputError: The file cannot be read.
     """
     if source == _STDIN:
+        if sys.stdin.isatty():
+            complain("reading JSON lines from the terminal, to the end (Ctrl-D); or pass a FILE")
         yield sys.stdin.buffer
     else:
         with open_input(source) as stream:

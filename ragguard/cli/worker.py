@@ -40,7 +40,7 @@ def worker(
         ),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Attribute what is pending now, then exit.")
+        bool, typer.Option("--once", metavar="", help="Attribute what is pending now, then exit.")
     ] = False,
     lease: Annotated[
         float,

@@ -177,8 +177,8 @@ def load_calibration(path: str | os.PathLike[str]) -> Calibration:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise CalibrationError(
-            f"cannot read the calibration {path}: {error}; make one with Guard.calibrate and "
-            "Guard.save_calibration"
+            f"cannot read the calibration {path}: {error}; make one with "
+            "`ragguard calibrate`, or with save_calibration of a calibrated Guard"
         ) from error
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise CalibrationError(f"{path} is no calibration of format {_FORMAT}; calibrate anew")

@@ -8,6 +8,8 @@ import pytest
 
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.knowledge_base import KnowledgeBase
+from ragguard.audit import QuarantineEntry, open_store
+from ragguard.content import content_key
 
 QUERY = "When was the Orrin lighthouse first lit?"
 LIE = "The Orrin lighthouse was first lit in 1921."
@@ -132,3 +134,18 @@ def test_the_scope_grows_with_k(run, jsonl):
 
 def test_without_a_knowledge_base_it_is_a_usage_error(run):
     assert run("attribute", "--query", "q", "--response", "r").exit_code == 2
+
+
+def test_leaves_out_what_is_in_quarantine_and_writes_nothing(run, base, tmp_path):
+    url = str(tmp_path / "audit.db")
+    text = f"{QUERY} {LIE}"
+    store = open_store(url)
+    store.add_quarantine([QuarantineEntry(content_key(text), "x", text, "found before")])
+    store.close()
+    options = ["--query", QUERY, "--response", LIE, "--knowledge-base", base, "--store", url]
+    found = json.loads(run("attribute", *options, "--json").stdout)
+    assert set(found["responsible"]) == {"y", "z"}
+    assert text not in json.dumps(found["scores"])
+    store = open_store(url)
+    assert (store.events(), len(store.quarantine())) == ([], 1)
+    store.close()

@@ -108,7 +108,7 @@ def test_a_full_disk_is_an_operational_failure(run, jsonl, clean):
         pytest.skip("needs /dev/full")
     result = run("filter", jsonl("t.jsonl", clean), "-o", "/dev/full")
     assert result.exit_code == 3
-    assert result.stderr == "ragguard: [Errno 28] No space left on device\n"
+    assert result.stderr == "ragguard: No space left on device\n"
 
 
 def test_output_survives_a_terminal_without_unicode(spawn, jsonl, tmp_path):
@@ -177,3 +177,30 @@ def test_printable_cuts_and_keeps_what_people_write():
     assert printable("naïve 漢字 Ünï\tcode") == "naïve 漢字 Ünï code"
     assert printable("abcdefgh", 6) == "abc..."
     assert printable("abcdef", 6) == "abcdef"
+
+
+@pytest.mark.parametrize("command", [[], ["filter"], ["events"], ["quarantine", "list"]])
+def test_help_has_a_short_form_and_flags_take_no_value(run, command):
+    result = run(*command, "-h")
+    assert result.exit_code == 0
+    assert "Usage: ragguard" in result.stdout
+    flags = [line for line in result.stdout.splitlines() if "--json" in line or "--debug" in line]
+    assert not any("<bool>" in line or "BOOL" in line for line in flags)
+
+
+def test_a_path_that_fails_is_named_once_and_without_a_number(run, jsonl, clean, monkeypatch):
+    def missing(*arguments, **options):
+        raise FileNotFoundError(2, "No such file or directory", "/nowhere/kb")
+
+    monkeypatch.setattr("ragguard.Guard", missing)
+    result = run("filter", jsonl("t.jsonl", clean))
+    assert result.exit_code == 3
+    assert result.stderr == "ragguard: /nowhere/kb: No such file or directory\n"
+
+
+def test_info_fails_where_the_proxy_that_was_asked_for_is_not_there(run, monkeypatch, tmp_path):
+    pytest.importorskip("onnxruntime")
+    monkeypatch.setenv("RAGGUARD_PROXY", str(tmp_path / "gone"))
+    result = run("info")
+    assert result.exit_code == 3
+    assert "proxy     none: the environment variable RAGGUARD_PROXY names" in result.stdout

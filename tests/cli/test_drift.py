@@ -155,3 +155,13 @@ def test_what_drift_refuses(run, recorded, url, tmp_path, jsonl, clean):
     result = run("drift", "--store", url, "--calibration", out)
     assert result.exit_code == 2
     assert "at least 99 calibration queries" in result.stderr
+
+
+def test_a_few_queries_are_said_to_be_too_few(run, recorded, url):
+    recorded(record(-5.0) for _ in range(3))
+    result = run("drift", "--store", url)
+    assert result.exit_code == 0
+    assert "too few to tell: of less than 100 queries" in result.stdout
+    assert "covers this traffic" not in result.stdout
+    recorded(record(-5.0) for _ in range(97))
+    assert "no drift: the calibration covers this traffic" in run("drift", "--store", url).stdout

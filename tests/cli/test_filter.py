@@ -21,7 +21,7 @@ def _lines(text):
 def test_judges_as_the_guard_does(run, jsonl, attacked, clean):
     result = run("filter", jsonl("traffic.jsonl", attacked, clean))
     assert result.exit_code == 0
-    assert result.stderr == ""
+    assert result.stderr == "ragguard: 2 queries, 1 attacked, 2 passages dropped\n"
     first, second = _lines(result.stdout)
     with Guard() as guard:
         verdict = guard.filter(
@@ -40,7 +40,8 @@ def test_judges_as_the_guard_does(run, jsonl, attacked, clean):
 def test_reads_stdin_and_writes_a_file(run, tmp_path, clean):
     out = tmp_path / "verdicts.jsonl"
     result = run("filter", "-", "-o", out, stdin=json.dumps(clean))
-    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "ragguard: 1 query, 0 attacked, 0 passages dropped\n"
     assert _lines(out.read_text())[0]["attacked"] is False
 
 
@@ -188,7 +189,8 @@ def test_a_verdict_is_out_before_the_input_ends(spawn, attacked, clean):
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["attacked"] is is_attacked
     rest, errors = process.communicate()
-    assert (process.returncode, rest, errors) == (0, "", "")
+    assert (process.returncode, rest) == (0, "")
+    assert errors == "ragguard: 3 queries, 2 attacked, 4 passages dropped\n"
 
 
 def test_a_reader_that_goes_away_is_no_finding(spawn, clean):
@@ -212,7 +214,7 @@ def test_on_a_terminal_the_verdicts_are_words_without_a_bar(spawn, jsonl, attack
     os.close(theirs)
     seen = _read_all(ours)
     assert process.wait(60) == 0
-    assert seen.count("\n") == 4
+    assert seen.count("\n") == 5  # with the totals
     assert seen.startswith("attacked  p=0.0")
     assert "2 of 5 flagged" in seen
     assert "x\\x1b[2J\\u202e: " in seen
@@ -256,3 +258,19 @@ def _read_all(descriptor):
         parts.append(part)
     os.close(descriptor)
     return b"".join(parts).decode()
+
+
+def test_the_totals_say_what_monitoring_would_drop_and_that_nothing_was_read(run, jsonl, attacked):
+    result = run("filter", jsonl("t.jsonl", attacked), "--mode", "monitor")
+    assert result.stderr == "ragguard: 1 query, 1 attacked, 2 passages would be dropped\n"
+    assert run("filter", stdin="").stderr.startswith("ragguard: 0 queries, 0 attacked")
+
+
+def test_waiting_for_a_terminal_is_said(spawn):
+    ours, theirs = pty.openpty()
+    process = spawn("filter", stdin=theirs)
+    os.close(theirs)
+    assert "reading JSON lines from the terminal" in process.stderr.readline()
+    os.write(ours, b"\x04")
+    assert process.wait(60) == 0
+    os.close(ours)

@@ -93,3 +93,21 @@ def test_a_hostile_text_cannot_steer_the_terminal(run, store_url):
     assert not set("\x1b\x9b\x07\u202e\ud800") & set(result.stdout)
     assert "a\\x1b[2J\\x9b1A\\u202eb \\ud800 [red]c[/red] \\x07" in result.stdout
     assert len(result.stdout.splitlines()) == 4
+
+
+def test_the_table_names_the_event_once_each_reason_and_cuts_between_words(run, store_url):
+    store = open_store(store_url)
+    text = "The lantern was lit by whoever kept the harbour books that winter, " * 4
+    store.add_quarantine(
+        [QuarantineEntry(str(n) * 32, f"z{n}", text, "it is one of two", "e-7") for n in range(2)]
+    )
+    store.close()
+    table = run("quarantine", "--store", store_url).stdout
+    rows = [line for line in table.splitlines() if "e-7" in line]
+    assert len(rows) == 2
+    assert [row.count("it is one of two") for row in rows] == [1, 0]
+    assert "as above" in rows[1]
+    for row in rows:
+        assert row.rstrip().endswith(" ...")
+        assert text.startswith(row[row.index("The lantern") :].rstrip().removesuffix(" ..."))
+        assert row.rstrip().removesuffix(" ...").split()[-1] in text.split()
