@@ -21,16 +21,22 @@ def main(*, json: bool = False, questions: int | None = None, seed: int = 0) -> 
     """
     import sys
 
-    from ragguard.demo.scenario import run_demo
+    from rich.console import Console
 
-    report = run_demo(questions=questions, seed=seed)
+    # On a terminal only, from the first moment on: the run takes some seconds.
+    with Console(stderr=True).status("ragguard demo: starting") as status:
+        from ragguard.demo.scenario import run_demo
+
+        report = run_demo(
+            questions=questions,
+            seed=seed,
+            on_stage=lambda stage: status.update(f"ragguard demo: {stage} ..."),
+        )
     if json:
         from json import dumps
 
         sys.stdout.write(dumps(report.to_dict(), indent=2, allow_nan=False) + "\n")
     else:
-        from rich.console import Console
-
         from ragguard.demo.show import show
 
         show(report, Console())

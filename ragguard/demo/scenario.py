@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ragguard.demo.case import Case, accused, is_right
@@ -22,7 +22,12 @@ _MAX_ROUNDS = 5  # an attack that plants several answers takes one report for ea
 _TIMEOUT_S = 60.0
 
 
-def run_demo(*, questions: int | None = None, seed: int = 0) -> DemoReport:
+def run_demo(
+    *,
+    questions: int | None = None,
+    seed: int = 0,
+    on_stage: Callable[[str], None] = lambda _: None,
+) -> DemoReport:
     """Run the whole loop on the fictional knowledge base.
 
     No network, no model, no server; the audit store is a SQLite file in a temporary folder.
@@ -30,6 +35,7 @@ def run_demo(*, questions: int | None = None, seed: int = 0) -> DemoReport:
     Args:
         questions: How many questions to ask, 1 to 64; None for all.
         seed: Seed of the choice of questions and of which attack each one gets.
+        on_stage: Is told in words what is done next.
 
     Raises:
         InvalidInputError: `questions` is out of range.
@@ -41,11 +47,18 @@ def run_demo(*, questions: int | None = None, seed: int = 0) -> DemoReport:
         raise InvalidInputError(f"questions must be 1 to {total}, not {count}")
     with tempfile.TemporaryDirectory(prefix="ragguard-demo-") as folder:
         chosen = random.Random(seed).sample(corpus.questions, count)
-        return _run(corpus, chosen, seed, f"sqlite:///{Path(folder) / 'audit.db'}")
+        return _run(corpus, chosen, seed, f"sqlite:///{Path(folder) / 'audit.db'}", on_stage)
 
 
-def _run(corpus: Corpus, chosen: Sequence[Question], seed: int, store: str) -> DemoReport:
+def _run(
+    corpus: Corpus,
+    chosen: Sequence[Question],
+    seed: int,
+    store: str,
+    on_stage: Callable[[str], None],
+) -> DemoReport:
     started = time.perf_counter()
+    on_stage(f"asking {len(chosen)} questions of a clean knowledge base")
     system = System(corpus)
     cases = [Case.numbered(question, number) for number, question in enumerate(chosen)]
     with Guard(store=store, retrieve=system.retriever.retrieve) as guard:
@@ -53,6 +66,7 @@ def _run(corpus: Corpus, chosen: Sequence[Question], seed: int, store: str) -> D
         paraphrased = [system.ask_guarded(guard, case.question.paraphrase) for case in cases]
         for case in cases:
             case.clean = system.ask(case.question.text)
+        on_stage("planting false passages, and asking again without and with the filter")
         system.retriever.add(passage for case in cases for passage in case.planted)
         for case in cases:
             case.poisoned = system.ask(case.question.text)
@@ -62,6 +76,7 @@ def _run(corpus: Corpus, chosen: Sequence[Question], seed: int, store: str) -> D
         rounds = 0
         for number in range(_MAX_ROUNDS):
             before = held
+            on_stage(f"users report wrong answers, round {number + 1}: searching for the causes")
             _report_wrong(guard, cases, first=number == 0)
             held = guard.store.quarantine_keys()
             rounds += 1
@@ -71,6 +86,7 @@ def _run(corpus: Corpus, chosen: Sequence[Question], seed: int, store: str) -> D
                 break
         for case in cases:
             case.quarantine_only = system.ask_without(held, case.question.text)
+    on_stage("asking a second guard on the same store")
     with Guard(store=store) as second:
         verdicts = [system.ask_guarded(second, case.question.text)[1] for case in cases]
         remembered = {

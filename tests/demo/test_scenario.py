@@ -1,5 +1,6 @@
 import io
 import json
+from itertools import pairwise
 
 import pytest
 from rich.console import Console
@@ -144,3 +145,46 @@ def test_a_case_is_frozen(report):
     assert isinstance(report.asked[0], Asked)
     with pytest.raises(AttributeError):
         report.asked[0].clean = "changed"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_what_is_shown_fits_the_screen_and_breaks_between_words(report, width):
+    lines = rendered(report, width).splitlines()
+    assert max(map(len, lines)) <= width
+    shown = " ".join(" ".join(lines).split())
+    for sentence in (
+        f"{report.traced_planted + report.traced_benign} passages held responsible and put into "
+        "quarantine.",
+        f"Of the {report.traced_benign} others, {report.traced_benign_misled} for answers",
+        "touches about one in a hundred.",
+        "Next: put a Guard between your own retriever and generator",
+    ):
+        assert sentence in shown
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_each_passage_of_the_table_takes_one_line_and_its_columns_are_explained_first(
+    report, width
+):
+    text = rendered(report, width)
+    _, _, table = text.partition("The most responsible passages in scope")
+    rows = [line for line in table.partition("5. Asked again")[0].splitlines() if "\u2502" in line]
+    assert len(rows) == min(8, len(report.trace_example.passages))
+    assert all(row.count("\u2502") == 8 for row in rows)
+    assert text.index("GC  how well it predicts") < text.index("The most responsible passages")
+
+
+def test_one_reason_is_not_repeated(report):
+    text = rendered(report, 200)
+    reasons = [p.reason for p in report.filter_example.passages if p.dropped]
+    for reason, following in pairwise(reasons):
+        assert reason != following or "] as above" in text
+    assert "] as above" in text
+
+
+def test_every_stage_is_told_before_it_begins():
+    told = []
+    run_demo(questions=2, on_stage=told.append)
+    assert told[0] == "asking 2 questions of a clean knowledge base"
+    assert len(told) >= 4
+    assert any("round 1" in stage for stage in told)
