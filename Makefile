@@ -8,16 +8,19 @@ DATA ?=
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ragguard needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	@echo "Installing ragguard and what it needs into $(VENV), about half a minute ..."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
 $(VENV)/.test: $(VENV)/.core
+	@echo "Installing what the tests need ..."
 	$(BIN)/python -m pip install --quiet --group test
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.test
+	@echo "Installing ruff and mypy ..."
 	$(BIN)/python -m pip install --quiet --group lint
 	touch $@
 
@@ -25,6 +28,7 @@ demo: $(VENV)/.core
 	$(BIN)/ragguard demo
 
 test: $(VENV)/.test
+	@echo "Running the tests, about five minutes on two cores; those of parts that are not installed are skipped."
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/.lint
