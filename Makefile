@@ -29,7 +29,7 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.test
 	@echo "Running the tests, about five minutes on two cores; those of parts that are not installed are skipped."
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -rfE --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
