@@ -10,7 +10,8 @@ import select
 import pytest
 
 from ragguard import Guard
-from ragguard.audit import open_store
+from ragguard.audit import QuarantineEntry, open_store
+from ragguard.content import content_key
 from ragguard.passage import Passage
 
 
@@ -274,3 +275,18 @@ def test_waiting_for_a_terminal_is_said(spawn):
     os.write(ours, b"\x04")
     assert process.wait(60) == 0
     os.close(ours)
+
+
+def test_what_quarantine_holds_back_is_an_attack(run, jsonl, tmp_path, clean):
+    url, text = str(tmp_path / "audit.db"), clean["passages"][0]
+    store = open_store(url)
+    store.add_quarantine([QuarantineEntry(content_key(text), "id", text, "found by attribution")])
+    store.close()
+    traffic = jsonl("t.jsonl", clean)
+    assert run("filter", traffic, "--fail-on-attack").exit_code == 0
+    result = run("filter", traffic, "--store", url, "--fail-on-attack")
+    assert result.exit_code == 1
+    (verdict,) = _lines(result.stdout)
+    assert verdict["attacked"] is True
+    assert len(verdict["dropped"]) == 1
+    assert result.stderr == "ragguard: 1 query, 1 attacked, 1 passage dropped\n"
