@@ -7,13 +7,12 @@ import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import takewhile
 from typing import Any
 
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit.changes import announce
 from ragguard.audit.lanes import MAX_REPORTERS, lane_of
+from ragguard.audit.memory_quarantine import MemoryQuarantine
 from ragguard.audit.memory_turns import Turns
 from ragguard.audit.records import (
     OPEN,
@@ -27,7 +26,7 @@ from ragguard.audit.records import (
     checked_status,
 )
 from ragguard.audit.sampling import retained
-from ragguard.errors import EventNotFoundError, QuarantineNotFoundError
+from ragguard.errors import EventNotFoundError
 from ragguard.fork import follow_forks
 
 __all__ = ["MemoryStore"]
@@ -57,9 +56,7 @@ class MemoryStore:
         self._turns = Turns()  # of open events
         self._lanes: dict[str, set[str]] = {}
         self._finished: dict[str, Attribution | None] = {}
-        self._quarantine: dict[str, QuarantineEntry] = {}
-        self._version = 0
-        self._changed: dict[str, int] = {}  # the version of each key's last change, oldest first
+        self._quarantine = MemoryQuarantine()
         self._counts: dict[str, int] = {}
         self._scores: list[ScoredQuery] = []
         follow_forks(self)
@@ -176,20 +173,8 @@ class MemoryStore:
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
         """See `AuditStore.add_quarantine`."""
-        added = 0
         with self._lock:
-            grown = False
-            for entry in entries:
-                if entry.key not in self._quarantine:
-                    self._quarantine[entry.key] = replace(
-                        entry,
-                        created_at=as_utc(entry.created_at),
-                        updated_at=as_utc(entry.updated_at),
-                    )
-                    added += 1
-                    grown = grown or entry.status != "released"
-                    self._note_change(entry.key)
-            self._version += grown
+            added = self._quarantine.add(entries)
         announce(self.place)
         return added
 
@@ -199,45 +184,28 @@ class MemoryStore:
         """See `AuditStore.set_quarantine_status`."""
         checked_status(status)
         with self._lock:
-            entry = self._quarantine.get(key)
-            if entry is None:
-                raise QuarantineNotFoundError(
-                    f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
-                )
-            changed = replace(entry, status=status, updated_at=datetime.now(UTC), actor=actor)
-            self._quarantine[key] = changed
-            if (entry.status == "released") != (status == "released"):
-                self._note_change(key)
-                self._version += 1
+            changed = self._quarantine.set_status(key, status, actor)
         announce(self.place)
         return changed
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
         """See `AuditStore.quarantine`."""
         with self._lock:
-            entries = reversed(self._quarantine.values())
-            found = [entry for entry in entries if status in (None, entry.status)]
-        found.sort(key=lambda entry: entry.created_at, reverse=True)
-        return found
+            return self._quarantine.entries(status)
 
     def quarantine_keys(self) -> frozenset[str]:
         """See `AuditStore.quarantine_keys`."""
         with self._lock:
-            return frozenset(
-                key for key, entry in self._quarantine.items() if entry.status != "released"
-            )
+            return self._quarantine.keys()
 
     def quarantine_version(self) -> int:
         """See `AuditStore.quarantine_version`."""
-        return self._version
+        return self._quarantine.version
 
     def quarantine_changes(self, since: int) -> QuarantineChanges:
         """See `AuditStore.quarantine_changes`."""
         with self._lock:
-            newest_first = reversed(self._changed.items())
-            keys = {key for key, _ in takewhile(lambda change: change[1] > since, newest_first)}
-            held = frozenset(key for key in keys if self._quarantine[key].status != "released")
-            return QuarantineChanges(self._version, held, frozenset(keys - held), since < 0)
+            return self._quarantine.changes(since)
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         """See `AuditStore.add_counts`."""
@@ -270,10 +238,6 @@ class MemoryStore:
 
     def close(self) -> None:
         """See `AuditStore.close`; nothing is held that would have to be released."""
-
-    def _note_change(self, key: str) -> None:
-        self._changed.pop(key, None)
-        self._changed[key] = self._version + 1
 
     def _give_up(self, event: Event) -> None:
         self._put(replace(event, status="failed", error="lost: too many events wait"))
