@@ -61,8 +61,8 @@ def content_key(text: str) -> str:
 
 
 def _key(text: str) -> str:
-    normal = unicodedata.normalize("NFKC", _stream_safe(text[:MAX_CHARS]))
-    if max(len(text), len(normal)) > MAX_CHARS:
+    normal = unicodedata.normalize("NFKC", _stream_safe(text)) if len(text) <= MAX_CHARS else text
+    if len(normal) > MAX_CHARS:
         return hashlib.blake2b(letters_whole(text), digest_size=16).hexdigest()
     # A text without any word is told by its signs.
     words = " ".join(tokens_whole(normal) or normal.casefold().split())

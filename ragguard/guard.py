@@ -64,9 +64,9 @@ class Guard:
             best first, or whatever else `ragguard.attribution.retrieval.as_retrieve` takes.
             Without it, attributions search the passages of the event.
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy.
-        max_ms: Milliseconds of processor time for reading one retrieved set. Of texts for which it
-            does not suffice the ends are judged; the rest follows `on_error`. The embedder's time
-            is not counted.
+        max_ms: Milliseconds of processor time for reading one retrieved set. Once they are spent,
+            2,000 characters at the ends of each further text are read and judged, whatever the
+            time; the rest of it follows `on_error`. The embedder's time is not counted.
 
     Raises:
         InvalidInputError: An argument is out of range or of the wrong type.
@@ -159,9 +159,10 @@ class Guard:
         Args:
             query: The user's question.
             passages: What the retriever returned, best first.
-            k: How many passages the generator gets. Passages beyond k, where the caller
-                over-fetched, tell which words are rare in what is retrieved, and move up for those
-                that are dropped. None means all of them.
+            k: How many passages the generator gets; None means all of them. Passages beyond k,
+                where the caller over-fetched, tell which words are rare in what is retrieved, and
+                move up for those that are dropped. The gate looks at the first 50 of the k, or at
+                as many as its own calibration allows for: keep k below that.
 
         Raises:
             InvalidInputError: An argument is of the wrong type; whatever `on_error` says.

@@ -48,7 +48,7 @@ MOST_CHARS = 10 * MAX_CHARS
 
 _BLOCK = 10_000  # characters of a very long text that are folded at once
 _KEPT_SIGNS = 3  # of every run between words, where a passage is too long
-_REMEMBERED_CHARACTERS = 32_768
+_REMEMBERED_CHARACTERS = 8_192
 
 STOP_WORDS = frozenset(
     """a about above after again against all also am an and any are aren as at be because been
@@ -313,20 +313,23 @@ def _read(character: str) -> str | None:
         return ""
     if category in _TO_SPACE:
         return " "
+    if category == "Lo" and character >= _FIRST_WITHOUT_LATIN and character not in _LOOK_ALIKES:
+        return None
     lower = _lower(character)
     if lower in _LOOK_ALIKES:
         return _LOOK_ALIKES[lower]
     digit = unicodedata.digit(character, None)
     if digit is not None:
         return str(digit)
-    if category == "Lo" and character >= _FIRST_WITHOUT_LATIN:
-        return None
     named = _NAMED.search(unicodedata.name(lower, "")) if len(lower) == 1 else None
     return named[1].lower() if named else None
 
 
 def _folded_words(character: str) -> str:
-    return "".join(part if part.isalnum() else " " for part in _folded(character))
+    folded = _FOLDED[ord(character)]
+    if folded.isalnum():
+        return folded
+    return "".join([part if part.isalnum() else " " for part in folded])
 
 
 _FOLDED = _Characters(_folded)
