@@ -6,7 +6,7 @@ import time
 
 from sqlalchemy import inspect, select, text, update
 from sqlalchemy.orm import Session
-from sqlalchemy.schema import CreateColumn
+from sqlalchemy.schema import CreateColumn, CreateTable
 
 from ragguard.audit.database import Database
 from ragguard.audit.dialect import SCHEMA_LOCK, lock
@@ -34,8 +34,7 @@ def prepare(database: Database) -> None:
             if found is None or found < SCHEMA_VERSION:
                 # Versions have only ever added tables, indexes, and columns that may be empty or
                 # have a default of the database's: making what is missing is enough.
-                Base.metadata.create_all(session.connection())
-                _add_to_tables(session)
+                _make_what_is_missing(session)
                 if found is not None and found < _TURNS_SINCE:
                     _give_turns(session)
                 session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
@@ -52,8 +51,10 @@ def prepare(database: Database) -> None:
         )
 
 
-def _add_to_tables(session: Session) -> None:
+def _make_what_is_missing(session: Session) -> None:
     connection = session.connection()
+    for table in Base.metadata.sorted_tables:
+        session.execute(CreateTable(table, if_not_exists=True))
     found = inspect(connection)
     for table in Base.metadata.sorted_tables:
         present = {column["name"] for column in found.get_columns(table.name)}
@@ -61,7 +62,8 @@ def _add_to_tables(session: Session) -> None:
             if column.name not in present:
                 definition = CreateColumn(column).compile(dialect=connection.dialect)
                 session.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
-        for index in table.indexes:
+        # In one order: of two indexes that serve equally well SQLite takes the last one made.
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
             index.create(connection, checkfirst=True)
 
 
