@@ -84,11 +84,13 @@ def _as_number(score: Any) -> float:
     try:
         if not isinstance(score, (str, bytes, bytearray)):  # float() would read these
             return float(score)
-    except (TypeError, ValueError, OverflowError):
-        pass
+    except Exception as error:  # whatever its __float__ raises
+        problem: Exception | None = error
+    else:
+        problem = None
     raise InvalidInputError(
-        f"a passage's score must be a number or None, not {score!r}; leave it out"
-    )
+        f"a passage's score must be a number or None, not a {type(score).__name__}; leave it out"
+    ) from problem
 
 
 def _as_vector(embedding: Any, id: str) -> NDArray[np.floating[Any]]:
@@ -125,8 +127,14 @@ def as_passages(passages: Iterable[str | Passage]) -> list[Passage]:
             f"passages must be a sequence of str or Passage, not {type(passages).__name__}; "
             "wrap a single passage in a list"
         )
+    try:
+        items = list(passages)
+    except Exception as error:  # whatever a lazy sequence raises
+        raise InvalidInputError(
+            f"the passages cannot be read ({type(error).__name__}: {error}); pass a list"
+        ) from error
     out: list[Passage] = []
-    for position, item in enumerate(passages):
+    for position, item in enumerate(items):
         if isinstance(item, Passage):
             out.append(item)
         elif isinstance(item, str):

@@ -249,3 +249,21 @@ def test_content_key_of_what_is_long_or_was_seen_before():
 def test_content_key_tells_texts_without_words_apart():
     assert content_key("?!") != content_key("...")
     assert content_key("x" * 30_000) != content_key("x" * 29_999)
+
+
+class Lazy:
+    """Raises whatever is read of it."""
+
+    def __iter__(self):
+        yield "the pier"
+        raise ConnectionError("the index is gone")
+
+    def __float__(self):
+        raise RuntimeError("no")
+
+
+def test_a_lazy_sequence_that_fails_is_an_error_of_ours():
+    with pytest.raises(InvalidInputError, match="ConnectionError: the index is gone"):
+        as_passages(Lazy())
+    with pytest.raises(InvalidInputError, match="a number or None, not a Lazy"):
+        Passage("the pier", score=Lazy())
