@@ -79,7 +79,7 @@ class LRU(Generic[K, V]):
             self._bytes = sum(self._weigh(key, value) for key, value in self._entries.items())
 
 
-class Remembered(Generic[K, V]):
+class Remembered(LRU[K, V]):
     """A function of one argument that remembers its answers. None is no answer to remember.
 
     Args:
@@ -92,19 +92,18 @@ class Remembered(Generic[K, V]):
     def __init__(
         self, work_out: Callable[[K], V], *, max_bytes: int, weigh: Callable[[K, V], int]
     ) -> None:
+        super().__init__(max_bytes, weigh)
         self._work_out = work_out
-        self._weigh = weigh
         self._most = max_bytes // _LEAST_ENTRIES
-        self._known: LRU[K, V] = LRU(max_bytes, weigh)
-        on_forget(self._known.clear)
+        on_forget(self.clear)
 
     def __call__(self, key: K) -> V:
         """Return what the function returns."""
-        value = self._known.get(key)
+        value = self.get(key)
         if value is None:
             value = self._work_out(key)
             if self._weigh(key, value) <= self._most:
-                self._known.put(key, value)
+                self.put(key, value)
         return value
 
 

@@ -43,8 +43,8 @@ def passage_bytes(passage: Passage) -> int:
     size = sys.getsizeof(passage.text) + sys.getsizeof(passage.id)
     if passage.embedding is not None:
         size += passage.embedding.nbytes
-    for value in passage.metadata.values():
-        size += sys.getsizeof(value, 100)
+    if passage.metadata:
+        size += sum([sys.getsizeof(value, 100) for value in passage.metadata.values()])
     return size
 
 

@@ -29,7 +29,7 @@ from ragguard.inline.signals import signals_in_time
 from ragguard.inline.suspicion import nonconformity, suspicions
 from ragguard.inline.terms import tfidf_terms
 from ragguard.inline.vectors import similarity_matrix, vectors
-from ragguard.inline.words import ENDS, PassageWords, ends_of, passage_words, query_words
+from ragguard.inline.words import ENDS, ends_of, passage_words, query_words
 from ragguard.passage import Passage
 
 __all__ = ["ConformalJudge", "group_and_isolate"]
@@ -105,14 +105,18 @@ class ConformalJudge:
         """
         budget = budget or Budget()
         texts = [passage.text for passage in passages]
-        read: dict[str, PassageWords] = {}
+        distinct = dict.fromkeys(texts)
         hurried: set[str] = set()
-        for text in sorted(dict.fromkeys(texts), key=len):
-            if len(text) > ENDS and budget.spent():
-                hurried.add(text)
-                read[text] = ends_of(text)
-            else:
-                read[text] = passage_words(text)
+        if max(map(len, distinct)) <= ENDS:  # there is time for all
+            read = {text: passage_words(text) for text in distinct}
+        else:
+            read = {}
+            for text in sorted(distinct, key=len):
+                if len(text) > ENDS and budget.spent():
+                    hurried.add(text)
+                    read[text] = ends_of(text)
+                else:
+                    read[text] = passage_words(text)
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts[:k]))}
         reference = [text for text in dict.fromkeys(texts[k:]) if text not in row_of]
         signals, late = signals_in_time(
@@ -125,11 +129,12 @@ class ConformalJudge:
             signals = signals[[row_of[text] for text in texts[:k]]]
         suspicion = suspicions(signals)
         undone: dict[int, str] = {}
-        for row, text in enumerate(texts[:k]):
-            if text in hurried or row_of[text] in late:
-                undone[row] = _LATE
-            elif read[text].unread:
-                undone[row] = f"{read[text].unread} characters in its middle were not read"
+        if hurried or late or sum([one.unread for one in read.values()]):
+            for row, text in enumerate(texts[:k]):
+                if text in hurried or row_of[text] in late:
+                    undone[row] = _LATE
+                elif read[text].unread:
+                    undone[row] = f"{read[text].unread} characters in its middle were not read"
         return Scored(
             signals,
             suspicion,

@@ -140,11 +140,15 @@ def signals_in_time(
         signals[:, _ADDRESS] = addresses
     if not query.sequence:
         return signals, frozenset()
-    order = sorted(range(k), key=lambda row: len(passages[row].text))
     late: set[int] = set()
+    lengths = [len(passage.text) for passage in passages[:k]]
+    some_long = max(lengths) > ENDS
+    order: Sequence[int] = range(k)
+    if some_long:
+        order = sorted(order, key=lengths.__getitem__)
     passages = list(passages)
     for row in order:
-        if len(passages[row].text) > ENDS and budget.spent():
+        if some_long and lengths[row] > ENDS and budget.spent():
             late.add(row)
             passages[row] = ends_of(passages[row].text)
         passages[row] = as_meant(query, passages[row])
@@ -153,7 +157,7 @@ def signals_in_time(
     signals[:, _AGREEMENT] = agreement(query, weights, passages, coverage)
     echoes = [_NO_ECHO] * k
     for row in order:
-        if len(passages[row].text) > ENDS and budget.spent():
+        if some_long and lengths[row] > ENDS and budget.spent():
             late.add(row)
             passages[row] = as_meant(query, ends_of(passages[row].text))
         echoes[row] = _echo(query, weights, passages[row], coverage[row])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from hashlib import blake2b
 from types import NoneType
 
 import numpy as np
@@ -95,12 +94,5 @@ def recorded(judgement: Judgement, query: str) -> ScoredQuery | None:
         with_reference=scored.with_reference,
         attacked=judgement.attacked,
         scorer=SCORER,
-        question=_question_hash(query),
+        question=query_words(query).digest,
     )
-
-
-def _question_hash(query: str) -> str:
-    # Of the words without their order and the function words: the cheapest ways to ask the same
-    # again are to shuffle and to vary these.
-    words = " ".join(sorted(query_words(query).content))
-    return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

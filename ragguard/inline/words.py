@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -92,6 +93,8 @@ class QueryWords(NamedTuple):
             function word that it begins with; empty if it is no question.
         spellings: How its words of 4 to 32 letters may be written (`ragguard.inline.spelling`).
         letters: Its words without anything between them; empty for a short question.
+        digest: 16 hex digits of its content words without their order: the cheapest ways to ask
+            the same again are to shuffle, and to vary function words.
     """
 
     sequence: tuple[str, ...]
@@ -102,6 +105,7 @@ class QueryWords(NamedTuple):
     asking: frozenset[str]
     spellings: Spellings
     letters: str
+    digest: str
 
 
 def ends_of(text: str) -> PassageWords:
@@ -203,7 +207,11 @@ def _read_query(text: str) -> QueryWords:
     if len(sequence) < _FEW_WORDS or len(letters) < _FEW_LETTERS:
         letters = ""
     distinct = frozenset(sequence)
-    return QueryWords(sequence, distinct, content, pairs, parted, asking, spellings, letters)
+    words = " ".join(sorted(content)).encode("utf-8", "surrogatepass")
+    digest = blake2b(words, digest_size=8).hexdigest()
+    return QueryWords(
+        sequence, distinct, content, pairs, parted, asking, spellings, letters, digest
+    )
 
 
 def _query_bytes(text: str, query: QueryWords) -> int:
