@@ -67,8 +67,9 @@ STOP_WORDS = frozenset(
 _TOKEN = re.compile(r"[^\W_]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _BETWEEN_TOKENS = re.compile(rf"([\W_]{{{_KEPT_SIGNS}}})[\W_]+")
-# Twice what "+" would say, since a search skips to a character but not to a repetition.
-_NON_ASCII = re.compile(r"[^\x00-\x7f][^\x00-\x7f]*")
+# Twice what "+" would say, since a search skips to a character but not to a repetition. Long runs
+# are cut: between two, other threads get their turn.
+_NON_ASCII = re.compile(r"[^\x00-\x7f][^\x00-\x7f]{0,4095}")
 
 # Tables for bytes.translate, which changes the ASCII part of UTF-8 faster than anything else.
 _LOWER = bytes(range(256)).lower()

@@ -22,10 +22,11 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from operator import eq
 
+from ragguard.inline.markup import unmarked
 from ragguard.inline.runs import lead_in
 from ragguard.inline.spelling import LONGEST, letters_of, likenesses, respelled
 from ragguard.inline.words import PassageWords, QueryWords, passage_words
-from ragguard.text import MOST_CHARS, STOP_WORDS, both_ends
+from ragguard.text import MOST_CHARS, STOP_WORDS, both_ends, tokens
 
 __all__ = ["alike", "as_meant"]
 
@@ -73,12 +74,20 @@ def _with_letters(query: QueryWords, passage: PassageWords) -> PassageWords:
     if not _IN_A_WORD.search(passage.text):
         return passage
     text = both_ends(passage.text, MOST_CHARS)
-    read = passage_words(_SIGN.sub(lambda sign: _SIGNS[sign[0]], text))
+    # Only what stands beside a sign reads otherwise: in most texts that is no word of the question.
+    beside = _lettered(" ".join([piece for piece in text.split() if _SIGN.search(piece)]))
+    if query.distinct.isdisjoint(map(letters_of, tokens(unmarked(beside)))):
+        return passage
+    read = passage_words(_lettered(text))
     counts = [
         sum(map(query.distinct.__contains__, map(letters_of, one.sequence)))
         for one in (passage, read)
     ]
     return read if counts[1] > counts[0] else passage
+
+
+def _lettered(text: str) -> str:
+    return _SIGN.sub(lambda sign: _SIGNS[sign[0]], text)
 
 
 def _as_a_whole(query: QueryWords, passage: PassageWords) -> tuple[str, ...] | None:

@@ -345,3 +345,11 @@ def test_no_word_of_the_question_is_lost(drawn):
     query = query_words(question)
     once = as_meant(query, passage_words(text))
     assert frozenset(query.sequence) & passage_words(text).distinct <= once.distinct
+
+
+@pytest.mark.parametrize("piece", ["x", "$", "x$", "@ ", "+|", "!a"])
+def test_signs_take_no_longer_than_their_length(piece):
+    # Quadratic behaviour would take minutes.
+    query = query_words("who built the harbour")
+    passage = passage_words("w@ " + piece * (200_000 // len(piece)) + " th$ b@r")
+    assert as_meant(query, passage).sequence
