@@ -180,7 +180,11 @@ def _broken(verdict: Verdict, given: RetrievedTexts, name: str) -> Iterator[str]
     if _texts(verdict.dropped) != [p.text for p, drop in zip(passages, drops, strict=True) if drop]:
         yield "dropped is not what the evidence flags"
     kept = [passage.text for passage, drop in zip(passages, drops, strict=True) if not drop]
-    if _texts(verdict.kept) != kept[: given.k]:
+    room = given.k
+    if room is not None and _HOLDING in name and not verdict.attacked:
+        # Nothing moves up in place of what is held back: below k it would be unjudged as well.
+        room = max(0, room - sum(not one.decided for one in verdict.evidence))
+    if _texts(verdict.kept) != kept[:room]:
         yield "kept is not the first k of the rest"
     if not (0.0 < verdict.p_value <= 1.0 or (name == _PRESET and verdict.p_value == 0.0)):
         yield "the p-value is not in (0, 1]"
