@@ -3,9 +3,9 @@
 from random import Random
 
 import pytest
-from benchmarks.hostile.climbing import Mixture, climb
 
 from benchmarks import slowest
+from benchmarks.hostile.climbing import Mixture, climb
 from benchmarks.hostile.corpus import GENERATORS, asked, size_of
 from benchmarks.hostile.costs import QUESTIONS, milliseconds, peak_bytes, standstill_ms
 from benchmarks.report import read
