@@ -14,7 +14,7 @@ from ragguard.lru import on_forget
 
 __all__ = ["FOLDED", "FOLDED_WORDS", "Characters", "respelled"]
 
-_REMEMBERED = 8_192  # characters
+_REMEMBERED = 21_000  # characters; a table of more would have twice the slots
 
 # Twice what "+" would say, since a search skips to a character but not to a repetition. Long runs
 # are cut: between two, other threads get their turn.
