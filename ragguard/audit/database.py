@@ -77,7 +77,11 @@ class Database:
             StoreError: What `prepare` raises.
         """
         self._prepare = prepare
-        prepare(self)
+        try:
+            prepare(self)
+        except BaseException:
+            self.close()  # nobody else holds it, and its connections would stay open
+            raise
         self._file = None if self.path is None else file_identity(self.path)
 
     def close(self) -> None:

@@ -48,8 +48,11 @@ def _set_up(connection: Any, record: object) -> None:  # noqa: ARG001
         _use_wal(cursor)
         cursor.execute("PRAGMA synchronous=NORMAL")
         cursor.execute("PRAGMA foreign_keys=ON")
-    finally:
+    except BaseException:
         cursor.close()
+        connection.close()  # one that was never handed out is closed by nobody else
+        raise
+    cursor.close()
 
 
 def _use_wal(cursor: Any) -> None:

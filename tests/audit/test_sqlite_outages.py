@@ -145,6 +145,36 @@ def test_a_damaged_file_is_an_error(path):
         read()
 
 
+def make_foreign(path):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE ragguard_meta (a)")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(os.urandom(8192)),
+        make_foreign,
+    ],
+    ids=["damaged", "foreign"],
+)
+def test_a_store_that_cannot_be_opened_leaves_nothing_open(path, spoil, monkeypatch):
+    spoil(path)
+    connect, made = sqlite3.dbapi2.connect, []
+
+    def remembered(*args, **options):
+        made.append(connect(*args, **options))
+        return made[-1]
+
+    monkeypatch.setattr(sqlite3.dbapi2, "connect", remembered)
+    with pytest.raises(StoreError):
+        open_store(path)
+    assert made
+    for connection in made:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            connection.execute("SELECT 1")
+
+
 def test_a_file_that_must_not_be_written_is_an_error(path):
     open_store(path).close()
     store = open_store(f"sqlite:///file:{path}?mode=ro&uri=true")
