@@ -1,15 +1,15 @@
 """Connections to PostgreSQL: none waits without limit, and none that is dead is used.
 
-Imported when a store in PostgreSQL is opened: psycopg is an extra.
+psycopg, an extra, is imported when a store in PostgreSQL is opened.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import Any
 
-import psycopg
 from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 
@@ -35,21 +35,26 @@ _UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0}
 _watchdog = Watchdog()
 
 
-class _BoundedConnection(psycopg.Connection):  # type: ignore[misc]
-    """A connection that is cut when the server leaves a call without an answer for `limit_s`."""
+@cache
+def _bounded_connection() -> Any:
+    """Return the class of a connection that is cut when a call has no answer for `limit_s`."""
+    import psycopg
 
-    limit_s = _FIRST_ANSWER_S
+    class BoundedConnection(psycopg.Connection):  # type: ignore[misc]
+        limit_s = _FIRST_ANSWER_S
 
-    def wait(self, *args: Any, **options: Any) -> Any:
-        with _watchdog.limit(self, self.limit_s) as answer:
-            try:
-                return super().wait(*args, **options)
-            except psycopg.Error as error:
-                if answer.overdue:
-                    raise psycopg.OperationalError(
-                        f"the server did not answer within {self.limit_s:g} s"
-                    ) from error
-                raise
+        def wait(self, *args: Any, **options: Any) -> Any:
+            with _watchdog.limit(self, self.limit_s) as answer:
+                try:
+                    return super().wait(*args, **options)
+                except psycopg.Error as error:
+                    if answer.overdue:
+                        raise psycopg.OperationalError(
+                            f"the server did not answer within {self.limit_s:g} s"
+                        ) from error
+                    raise
+
+    return BoundedConnection
 
 
 def postgres_engine(where: URL, *, statement_s: float) -> Engine:
@@ -68,18 +73,19 @@ def postgres_engine(where: URL, *, statement_s: float) -> Engine:
     """
     defaults = {name: value for name, value in _CONNECT.items() if name not in where.query}
     engine = create_engine(where, connect_args=defaults, pool_timeout=_POOL_S)
+    driver: Any = engine.dialect.dbapi
     options = str(where.query.get("options", ""))
     greeting = _greeting(options, statement_s)
     limit_s = _statement_limit(options, statement_s) + _GRACE_S
 
     def connect(dialect: object, record: object, args: Any, named: Any) -> Any:  # noqa: ARG001
-        return _BoundedConnection.connect(*args, **named)
+        return _bounded_connection().connect(*args, **named)
 
     def check_out(connection: Any, record: object, proxy: object) -> None:  # noqa: ARG001
         connection.limit_s = _FIRST_ANSWER_S
         try:
             connection.execute(greeting)
-        except psycopg.Error as error:
+        except driver.Error as error:
             replaced = DisconnectionError(str(error))
             replaced.invalidate_pool = True
             raise replaced from error

@@ -262,6 +262,7 @@ def test_a_lock_that_somebody_keeps_is_an_error(direct):
     ],
 )
 def test_no_secret_of_the_url_is_told(secret, caplog):
+    pytest.importorskip("psycopg")
     with caplog.at_level(logging.DEBUG), pytest.raises(StoreError) as caught:
         open_store(secret)
     told = [str(caught.value), repr(caught.value), caplog.text]
