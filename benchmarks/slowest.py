@@ -14,7 +14,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,10 +23,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.command import without_warnings
-from benchmarks.hostile.climbing import Mixture, climb
 from benchmarks.hostile.corpus import GENERATORS, asked, made
 from benchmarks.hostile.costs import QUESTIONS, milliseconds, peak_bytes, standstill_ms
 from benchmarks.report import describe_run, write
+from benchmarks.slowest_mixtures import Candidate, search, worst_of
 from benchmarks.slowest_tables import tables
 from benchmarks.tables import as_rich
 
@@ -38,6 +37,7 @@ Row = dict[str, Any]
 _PASSAGES = 10
 _QUERY = 10_000  # bytes, and of each passage beside it
 _MEMORY = 100_000
+_SURE = 3  # times as many repeats for what is reported
 _TOO_SLOW = 2_000.0  # ms: larger texts of that kind are left out
 
 
@@ -72,55 +72,34 @@ def run(extent: Extent, seed: int, progress: Progress) -> dict[str, list[Row]]:
         seed: Of all that is random.
         progress: Where it is shown.
     """
-    return {
-        "slowest": [
-            row for size in extent.budgets for row in _worst(extent, size, Random(seed), progress)
-        ],
+    found = [
+        one
+        for size in extent.budgets
+        for quarantine in (False, True)
+        for one in _searched(extent, size, quarantine, Random(seed), progress)
+    ]
+    sections = {
         "growth": _growth(extent, seed, progress),
         "memory": _memory(extent, seed, progress),
         "queries": _queries(extent, seed, progress),
         "standstill": _standstill(extent, seed, progress),
     }
+    rounds = _SURE * extent.repeats
+    tick = _ticks(progress, "the worst, once more", rounds)
+    return {"slowest": worst_of(found, rounds, tick), **sections}
+
+
+def _searched(
+    extent: Extent, size: int, quarantine: bool, draw: Random, progress: Progress
+) -> list[Candidate]:
+    kept = "something" if quarantine else "nothing"
+    tick = _ticks(progress, f"{size:,} bytes, {kept} in quarantine", extent.evaluations)
+    return search(extent.names, size, quarantine, extent.evaluations, draw, tick)
 
 
 def _ticks(progress: Progress, name: str, total: int) -> Callable[[], None]:
     bar = progress.add_task(name, total=total)
     return lambda: progress.advance(bar)
-
-
-def _worst(extent: Extent, size: int, draw: Random, progress: Progress) -> list[Row]:
-    rows = []
-    for quarantine in (False, True):
-        kept = "something" if quarantine else "nothing"
-        title = f"worst of {size:,} bytes, {kept} in quarantine"
-        tick = _ticks(progress, title, extent.evaluations)
-        cost = partial(_cost, size=size, quarantine=quarantine, tick=tick)
-        found = climb(cost, extent.names, extent.evaluations, draw, questions=len(QUESTIONS))
-        # A single time may be high by accident; what stays high is the worst.
-        measured = [(cost(one, repeats=extent.repeats), one) for _, one in found]
-        cpu_ms, worst = max(measured, key=lambda pair: pair[0])
-        rows.append(
-            {
-                "size": size,
-                "quarantine": quarantine,
-                "cpu_ms": round(cpu_ms, 2),
-                "kinds": " + ".join(worst.names),
-                "block": worst.block,
-                "seed": worst.seed,
-                "question": worst.question,
-                "evaluations": extent.evaluations,
-            }
-        )
-    return rows
-
-
-def _cost(
-    one: Mixture, *, size: int, quarantine: bool, tick: Callable[[], None], repeats: int = 1
-) -> float:
-    tick()
-    question = QUESTIONS[one.question]
-    text = one.text(question, size)
-    return milliseconds(question, [text], quarantine=quarantine, repeats=repeats)[0]
 
 
 def _growth(extent: Extent, seed: int, progress: Progress) -> list[Row]:
@@ -207,24 +186,23 @@ def _queries(extent: Extent, seed: int, progress: Progress) -> list[Row]:
 
 
 def _standstill(extent: Extent, seed: int, progress: Progress) -> list[Row]:
-    tick = _ticks(progress, "standstill", len(extent.names))
-    rows = []
-    for name in extent.names:
-        texts = [made(name, Random(seed), QUESTIONS[0], 10 * max(extent.budgets))]
-        alone = standstill_ms(QUESTIONS[0], texts, quarantine=True, repeats=extent.repeats)
-        size = min(_QUERY, max(extent.budgets))
-        query, many = asked(name, seed, QUESTIONS[0], size, _PASSAGES, same=True)
-        held = standstill_ms(query, many, quarantine=True, repeats=extent.repeats)
-        rows.append(
-            {
-                "kind": name,
-                "size": 10 * max(extent.budgets),
-                "passage_ms": round(alone, 1),
-                "query_ms": round(held, 1),
-            }
-        )
-        tick()
-    return rows
+    tick = _ticks(progress, "standstill", extent.repeats * len(extent.names))
+    size = 10 * max(extent.budgets)
+    shortest = {name: (float("inf"), float("inf")) for name in extent.names}
+    # Round by round, so that a machine that is slow for a while spoils one round of all.
+    for _ in range(extent.repeats):
+        for name, (passage, query) in shortest.items():
+            texts = [made(name, Random(seed), QUESTIONS[0], size)]
+            long = asked(name, seed, QUESTIONS[0], min(_QUERY, size), _PASSAGES, same=True)
+            shortest[name] = (
+                min(passage, standstill_ms(QUESTIONS[0], texts, quarantine=True)),
+                min(query, standstill_ms(*long, quarantine=True)),
+            )
+            tick()
+    return [
+        {"kind": name, "size": size, "passage_ms": round(passage, 1), "query_ms": round(query, 1)}
+        for name, (passage, query) in shortest.items()
+    ]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

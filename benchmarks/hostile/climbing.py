@@ -42,7 +42,7 @@ def climb(
     draw: Random,
     *,
     questions: int,
-    population: int = 6,
+    population: int = 10,
 ) -> list[tuple[float, Mixture]]:
     """Return the costliest mixtures that were found, the worst first.
 

@@ -78,14 +78,14 @@ def peak_bytes(query: str, texts: Sequence[str], *, quarantine: bool) -> int:
             tracemalloc.stop()
 
 
-def standstill_ms(query: str, texts: Sequence[str], *, quarantine: bool, repeats: int) -> float:
-    """Return for how long a loop stood still while `afilter` judged; the shortest of several runs.
+def standstill_ms(query: str, texts: Sequence[str], *, quarantine: bool) -> float:
+    """Return for how long a loop stood still at most while `afilter` judged.
 
     A coroutine beside it asks for a turn without a pause. What counts is the processor time of the
     process from one turn to the next, since other processes stop a loop as well. The guard is as
     it comes, with its limit of time.
     """
-    return min(asyncio.run(_standstill(query, texts, quarantine)) for _ in range(repeats))
+    return asyncio.run(_standstill(query, texts, quarantine))
 
 
 async def _standstill(query: str, texts: Sequence[str], quarantine: bool) -> float:
