@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +10,7 @@ from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
 from ragguard.background.sizes import passage_bytes
 from ragguard.content import content_key
-from ragguard.fork import follow_forks
+from ragguard.lru import LRU
 from ragguard.passage import Passage, as_passages
 
 __all__ = ["RecentPassages", "quarantine_responsible", "trace"]
@@ -22,44 +20,24 @@ class RecentPassages:
     """What the generator saw for the most recent queries. Safe to share between threads.
 
     Args:
-        capacity: How many queries are remembered; the oldest go first.
         max_bytes: How many bytes queries and passages may take together. What is larger by itself
             is not remembered.
     """
 
-    def __init__(self, capacity: int = 1024, max_bytes: int = 64_000_000) -> None:
-        self._capacity = capacity
-        self._max_bytes = max_bytes
-        self._passages: OrderedDict[str, tuple[tuple[Passage, ...], int]] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-        follow_forks(self)
+    def __init__(self, max_bytes: int = 64_000_000) -> None:
+        self._passages: LRU[str, tuple[Passage, ...]] = LRU(max_bytes, _bytes)
 
     def remember(self, query: str, passages: Sequence[Passage]) -> None:
         """Keep the passages under the query, in place of what was kept before."""
-        size = sys.getsizeof(query) + sum(map(passage_bytes, passages))
-        with self._lock:
-            _, before = self._passages.pop(query, ((), 0))
-            self._bytes -= before
-            if size > self._max_bytes:
-                return
-            self._passages[query] = tuple(passages), size
-            self._bytes += size
-            while len(self._passages) > self._capacity or self._bytes > self._max_bytes:
-                _, (_, gone) = self._passages.popitem(last=False)
-                self._bytes -= gone
+        self._passages.put(query, tuple(passages))
 
     def recall(self, query: str) -> tuple[Passage, ...]:
         """Return what was kept under the query, or nothing."""
-        with self._lock:
-            return self._passages.get(query, ((), 0))[0]
+        return self._passages.get(query) or ()
 
-    def _before_fork(self) -> None:
-        """Nothing to do: the child makes its own lock."""
 
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            self._lock = threading.Lock()
+def _bytes(query: str, passages: tuple[Passage, ...]) -> int:
+    return 500 + sys.getsizeof(query) + sum(map(passage_bytes, passages))
 
 
 def trace(

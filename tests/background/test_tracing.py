@@ -1,14 +1,5 @@
 """From a flagged event to its attribution, and from there to quarantine."""
 
-import os
-import signal
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from ragguard import Passage
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit import Event, MemoryStore
@@ -58,66 +49,6 @@ def test_what_the_caller_does_to_the_list_does_not_matter():
     recent.remember("q", given_list)
     given_list.clear()
     assert recent.recall("q") == (A, B)
-
-
-def test_the_oldest_go_first():
-    recent = RecentPassages(capacity=2)
-    for query in ("one", "two", "one", "three"):
-        recent.remember(query, [A])
-    assert recent.recall("two") == ()
-    assert recent.recall("one") == recent.recall("three") == (A,)
-
-
-@given(st.lists(st.sampled_from("abcdef"), max_size=30), st.integers(1, 4))
-def test_the_newest_distinct_queries_are_kept(queries, capacity):
-    recent = RecentPassages(capacity)
-    for number, query in enumerate(queries):
-        recent.remember(query, [Passage(str(number))])
-    newest = list(dict.fromkeys(reversed(queries)))[:capacity]
-    for query in "abcdef":
-        kept = recent.recall(query)
-        if query in newest:
-            last = max(number for number, other in enumerate(queries) if other == query)
-            assert kept == (Passage(str(last)),)
-        else:
-            assert kept == ()
-
-
-def test_threads_share_it():
-    recent = RecentPassages(capacity=8)
-
-    def use(number):
-        query = str(number % 16)
-        recent.remember(query, [Passage(query)])
-        return recent.recall(query) in ((), (Passage(query),))
-
-    with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(use, range(2000)))
-    assert sum(recent.recall(str(number)) != () for number in range(16)) == 8
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_child_can_recall_though_a_thread_held_the_lock_at_the_fork():
-    recent = RecentPassages()
-    recent.remember("q", [A])
-    held, release = threading.Event(), threading.Event()
-
-    def hold():
-        with recent._lock:
-            held.set()
-            release.wait(60)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait(60)
-    child = os.fork()
-    if child == 0:
-        signal.alarm(30)  # a deadlock ends the child, and the test fails
-        os._exit(0 if recent.recall("q") == (A,) else 1)
-    release.set()
-    thread.join()
-    assert os.waitpid(child, 0)[1] == 0
 
 
 # Tracing
