@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import json
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 
 import pytest
 
@@ -129,24 +129,25 @@ class TestInfluenceScore:
         assert result.details["calls"] == 0
 
     def test_an_equivalence_replaces_the_embedder(self):
-        answers = itertools.cycle(["nineteen eleven", "1911"])
+        # In turn for each prompt: several are asked at once, in any order.
+        answers = defaultdict(lambda: itertools.cycle(["nineteen eleven", "1911"]))
         lock = threading.Lock()
 
         def generate(prompt):
             with lock:
-                return next(answers) if "1911" in prompt else "unknown"
+                return next(answers[prompt]) if "1911" in prompt else "unknown"
 
         def equivalent(a, b):
-            return all("1911" in text or "nineteen eleven" in text for text in (a, b))
+            return a == b or "unknown" not in (a, b)
 
-        event = (QUERY, RESPONSE, retrieve_from(POISON))
+        event = (QUERY, RESPONSE, retrieve_from(POISON, GENUINE))
         apart = InfluenceScore(generate=generate, samples=4).attribute(*event)
         joined = InfluenceScore(generate=generate, samples=4, equivalent=equivalent).attribute(
             *event
         )
-        assert apart.details["entropy_alone"] == [1.0]
-        assert joined.details["entropy_alone"] == [0.0]
-        assert joined.details["repeats_alone"] == [1.0]
+        assert apart.details["entropy_alone"][0] == 1.0
+        assert joined.details["entropy_alone"][0] == 0.0
+        assert joined.details["repeats_alone"][0] == 1.0
 
     def test_goes_through_json_and_back(self):
         result = InfluenceScore(generate=Generator()).attribute(
