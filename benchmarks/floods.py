@@ -25,6 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -166,14 +167,16 @@ def _inline(queries: list[Query], rounds: int, seconds: float) -> dict[str, Any]
             for query in queries:
                 guard.filter(*query)
         there.attribution(there.report("warm", "up", passages=["a"]), timeout=600)
-        for _ in range(rounds):
-            for name, guard, work in (
-                ("at rest", here, None),
-                ("beside attributions in a thread", here, stream(here, "thread")),
-                ("at rest, before the process", there, None),
-                ("beside attributions in a process", there, stream(there, "process")),
-                ("beside 5,000 reports a second", burst, reports),
-            ):
+        order: list[tuple[str, Guard, Callable[[threading.Event], None] | None]] = [
+            ("at rest", here, None),
+            ("beside attributions in a thread", here, stream(here, "thread")),
+            ("at rest, the guard with a process", there, None),
+            ("beside attributions in a process", there, stream(there, "process")),
+            ("beside 5,000 reports a second", burst, reports),
+        ]
+        for number in range(rounds):
+            Random(number).shuffle(order)
+            for name, guard, work in order:
                 if work is None:
                     found = _query_times(guard, queries, seconds)
                 else:
@@ -181,7 +184,7 @@ def _inline(queries: list[Query], rounds: int, seconds: float) -> dict[str, Any]
                         found = _query_times(guard, queries, seconds)
                 phases.setdefault(name, []).extend(found)
     apart.close()
-    rest = np.concatenate([phases["at rest"], phases["at rest, before the process"]])
+    rest = np.concatenate([phases["at rest"], phases["at rest, the guard with a process"]])
     rows = []
     for name, times in phases.items():
         p50, p95, p99 = (1e3 * float(np.quantile(times, q)) for q in (0.5, 0.95, 0.99))

@@ -69,6 +69,7 @@ class Reports:
             on_done=self._put_in_quarantine,
             # Another process may be able to search for them; what is in memory is nobody else's.
             on_lost=on_lost,
+            queries_come=seen.is_fresh,
             leaves_bare=retrieve is None and not isinstance(store, MemoryStore),
         )
 

@@ -8,15 +8,24 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["shared_interpreter"]
+__all__ = ["rest_s", "shared_interpreter"]
 
 # One thread runs at a time, and Python lets a thread that computes go on for 5 ms before another
 # gets its turn: seven times what a query needs.
-_TURN_S = 0.0005
+_TURN_S = 0.0001
+# About one query in a hundred then meets an attribution, and waits for a turn or two: fewer queries
+# than one in a hundred become slow by it, and their 99th percentile stays (`benchmarks.floods`).
+_SHARE = 0.01
+_LONGEST_REST_S = 1.0  # what computes for long, as a model does, does so without the interpreter
 
 _lock = threading.Lock()
 _working = 0
 _usual_s = sys.getswitchinterval()
+
+
+def rest_s(used_s: float) -> float:
+    """Return how long to rest after so many seconds of processor time, while queries come."""
+    return min(used_s * (1.0 / _SHARE - 1.0), _LONGEST_REST_S)
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,10 +28,16 @@ class RecentPassages:
 
     def __init__(self, max_bytes: int = 64_000_000) -> None:
         self._passages: LRU[str, tuple[Passage, ...]] = LRU(max_bytes, _bytes)
+        self._newest_s = -math.inf
 
     def remember(self, query: str, passages: Sequence[Passage]) -> None:
         """Keep the passages under the query, in place of what was kept before."""
         self._passages.put(query, tuple(passages))
+        self._newest_s = time.monotonic()
+
+    def is_fresh(self) -> bool:
+        """Return whether the newest query came within the last second."""
+        return time.monotonic() - self._newest_s < 1.0
 
     def recall(self, query: str) -> tuple[Passage, ...]:
         """Return what was kept under the query, or nothing."""

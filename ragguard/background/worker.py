@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from ragguard.attribution.attribution import Attribution
 from ragguard.audit.records import AuditStore, Event
 from ragguard.background.attempts import Attempts
 from ragguard.background.saving import Saver
+from ragguard.background.sharing import rest_s
 from ragguard.background.submissions import Submissions
 from ragguard.background.waiting import Backoff, Deadline
 from ragguard.errors import EventNotFoundError, InvalidInputError
@@ -44,6 +46,7 @@ class Worker:
         on_done: Callable[[Event, Attribution], None] | None = None,
         leaves_bare: bool = False,
         on_lost: Callable[[int], None] | None = None,
+        queries_come: Callable[[], bool] = lambda: False,
         max_attempts: int = 3,
         max_starts: int = 10,
         lease_s: float = 60.0,
@@ -61,6 +64,8 @@ class Worker:
             leaves_bare: Whether events that bring no passages and were submitted elsewhere are left
                 to a worker that can search the knowledge base.
             on_lost: Called with the number of reports that were lost, from whichever thread.
+            queries_come: Whether this process answers queries just now. The worker then rests
+                after each event, so that at most one query in fifty meets an attribution.
             max_attempts: How many attempts fail before the event has failed for good.
             max_starts: How often an event is begun at most. A worker that was killed has not
                 failed, but an event that kills every worker must not do so for ever.
@@ -84,6 +89,7 @@ class Worker:
             if not value > 0:
                 raise InvalidInputError(f"{name} must be positive, not {value}; leave it out")
         self._leaves_bare = leaves_bare
+        self._queries_come = queries_come
         self._poll_s = poll_s
         self._submissions = Submissions(
             store,
@@ -261,9 +267,12 @@ class Worker:
                 backoff.pause(stop)
                 continue
             backoff.succeeded()
+            began = time.thread_time()
             # After a failed attempt too: what failed now would likely fail again at once.
             if event is None or not self._attempts.make(event, stop):
                 idle(self._poll_s)
+            if self._queries_come():
+                stop.wait(rest_s(time.thread_time() - began))
 
     def _claim(self) -> Event | None:
         return self._attempts.claim(self._submissions.bare_ids() if self._leaves_bare else None)

@@ -241,6 +241,26 @@ def test_an_on_done_that_fails_is_a_failed_attempt(store, worker_of):
     assert calls == ["e", "e"]
 
 
+@pytest.mark.parametrize("queries_come", [True, False])
+def test_the_worker_rests_after_an_event_only_while_queries_come(
+    store, worker_of, monkeypatch, queries_come
+):
+    rested = threading.Event()
+
+    def rest_s(used_s):
+        assert used_s >= 0.0
+        rested.set()
+        return 0.0
+
+    monkeypatch.setattr("ragguard.background.worker.rest_s", rest_s)
+    worker = worker_of(store, queries_come=lambda: queries_come)
+    first, second = event("first"), event("second")
+    for one in (first, second):
+        worker.submit(one)
+        assert worker.wait(one.id, LONG)
+    assert rested.is_set() == queries_come
+
+
 def test_an_event_that_kills_its_workers_is_given_up(store, worker_of):
     store.add_event(event("e"))
     for _ in range(4):
