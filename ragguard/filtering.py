@@ -166,7 +166,8 @@ class Filtering:
                 self._failures,
                 exc_info=failure,
             )
-        return f"{type(failure).__name__}: {failure}"
+        told = f"{type(failure).__name__}: {failure}"
+        return told if judgement.note is None else f"{judgement.note}; {told}"
 
     def _count(self, query: str, judgement: Judgement, verdict: Verdict, passages: int) -> None:
         self._counter.add(

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ragguard import Guard
+from ragguard import Guard, Passage
 from ragguard.audit import QuarantineEntry
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, JudgingError
@@ -119,6 +119,17 @@ def test_without_time_the_ends_are_judged(no_time, on_error):
     assert texts(verdict.dropped) == [poison, *[long] * held]
     assert [one.decided for one in verdict.evidence] == [True, False, True, True, True, True]
     assert verdict.evidence[1].reason.endswith("there was time for its ends only")
+    assert "raise max_ms" in verdict.error
+
+
+def test_the_verdict_says_all_that_went_wrong(no_time):
+    class Unreadable(str):
+        def isascii(self):
+            raise OSError("gone")
+
+    with Guard() as guard:
+        verdict = guard.filter(QUESTION, [Passage(Unreadable("x"), id="u"), PROSE * 100, *QUIET])
+    assert "1 of 6 passages cannot be read" in verdict.error
     assert "raise max_ms" in verdict.error
 
 
