@@ -1,4 +1,4 @@
-"""Does RAGOrigin find more with a trained proxy than with the lexical one, or with both?
+"""Does RAGOrigin find more with an exported language model than with the lexical one, or with both?
 
 Runnable alone: `python -m benchmarks.proxy_attribution --data DIR --proxy FOLDER --json FILE`.
 

@@ -16,7 +16,7 @@ import logging
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -33,7 +33,6 @@ from ragguard.proxy.export import export_proxy
 from ragguard.proxy.parity import PROBES
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 from ragguard.proxy.scores import Scores
-from ragguard.proxy.training.shape import SHAPES, train_tokenizer
 from ragguard.proxy.verdicts import Scope
 
 __all__ = ["MODELS", "ModelShape", "main", "run"]
@@ -60,7 +59,7 @@ MODELS = {
     "135m": ModelShape(49152, 576, 1536, 30, 9, 3),
     "0.5b": ModelShape(151936, 896, 4864, 24, 14, 2),
 }
-"""The size `small` of `ragguard proxy train`, and the shapes of two models that are in use."""
+"""A small one, and the shapes of two models that are in use."""
 
 
 def run(shape: ModelShape, *, threads: int, repeats: int, folder: Path) -> dict[str, Any]:
@@ -80,7 +79,7 @@ def run(shape: ModelShape, *, threads: int, repeats: int, folder: Path) -> dict[
     contexts = [passage.text for passage in corpus.passages[:SCOPE]]
     query = corpus.questions[0].text
     response = f"The answer is {corpus.questions[0].incorrect_answer}."
-    tokenizer = train_tokenizer((p.text for p in corpus.passages), SHAPES["tiny"])
+    tokenizer = _tokenizer(passage.text for passage in corpus.passages)
     model = _model(shape)
     encoder = PromptEncoder(tokenizer, PromptFormat(), _MAX_LENGTH)
     contenders: dict[str, Callable[[], Scores]] = {
@@ -142,6 +141,33 @@ def as_printed(
                 of_next = of_next.log_softmax(dim=-1)
                 column.append(float(of_next[at - 1, tokens[0, at]].mean()))
     return Scores(np.array(found[0]), np.array(found[1]))
+
+
+def _tokenizer(texts: Iterable[str]) -> Any:
+    """Return a byte-level BPE `tokenizers.Tokenizer` for `texts`; every digit is a token."""
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors, trainers
+
+    begin = "<|begin|>"
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\p{N}"), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    tokenizer.train_from_iterator(
+        texts,
+        trainers.BpeTrainer(
+            vocab_size=4096,
+            initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+            special_tokens=[begin],
+            show_progress=False,
+        ),
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{begin} $A", special_tokens=[(begin, tokenizer.token_to_id(begin))]
+    )
+    return tokenizer
 
 
 def _model(shape: ModelShape) -> Any:

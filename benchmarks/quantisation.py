@@ -1,22 +1,20 @@
 """Whether a quantised proxy blames the same passages as the model it was made from.
 
-Runnable alone: `python -m benchmarks.quantisation --data DIR --json FILE`. Needs the extras
-`export` and `onnx`.
+Runnable alone: `python -m benchmarks.quantisation --data DIR --model FOLDER --json FILE`. Needs the
+extras `export` and `onnx`.
 
-Random weights have no opinion, so a small model is trained first (`benchmarks.proxy_training`) and
-kept in `.benchmarks/`, unless --proxy names a folder that holds one. RAGOrigin then attributes the
-same events with each export of it. The scope is the first 15 passages. Reported is how often the
-responsible set is the very one that the fp32 export finds, how far the scores are apart, and
-whether the export passes its gate.
+Random weights have no opinion, so --model names a causal language model with weights that have one,
+as transformers saves it. RAGOrigin attributes the same events with each export of it. The scope is
+the first 15 passages. Reported is how often the responsible set is the very one that the fp32
+export finds, how far the scores are apart, and whether the export passes its gate.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import logging
-import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +28,6 @@ from rich.table import Table
 
 from benchmarks.export_forms import INT8_FORMS, open_gate, precision_of
 from benchmarks.forms import DEFAULT_FORMS, FORMS
-from benchmarks.proxy_training import training_corpus
 from benchmarks.report import describe_run, write
 from benchmarks.targets import Target, load_targets
 from ragguard.attribution import Attribution, RAGOrigin
@@ -40,9 +37,6 @@ from ragguard.proxy import OnnxProxy, Scores
 from ragguard.proxy.export import export_proxy
 from ragguard.proxy.manifest import Manifest
 from ragguard.proxy.parity import GATES, Parity
-from ragguard.proxy.training import SHAPES, Settings, Shape, train_proxy
-from ragguard.proxy.training.rounding import round_weights
-from ragguard.proxy.training.shape import make_model
 
 __all__ = ["EXPORTS", "main", "run"]
 
@@ -54,42 +48,13 @@ and one a tensor of activations; blocks of 8-bit weights (MatMulNBits) have one 
 SCOPE = 15
 TOP_K = 5
 PLANTED = 5
-_CACHE = Path(__file__).resolve().parent.parent / ".benchmarks" / "quantisation"
 
 
-def trained_folder(data: Path, steps: int) -> Path:
-    """Return the folder of the trained proxy, and train it if it is not there yet."""
-    folder = _CACHE / f"tiny-{steps}"
-    if not (folder / "training.json").is_file():
-        train_proxy(training_corpus(data), folder, Settings(SHAPES["tiny"], steps=steps))
-    return folder
-
-
-def exported(folder: Path) -> dict[str, Path]:
-    """Return the exports of the trained model by name; they are written if they are not there."""
-    import torch
-    from tokenizers import Tokenizer
-
+def exported(model: Path, folder: Path) -> dict[str, Path]:
+    """Return the exports of a model by name, written into `folder`, whatever the gate says."""
     found = {name: folder / name.replace(" ", "-") for name in EXPORTS}
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    settings = json.loads((folder / "training.json").read_text(encoding="utf-8"))["settings"]
-    shape = Shape(**settings["shape"])
-    model = make_model(shape, tokenizer.get_vocab_size())
-    state = torch.load(folder / "training" / "state.pt", weights_only=True)
-    model.load_state_dict(state["model"])
-    round_weights(model)
     for name, out in found.items():
-        if (out / "manifest.json").is_file():
-            continue
-        shutil.rmtree(out, ignore_errors=True)
-        export_proxy(
-            model,
-            out,
-            tokenizer=tokenizer,
-            precision=precision_of(name),
-            max_length=shape.length,
-            gates=open_gate(name),
-        )
+        export_proxy(str(model), out, precision=precision_of(name), gates=open_gate(name))
     return found
 
 
@@ -239,23 +204,22 @@ def _gated(folder: Path) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Train if need be, run the comparison and return the exit status."""
+    """Run the comparison and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quantisation", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
-    parser.add_argument("--steps", type=int, default=300, help="of training; some minutes")
-    parser.add_argument("--proxy", type=Path, help="a folder that was trained, instead")
+    parser.add_argument("--model", type=Path, required=True, help="folder of a causal LM")
     parser.add_argument("--events", type=int, default=150)
     parser.add_argument("--half", type=int, choices=(0, 1), default=1, help="1: the report half")
     parser.add_argument("--seed", type=int, default=0, help="of which events are drawn")
     parser.add_argument("--json", type=Path, help="write the result here")
     arguments = parser.parse_args(argv)
     logging.basicConfig(level=logging.ERROR, format="%(message)s")
-    logging.getLogger("ragguard.training").setLevel(logging.INFO)
-    folder = arguments.proxy or trained_folder(arguments.data, arguments.steps)
-    folders = exported(folder)
     asked = events(arguments.data, half=arguments.half, limit=arguments.events, seed=arguments.seed)
-    with Progress(console=Console(stderr=True)) as progress:
-        rows = run(folders, asked, progress)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Progress(console=Console(stderr=True)) as progress,
+    ):
+        rows = run(exported(arguments.model, Path(folder)), asked, progress)
     columns = ("export", "events", "identical_sets", "events_with_blame", "identical_with_blame")
     columns += ("gc_mean_difference", "relative_error", "gate")
     table = Table(*columns)
@@ -264,10 +228,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Console().print(table)
     if arguments.json is not None:
         command = ["python", "-m", "benchmarks.quantisation"]
-        command += ["--data", arguments.data.resolve().name]
-        command += (
-            ["--proxy", folder.name] if arguments.proxy else ["--steps", str(arguments.steps)]
-        )
+        command += ["--data", arguments.data.resolve().name, "--model", arguments.model.name]
         command += ["--events", str(arguments.events), "--half", str(arguments.half)]
         command += ["--seed", str(arguments.seed)]
         about = describe_run(command, (), seed=arguments.seed, limit=arguments.events)

@@ -1,4 +1,4 @@
-"""`ragguard proxy`: export, check, describe and train the model that scores passages."""
+"""`ragguard proxy`: export, check and describe the model that scores passages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from ragguard.cli.logs import log_to_stderr
 from ragguard.cli.output import JsonOption, printable, write_json
 
 __all__ = ["proxy"]
 
 proxy = typer.Typer(
     no_args_is_help=True,
-    help="Export, check, describe or train the small language model that scores passages.",
+    help="Export, check or describe the small language model that scores passages.",
 )
 
 
@@ -27,13 +26,6 @@ class Precision(StrEnum):
     fp16 = "fp16"
     fp16_weights = "fp16-weights"
     int8 = "int8"
-
-
-class Size(StrEnum):
-    """How large a trained proxy is."""
-
-    tiny = "tiny"
-    small = "small"
 
 
 @proxy.command("export")
@@ -146,53 +138,6 @@ def info(
             ("made with", versions),
         ):
             typer.echo(f"{name:<10} {printable(value)}")
-
-
-@proxy.command("train")
-def train(
-    context: typer.Context,
-    corpus: Annotated[
-        list[Path],
-        typer.Option(
-            help='JSON lines of {"text"}, or of {"context", "question", "answers"}; repeatable.'
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("--output", "--out", "-o", help="A new folder, or one to go on in.")
-    ],
-    minutes: Annotated[
-        float | None, typer.Option(help="About how long, by the time of the first 30 steps.")
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option(help="How many steps, instead of --minutes: repeatable.")
-    ] = None,
-    size: Annotated[
-        Size, typer.Option(help="tiny: 2.6 million parameters; small: 20 million.")
-    ] = Size.tiny,
-    seed: Annotated[int, typer.Option(help="Of the first weights and of every batch.")] = 0,
-    as_json: JsonOption = False,
-) -> None:
-    """Train a proxy from scratch on your own texts, and export it.
-
-    Runs on the CPU (OMP_NUM_THREADS says on how many threads). Interrupted, it goes on where its
-    last checkpoint is when the same command is given again. Progress goes to stderr. Needs the
-    extras `export` and `onnx`.
-    """
-    from ragguard.proxy.training import SHAPES, Settings, read_corpora, train_proxy
-
-    log_to_stderr(debug=context.find_root().params["debug"], progress=True)
-    settings = Settings(SHAPES[size.value], steps=steps, minutes=minutes, seed=seed)
-    trained = train_proxy(read_corpora(corpus), out, settings)
-    last = trained.log[-1]
-    if as_json:
-        write_json({"folder": str(out), **asdict(trained)})
-    else:
-        typer.echo(
-            f"trained {trained.parameters:,} parameters in {trained.steps} steps, held-out loss "
-            f"{last['held_out_query_loss']:.2f} a query token and "
-            f"{last['held_out_response_loss']:.2f} a response token, exported in "
-            f"{trained.manifest.precision}; use it with: RAGGUARD_PROXY={out}"
-        )
 
 
 def _parity(parity: Any) -> str:

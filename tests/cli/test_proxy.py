@@ -23,15 +23,33 @@ def saved(tmp_path_factory):
     transformers = pytest.importorskip("transformers", reason="needs transformers")
     pytest.importorskip("onnxscript", reason="needs onnxscript")
     pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    import tokenizers
     import torch
 
-    from ragguard.proxy.training.shape import Shape, make_model, train_tokenizer
-
     folder = tmp_path_factory.mktemp("cli-proxy") / "hf"
-    shape = Shape(320, 32, 64, 1, 2, length=256, rows=1, learning_rate=1e-3)
-    tokenizer = train_tokenizer([p.text for p in load_corpus().passages], shape)
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator(
+        [passage.text for passage in load_corpus().passages],
+        tokenizers.trainers.BpeTrainer(
+            vocab_size=320,
+            initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+            special_tokens=["<|begin|>"],
+            show_progress=False,
+        ),
+    )
     torch.manual_seed(0)
-    make_model(shape, tokenizer.get_vocab_size()).save_pretrained(folder)
+    model = transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(
+            vocab_size=tokenizer.get_vocab_size(),
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            max_position_embeddings=256,
+        )
+    )
+    model.save_pretrained(folder)
     transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
     return folder
 
@@ -87,38 +105,3 @@ def test_a_model_that_is_no_folder_is_bad_input(run, arguments, tmp_path):
     result = run("proxy", *arguments, tmp_path / "missing")
     assert result.exit_code == 2
     assert "is not a folder" in result.stderr
-
-
-@pytest.mark.torch
-def test_train_makes_a_proxy(run, saved, jsonl, tmp_path, monkeypatch):
-    from ragguard.proxy import OnnxProxy
-    from ragguard.proxy.training import SHAPES, Shape
-
-    monkeypatch.setitem(
-        SHAPES, "tiny", Shape(300, 16, 32, 1, 2, length=192, rows=2, learning_rate=1e-3)
-    )
-    corpus = jsonl("kb.jsonl", *({"text": p.text} for p in load_corpus().passages[:60]))
-    more = jsonl("qa.jsonl", {"context": "c", "question": "q?", "answers": ["a"]})
-    result = run(
-        "proxy", "train", "--corpus", corpus, "--corpus", more, "--out", tmp_path / "out",
-        "--steps", 2, "--seed", 5, "--json",
-    )  # fmt: skip
-    assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout)["steps"] == 2
-    scores = OnnxProxy(tmp_path / "out", threads=1).score(["a", "b"], "who?", "Ada")
-    assert scores.generation_influence.shape == (2,)
-    record = json.loads((tmp_path / "out" / "training.json").read_text())
-    assert [source["records"] for source in record["sources"]] == [60, 1]
-
-
-def test_train_refuses_bad_corpora_and_settings(run, jsonl, tmp_path):
-    corpus = jsonl("kb.jsonl", {"text": "one"}, 7)
-    for arguments, message in (
-        (("--minutes", 1), "kb.jsonl:2"),
-        ((), "either steps or minutes"),
-        (("--steps", 1, "--minutes", 1), "either steps or minutes"),
-    ):
-        result = run("proxy", "train", "--corpus", corpus, "--out", tmp_path / "o", *arguments)
-        assert result.exit_code == 2
-        assert message in result.stderr
-    assert not (tmp_path / "o").exists()
