@@ -1,0 +1,190 @@
+"""Frozen answers: `python -m benchmarks.golden [--data DIR] [--write]`.
+
+Some 300 verdicts and 80 attributions over the project's own corpus, and as many over a folder of
+data, are kept in `tests/golden` with every score. A change that only moves code leaves them as they
+are, bit for bit; one that changes answers changes these files in the same commit (`--write`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import load_folder
+from benchmarks.forms import FORMS
+from benchmarks.misgeneration import KnowledgeBase, answers, chosen, datasets, in_form
+from ragguard import Guard, Passage
+from ragguard.attribution import RAGOrigin
+from ragguard.demo.corpus import load_corpus
+from ragguard.proxy import LexicalProxy
+
+__all__ = ["FOLDER", "answers_of", "main"]
+
+FOLDER = Path(__file__).parents[1] / "tests" / "golden"
+
+_K = 5
+_OF_A_DATASET = 25  # questions
+_EVENTS_OF_A_DATASET = 16
+_HOSTILE = (
+    "",
+    " \n\t ",
+    "\ud800 half a pair",
+    "&#" + "9" * 4_301,
+    "\u0301" * 3_000,
+    "\ufdfa" * 2_000,
+    "Boats were tarred in the lee of the wall while the nets dried. " * 400,
+    "<b>&lt;" * 2_000,
+    "\x00\x1b[31m",
+)
+
+Set = tuple[str, str, list[str], int | None]
+
+
+def answers_of(data: Path | None) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each file: the project's own ones, or those of a folder of data."""
+    if data is None:
+        return {"verdicts": _verdicts(_own_sets()), "attributions": _attributions(None)}
+    return {"verdicts_data": _verdicts(_data_sets(data)), "attributions_data": _attributions(data)}
+
+
+def _own_sets() -> Iterator[Set]:
+    corpus = load_corpus()
+    base = KnowledgeBase([passage.text for passage in corpus.passages])
+    forms = list(FORMS)
+    for number, question in enumerate(corpus.questions):
+        found = [passage.text for passage in base.ranked(question.text, ())[: 2 * _K]]
+        kind = list(question.texts)[number % len(question.texts)]
+        texts = question.texts[kind]
+        first, second = forms[number % len(forms)], forms[(7 * number + 3) % len(forms)]
+        one = [FORMS[first](question.text, texts[0])]
+        three = [FORMS[second](question.text, text) for text in texts[:3]]
+        place = number % _K
+        yield f"{question.id} clean", question.text, found[:_K], None
+        yield f"{question.id} {first}", question.text, _planted(found, one, place)[:_K], None
+        yield f"{question.id} 3 {second}", question.text, _planted(found, three, place), 2 * _K
+        yield f"{question.id} over-fetched {first}", question.text, _planted(found, one, place), _K
+        hostile = _HOSTILE[number % len(_HOSTILE)]
+        mixed = _planted(found[:3], [*one, hostile, one[0]], place)
+        yield f"{question.id} hostile", question.text, mixed, None
+
+
+def _data_sets(data: Path) -> Iterator[Set]:
+    forms = list(FORMS)
+    for dataset in load_folder(data):
+        for number, record in enumerate(dataset.records[:_OF_A_DATASET]):
+            name, found = f"{dataset.name} {number}", list(record.hits[: 2 * _K])
+            yield f"{name} clean", record.question, found, _K
+            if record.poison:
+                kinds = sorted(record.poison)
+                texts = record.poison[kinds[number % len(kinds)]]
+                form = forms[number % len(forms)]
+                planted = [FORMS[form](record.question, text) for text in texts[: 1 + number % 5]]
+                mixed = _planted(found, planted, number % _K)
+                yield f"{name} {form}", record.question, mixed, _K
+
+
+def _planted(found: Sequence[str], poison: Sequence[str], place: int) -> list[str]:
+    return [*found[:place], *poison, *found[place:]]
+
+
+def _verdicts(sets: Iterator[Set]) -> list[dict[str, Any]]:
+    rows = []
+    with Guard(max_ms=1e9) as guard, Guard.ragdefender() as paper:
+        for number, (name, query, texts, k) in enumerate(sets):
+            rows.append({"set": name, **_verdict(guard, query, texts, k)})
+            if number % 10 == 0:
+                rows.append({"set": f"{name} ragdefender", **_verdict(paper, query, texts, k)})
+    return rows
+
+
+def _verdict(guard: Guard, query: str, texts: list[str], k: int | None) -> dict[str, Any]:
+    passages = [Passage(text, id=str(place)) for place, text in enumerate(texts)]
+    verdict = guard.filter(query, passages, k=k)
+    return {
+        "attacked": verdict.attacked,
+        "p_value": verdict.p_value,
+        "kept": [int(passage.id) for passage in verdict.kept],
+        "dropped": [int(passage.id) for passage in verdict.dropped],
+        "error": verdict.error,
+        "suspicion": [one.suspicion for one in verdict.evidence],
+        "signal": [one.signal for one in verdict.evidence],
+        "signals": [
+            {name: value for name, value in one.signals.items() if value}
+            for one in verdict.evidence
+        ],
+        "undecided": [int(one.passage_id) for one in verdict.evidence if not one.decided],
+    }
+
+
+def _attributions(data: Path | None) -> list[dict[str, Any]]:
+    origin = RAGOrigin(proxy=LexicalProxy())
+    rows = []
+    for name, targets, texts in datasets(data, _EVENTS_OF_A_DATASET if data else None, 0):
+        if (data is None) != (name == "skerrin"):
+            continue
+        base = KnowledgeBase(texts)
+        for number, target in enumerate(targets):
+            kinds = sorted(target.poison)
+            form = ("prepend", "plain", "shuffled", "append")[number % 4]
+            kind = kinds[number % len(kinds)]
+            poison = in_form(target, form, chosen(target, kind, 0, 1 + number % 5))
+            events = [(form, target.wrong, poison)]
+            if number % 4 == 0:
+                events.append(("clean", target.correct or target.wrong, []))
+            for what, response, planted in events:
+                ranked = base.ranked(target.question, planted)
+                found = origin.attribute(
+                    target.question, response, lambda _, limit, ranked=ranked: ranked[:limit]
+                )
+                rows.append(
+                    {
+                        "event": f"{name} {number} {what}",
+                        "through": answers(ranked, planted, target.wrong),
+                        "cause": found.cause,
+                        "scope": found.scope_size,
+                        "responsible": [s.responsible for s in found.scores],
+                        "scores": [
+                            [
+                                s.embedding_similarity,
+                                s.semantic_correlation,
+                                s.generation_influence,
+                                s.responsibility,
+                            ]
+                            for s in found.scores
+                        ],
+                    }
+                )
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Compare, or write; return 1 if something differs."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.golden", description=__doc__)
+    parser.add_argument("--data", type=Path, help="a folder of data as well")
+    parser.add_argument("--write", action="store_true", help="freeze the answers of this code")
+    arguments = parser.parse_args(argv)
+    differs = 0
+    for data in (None, arguments.data)[: 1 + (arguments.data is not None)]:
+        for name, rows in answers_of(data).items():
+            path = FOLDER / f"{name}.json"
+            text = "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
+            if arguments.write:
+                path.write_text(text, encoding="utf-8")
+            frozen = json.loads(path.read_text(encoding="utf-8"))
+            changed = [
+                old.get("set", old.get("event"))
+                for old, new in zip(frozen, json.loads(text), strict=True)
+                if old != new
+            ]
+            differs += len(changed)
+            first = f", the first of them {changed[0]}" if changed else ""
+            sys.stdout.write(f"{name}: {len(changed)} of {len(rows)} differ{first}\n")
+    return int(differs > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
