@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ragguard.audit.recorded import Recording
 from ragguard.audit.records import ScoredQuery
 from ragguard.embedding.protocol import Embedder
 from ragguard.errors import CalibrationError
@@ -17,6 +16,7 @@ from ragguard.inline.ragdefender import RAGDefenderJudge
 from ragguard.inline.suspicion import SCORER
 from ragguard.inline.traffic import calibrated_on
 from ragguard.passage import Passage
+from ragguard.recorded import Recording
 
 __all__ = ["Calibrator"]
 
@@ -90,7 +90,7 @@ class Calibrator:
     ) -> Calibration:
         """Adopt what a store recorded, and return its calibration.
 
-        `ragguard.audit.recorded.Recording` says what is taken of it.
+        `ragguard.recorded.Recording` says what is taken of it.
 
         Raises:
             CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or, without `force`,

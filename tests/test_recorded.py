@@ -1,0 +1,175 @@
+"""What is recorded of queries becomes a calibration, and the recent p-values that drift is in."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.audit import ScoredQuery
+from ragguard.audit.sampling import RECENT_SIZE, SAMPLE_SIZE
+from ragguard.errors import CalibrationError
+from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.drift import Drift
+from ragguard.recorded import Recording, recent_p_values
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+
+def scored(number, priority=0.0, scorer="s", **fields):
+    values = {
+        "score": float(number),
+        "suspicions": (float(number), -1.0 / 3.0),
+        "with_reference": False,
+        "attacked": False,
+        "recorded_at": NOON + timedelta(seconds=number),
+    }
+    return ScoredQuery(scorer=scorer, priority=priority, **{**values, **fields})
+
+
+CALM = Drift(queries=1, above=0, alpha=0.1, p_value=1.0, drifted=False)
+
+
+def made(records, **options):
+    return Recording.of(records, "s", **options).calibration(CALM)
+
+
+def test_calibration_from_the_sample_and_from_the_newest():
+    records = [scored(n, priority=n / 3000) for n in range(2500)]
+    sample = made(records)
+    assert sample.scores.tolist() == [float(n) for n in range(SAMPLE_SIZE)]
+    assert len(sample.passage_scores) == 2 * SAMPLE_SIZE
+    assert (sample.size, sample.with_reference, sample.scorer) == (2, False, "s")
+    assert "2000 queries recorded from 2024-05-01 to 2024-05-01 UTC" in sample.source
+    newest = made(records, newest=100)
+    assert newest.scores.tolist() == [float(n) for n in range(2400, 2500)]
+    assert len(made(records, newest=5000).scores) == RECENT_SIZE
+
+
+def test_calibration_from_one_kind_of_query_and_one_scorer():
+    records = [
+        scored(1, scorer="other"),
+        scored(2, with_reference=True),
+        scored(3),
+        scored(4, attacked=True, suspicions=(4.0,)),
+    ]
+    everything = made(records)
+    assert everything.scores.tolist() == [3.0, 4.0]
+    assert "left out: 0 repeated questions, 1 with reference passages" in everything.source
+    with_reference = made(
+        [*records, scored(5, with_reference=True), scored(6, with_reference=True)]
+    )
+    assert with_reference.with_reference
+    assert with_reference.scores.tolist() == [2.0, 5.0, 6.0]
+    assert "2 without reference passages" in with_reference.source
+
+
+def test_a_question_counts_once_and_as_it_was_asked_last():
+    records = [
+        scored(9, question="a"),
+        scored(8, question="b"),
+        *[scored(n, question="a") for n in (7, 6, 5)],
+        scored(4, question="b", with_reference=True),
+        scored(3),
+        scored(3),  # nobody knows what older versions were asked
+    ]
+    once = made(records)
+    assert once.scores.tolist() == [3.0, 3.0, 5.0, 8.0]
+    assert "4 queries recorded" in once.source
+    assert "3 repeated questions, 1 with reference passages" in once.source
+    # The newest two questions, not the newest two queries.
+    again = [*records, *[scored(2, question="c") for _ in range(50)]]
+    assert made(again, newest=2).scores.tolist() == [2.0, 3.0]
+
+
+@given(st.lists(st.sampled_from("abcde"), min_size=1, max_size=40), st.integers(1, 6))
+def test_nobody_gets_more_weight_by_asking_again(asked, newest):
+    records = [scored(n, question=question) for n, question in enumerate(asked)]
+    last = {question: float(n) for n, question in enumerate(asked)}
+    assert made(records).scores.tolist() == sorted(last.values())
+    assert made(records, newest=newest).scores.tolist() == sorted(last.values())[-newest:]
+
+
+def test_below_a_threshold_nothing_from_it_on_is_learned():
+    records = [scored(n, suspicions=(float(n), -1.0)) for n in range(20)]
+    recording = Recording.of(records, "s")
+    capped = recording.calibration(CALM, below=15.0)
+    just_below = np.nextafter(15.0, 0.0)
+    assert capped.scores.tolist() == [*map(float, range(15)), *[just_below] * 5]
+    assert capped.passage_scores[-5:].tolist() == [just_below] * 5
+    assert capped.threshold(0.1, 2) == 15.0
+    assert recording.calibration(CALM).threshold(0.1, 2) == np.nextafter(18.0, np.inf)
+    # Where the traffic is quieter than the threshold in force, it may fall.
+    assert recording.calibration(CALM, below=25.0).threshold(0.1, 2) < 25.0
+
+
+@given(
+    st.lists(st.floats(-20, 30), min_size=9, max_size=60),
+    st.floats(-5, 20),
+    st.integers(1, 6),
+)
+def test_a_capped_calibration_never_raises_the_threshold(scores, line, judged):
+    records = [scored(0, score=score, suspicions=(score,) * judged) for score in scores]
+    capped = Recording.of(records, "s").calibration(CALM, below=line)
+    assert capped.threshold(0.1, judged) <= line
+
+
+def test_how_often_the_gate_in_force_fires_on_a_record():
+    in_force = Calibration(
+        np.arange(1.0, 10.0), np.arange(3.0), 2, with_reference=False, scorer="s", source="test"
+    )
+    records = [scored(n) for n in (1, 8, 9, 10, 11)]
+    # Of 9 scores a share of 0.2 allows one above: the gate fires from beyond 9 on, and at 9.
+    fired = Recording.of(records, "s").fired(in_force, 0.2)
+    assert (fired.queries, fired.above, fired.alpha) == (5, 3, 0.2)
+    assert "fires on 3 of them" in Recording.of(records, "s").calibration(fired).source
+    attacked = [scored(n) for n in (*range(100), *[50] * 100)]
+    assert Recording.of(attacked, "s").fired(in_force, 0.2).drifted
+
+
+@pytest.mark.parametrize("records", [[], [scored(1, scorer="old")]])
+def test_nothing_recorded_is_said_so(records):
+    with pytest.raises(CalibrationError, match="monitor mode"):
+        Recording.of(records, "s")
+
+
+def test_recent_p_values_are_those_of_the_calibration():
+    calibration = Calibration(
+        np.arange(1.0, 10.0), np.arange(3.0), 2, with_reference=False, scorer="s", source="test"
+    )
+    records = [
+        scored(5),
+        scored(9),
+        scored(10),
+        scored(10, with_reference=True),
+        scored(10, scorer="other"),
+        scored(10, suspicions=(10.0, 0.0, 0.0)),
+    ]
+    p_values, size = recent_p_values(records, "s", calibration, alpha=0.2)
+    assert size == 9
+    assert p_values.tolist() == pytest.approx([6 / 10, 2 / 10, 1 / 10, 2 / 10])
+    p_values, size = recent_p_values([], "s", calibration, alpha=0.2)
+    assert (p_values.tolist(), size) == ([], 1)
+    p_values, size = recent_p_values(
+        [scored(-100, suspicions=(-100.0, -200.0)), scored(100)], "s", None, alpha=0.2
+    )
+    queries = len(default_calibration(3, with_reference=False).scores)
+    assert (p_values.tolist(), size) == ([1.0, 1 / (queries + 1)], queries)
+
+
+def test_recent_p_values_are_of_the_passages_that_the_gate_looks_at():
+    calibration = Calibration(
+        np.arange(1.0, 10.0), np.arange(3.0), 2, with_reference=False, scorer="s", source="test"
+    )
+    behind = scored(10, suspicions=(4.0, 5.0, 10.0))
+    # Of 9 queries a share of 0.1 allows one block of two passages, and 0.2 allows two blocks.
+    assert recent_p_values([behind], "s", calibration, alpha=0.1)[0] == pytest.approx([6 / 10])
+    assert recent_p_values([behind], "s", calibration, alpha=0.2)[0] == pytest.approx([2 / 10])
+    largest = default_calibration(10_000, with_reference=False).size
+    for place, p_value in ((largest - 1, 0.01), (largest, 1.0)):
+        suspicions = [-100.0] * (largest + 1)
+        suspicions[place] = 100.0
+        shipped = scored(100, suspicions=tuple(suspicions))
+        assert recent_p_values([shipped], "s", None, alpha=0.01)[0] <= p_value
+        assert recent_p_values([shipped], "s", None, alpha=0.01)[0] >= p_value / 100
