@@ -39,10 +39,10 @@ from benchmarks.fitting.samples import (
 )
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from ragguard.embedding import Embedder
-from ragguard.inline.calibration import Calibration
+from ragguard.inline.conformal import Calibration
 from ragguard.inline.detectors import BY_HAND, Detector
+from ragguard.inline.scoring import SCORER
 from ragguard.inline.signals import SIGNALS
-from ragguard.inline.suspicion import SCORER
 
 __all__ = ["SOUPS", "Change", "Refits", "changes", "main", "run", "soup"]
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from benchmarks.fitting.samples import signals_of
 from benchmarks.retrieval import RetrievedSet
-from ragguard.inline.naturalness import unnaturalness
+from ragguard.inline.features.gibberish import unnaturalness
 from ragguard.inline.signals import content_weights
-from ragguard.inline.words import PassageWords, QueryWords, passage_words, query_words
+from ragguard.inline.tokens import PassageWords, QueryWords, passage_words, query_words
 from ragguard.text import STOP_WORDS
 
 __all__ = [

@@ -27,7 +27,7 @@ from ragguard.audit import MemoryStore, ScoredQuery
 from ragguard.embedding import Embedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.admission import MAX_STEP, gate_line
-from ragguard.inline.calibration import Calibration
+from ragguard.inline.conformal import Calibration
 from ragguard.text import sentences
 
 __all__ = ["KINDS", "STEPWISE", "WAYS", "Query", "Row", "main", "measure", "queries"]

@@ -16,7 +16,7 @@ from benchmarks.data import Dataset, Record
 from benchmarks.defences import Defence, Outcome
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
-from ragguard.inline.vectors import similarity_matrix
+from ragguard.embedding.vectors import similarity_matrix
 from ragguard.lru import forget_all
 
 __all__ = ["GRAM", "SIZES", "growth", "run", "steps"]

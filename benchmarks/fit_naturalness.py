@@ -1,4 +1,4 @@
-"""Fits `ragguard.inline.naturalness`: `python -m benchmarks.fit_naturalness --data DIR`.
+"""Fits `ragguard.inline.features.gibberish`: `python -m benchmarks.fit_naturalness --data DIR`.
 
 The texts are the plain ones of the folder (`wikipedia_passages.jsonl` and the contexts of
 `reading_comprehension.jsonl`) without any that was retrieved for a question of either half: a
@@ -27,7 +27,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 
 from benchmarks.data import Dataset, Record, load_folder
-from ragguard.inline.naturalness import (
+from ragguard.inline.features.gibberish import (
     OTHER_SCRIPT,
     SHAPES,
     UNITS,

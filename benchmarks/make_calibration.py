@@ -33,7 +33,7 @@ from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.detectors import DETECTORS
-from ragguard.inline.suspicion import SCORER, Scorer, nonconformity
+from ragguard.inline.scoring import SCORER, Scorer, nonconformity
 
 __all__ = ["calibrate", "cross_fitted", "main"]
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ragguard.inline.signals import content_weights
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 from ragguard.text import STOP_WORDS, tokens
 
 __all__ = ["agreeing_openings", "opening"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.data import Dataset
 from ragguard import __version__
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.scoring import SCORER
 
 __all__ = ["FORMAT", "describe_run", "read", "write"]
 

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from benchmarks.openings import agreeing_openings
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
-from ragguard.inline.grouping import (
+from ragguard.embedding.vectors import similarity_matrix
+from ragguard.inline.ragdefender.grouping import (
     clustering_count,
     concentration_count,
     concentration_factors,
     two_clusters,
 )
-from ragguard.inline.isolation import frequency_scores
-from ragguard.inline.terms import tfidf_terms
-from ragguard.inline.vectors import similarity_matrix
+from ragguard.inline.ragdefender.isolation import frequency_scores
+from ragguard.inline.ragdefender.tfidf import tfidf_terms
 
 __all__ = ["PASSAGE_SCORES", "SET_SCORES", "SetVectors", "nearest", "silhouettes"]
 

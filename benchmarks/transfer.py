@@ -30,7 +30,7 @@ from benchmarks.transfer_tables import tables
 from ragguard import Guard, Passage
 from ragguard.embedding import Embedder
 from ragguard.errors import CalibrationError
-from ragguard.inline.calibration import Calibration
+from ragguard.inline.conformal import Calibration
 from ragguard.inline.judge import ConformalJudge
 
 __all__ = ["ALPHAS", "HOWS", "Outcomes", "interval", "main", "run", "simulate", "simulations"]

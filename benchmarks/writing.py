@@ -40,7 +40,7 @@ def _nothing(*_: object) -> None:
 
 
 _STEPS: Mapping[str, tuple[str, Callable[..., Any]]] = {
-    "no markup": ("words.unmarked", lambda text: text),
+    "no markup": ("tokens.unmarked", lambda text: text),
     "no signs": ("meaning._with_letters", lambda _, passage: passage),
     "no gaps": ("meaning._regapped", _nothing),
     "no alike": ("meaning._alike", lambda *_: False),

@@ -8,12 +8,12 @@ from ragguard.audit.records import ScoredQuery
 from ragguard.embedding.protocol import Embedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.admission import gate_line, require_admissible, require_calm
-from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.conformal import Calibration, default_calibration
 from ragguard.inline.drift import Drift, DriftWatch
 from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.judgement import Judge, Strategy
-from ragguard.inline.ragdefender import RAGDefenderJudge
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.ragdefender.filter import RAGDefenderJudge
+from ragguard.inline.scoring import SCORER
 from ragguard.inline.traffic import calibrated_on
 from ragguard.passage import Passage
 from ragguard.recorded import Recording

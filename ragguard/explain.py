@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ragguard.drawing import write_picture
 from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import InvalidInputError
 from ragguard.inline.projection import plane
-from ragguard.inline.vectors import similarity_matrix, vectors
 from ragguard.passage import Passage
 from ragguard.verdict import Verdict
 

@@ -28,7 +28,7 @@ from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.filtering import Filtering, OnError
 from ragguard.health import Health, health_of
-from ragguard.inline.calibration import Calibration, save_calibration
+from ragguard.inline.conformal import Calibration, save_calibration
 from ragguard.inline.judgement import Strategy
 from ragguard.inline.traffic import as_calibration
 from ragguard.passage import Passage

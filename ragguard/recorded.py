@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ragguard.audit.records import ScoredQuery
 from ragguard.audit.sampling import RECENT_SIZE, sampled
 from ragguard.errors import CalibrationError
-from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.conformal import Calibration, default_calibration
 from ragguard.inline.drift import Drift, drift
-from ragguard.inline.suspicion import nonconformity
+from ragguard.inline.scoring import nonconformity
 
 __all__ = ["Recording", "recent_p_values"]
 

@@ -5,7 +5,7 @@ comparison: full-width or accented letters, look-alikes from other scripts, invi
 between letters, padding around it. Folding undoes these, so that all signals read what a person
 would read.
 
-Not undone are markup (`ragguard.inline.markup`), and digits for letters, words run together or
+Not undone are markup (`inline.normalize.html`), and digits for letters, words run together or
 spelled out: to read every text so would spoil others. `ragguard.inline.meaning` undoes them where
 the question appears by it.
 """

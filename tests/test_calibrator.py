@@ -12,10 +12,10 @@ from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.admission import gate_line
-from ragguard.inline.calibration import Calibration
-from ragguard.inline.ragdefender import RAGDefenderJudge
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.ragdefender.filter import RAGDefenderJudge
 from ragguard.inline.reference import reference_scores
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage
 
 QUERIES = [

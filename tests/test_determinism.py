@@ -10,8 +10,8 @@ import dataclasses, sys
 import numpy as np
 from ragguard import Guard
 from ragguard.demo.corpus import ATTACKS, load_corpus, poison
-from ragguard.inline.calibration import Calibration
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.scoring import SCORER
 
 corpus = load_corpus()
 always = Calibration(

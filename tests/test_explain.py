@@ -11,7 +11,7 @@ from ragguard.drawing import _apart
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError, MissingExtraError
 from ragguard.explain import MOST_DRAWN, draw, explain
-from ragguard.inline.calibration import gate_threshold
+from ragguard.inline.conformal import gate_threshold
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [

@@ -21,8 +21,8 @@ from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError, EmbeddingError, InvalidInputError
-from ragguard.inline.calibration import Calibration
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.scoring import SCORER
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [

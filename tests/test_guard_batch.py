@@ -17,8 +17,8 @@ from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.inline.batch import embedded_at_once
-from ragguard.inline.calibration import Calibration
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.scoring import SCORER
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [

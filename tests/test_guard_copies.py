@@ -13,7 +13,7 @@ from ragguard.audit import MemoryStore, QuarantineEntry, open_store
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.conformal import Calibration, default_calibration
 
 QUESTION = "Who designed the Halden bridge?"
 POISON = [

@@ -13,8 +13,8 @@ from ragguard.audit import QuarantineEntry
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, JudgingError, RagguardError
-from ragguard.inline.calibration import Calibration
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.scoring import SCORER
 from ragguard.lru import forget_all
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)

@@ -16,7 +16,7 @@ from ragguard.audit import MemoryStore
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.scoring import SCORER
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [

@@ -9,7 +9,7 @@ from ragguard.audit import QuarantineEntry
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, JudgingError
 from ragguard.inline.budget import Budget
-from ragguard.inline.words import ENDS
+from ragguard.inline.tokens import ENDS
 from ragguard.lru import forget_all
 from ragguard.text import MAX_CHARS
 

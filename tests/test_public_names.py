@@ -66,13 +66,13 @@ EXPORTED = {
 # What the parts take from one another; they may come to export more.
 AT_LEAST = {
     "ragguard.embedding.adapt": ["as_embedder", "unit_rows"],
-    "ragguard.inline.calibration": [
+    "ragguard.inline.conformal": [
         "Calibration",
         "default_calibration",
         "load_calibration",
         "save_calibration",
     ],
-    "ragguard.inline.grouping": [
+    "ragguard.inline.ragdefender.grouping": [
         "GroupingStrategy",
         "choose_strategy",
         "clustering_count",
@@ -80,18 +80,23 @@ AT_LEAST = {
         "concentration_factors",
         "two_clusters",
     ],
-    "ragguard.inline.isolation": ["frequency_scores", "isolate", "pair_count", "top_pairs"],
+    "ragguard.inline.ragdefender.isolation": [
+        "frequency_scores",
+        "isolate",
+        "pair_count",
+        "top_pairs",
+    ],
     "ragguard.inline.judge": [
         "ConformalJudge",
         "group_and_isolate",
     ],
     "ragguard.inline.judgement": ["Judge", "Judgement", "Opened", "Scored", "Strategy"],
-    "ragguard.inline.ragdefender": ["RAGDefenderJudge"],
+    "ragguard.inline.ragdefender.filter": ["RAGDefenderJudge"],
     "ragguard.inline.reasons": ["CLEAN", "describe", "named"],
     "ragguard.inline.screen": ["open_screen", "unjudged"],
-    "ragguard.inline.terms": ["count_term_rich", "tfidf_terms", "top_terms"],
-    "ragguard.inline.vectors": ["similarity_matrix", "vectors"],
-    "ragguard.inline.words": ["PassageWords", "QueryWords", "passage_words", "query_words"],
+    "ragguard.inline.ragdefender.tfidf": ["count_term_rich", "tfidf_terms", "top_terms"],
+    "ragguard.embedding.vectors": ["similarity_matrix", "vectors"],
+    "ragguard.inline.tokens": ["PassageWords", "QueryWords", "passage_words", "query_words"],
     "ragguard.background.tracing": ["RecentPassages", "quarantine_responsible", "trace"],
     "ragguard.audit.counting": ["VerdictCounter"],
 }

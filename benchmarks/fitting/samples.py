@@ -16,7 +16,7 @@ from benchmarks.forms import FITTED_FORMS
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.signals import SIGNALS, signal_matrix
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 
 __all__ = [
     "COUNTS",

@@ -19,8 +19,8 @@ from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import RagguardError
-from ragguard.inline.calibration import Calibration
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.scoring import SCORER
 from ragguard.passage import as_passages
 
 __all__ = ["Guards"]

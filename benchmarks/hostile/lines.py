@@ -16,8 +16,8 @@ from benchmarks.hostile.sets import hostile_text
 from ragguard.attribution.knowledge_base import KnowledgeBase
 from ragguard.cli.traffic import read_traffic
 from ragguard.errors import RagguardError
-from ragguard.inline.calibration import load_calibration
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.conformal import load_calibration
+from ragguard.inline.scoring import SCORER
 from ragguard.jsonl import passage_from_json, read_json, read_lines
 from ragguard.proxy.manifest import FORMAT, Manifest
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError
-from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.conformal import Calibration, default_calibration
 from ragguard.inline.drift import Drift
 from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.reference import reference_attacks, reference_scores

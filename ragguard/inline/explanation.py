@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ragguard.inline.judgement import Scored
 from ragguard.inline.reasons import CLEAN, describe, named
+from ragguard.inline.scoring import contributions
 from ragguard.inline.signals import SIGNALS
-from ragguard.inline.suspicion import contributions
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 

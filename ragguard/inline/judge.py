@@ -10,26 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import JudgingError
 from ragguard.inline.budget import Budget
-from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.conformal import Calibration, default_calibration
 from ragguard.inline.explanation import explained
-from ragguard.inline.grouping import (
+from ragguard.inline.features.gibberish import language_model
+from ragguard.inline.judgement import Judgement, Opened, Scored, Strategy
+from ragguard.inline.ragdefender.grouping import (
     GroupingStrategy,
     choose_strategy,
     clustering_count,
     concentration_count,
     load_clustering,
 )
-from ragguard.inline.isolation import isolate
-from ragguard.inline.judgement import Judgement, Opened, Scored, Strategy
-from ragguard.inline.naturalness import language_model
+from ragguard.inline.ragdefender.isolation import isolate
+from ragguard.inline.ragdefender.tfidf import tfidf_terms
+from ragguard.inline.scoring import nonconformity, suspicions
 from ragguard.inline.selection import may_join, select, singled_out
 from ragguard.inline.signals import signals_in_time
-from ragguard.inline.suspicion import nonconformity, suspicions
-from ragguard.inline.terms import tfidf_terms
-from ragguard.inline.vectors import similarity_matrix, vectors
-from ragguard.inline.words import ENDS, ends_of, passage_words, query_words
+from ragguard.inline.tokens import ENDS, ends_of, passage_words, query_words
 from ragguard.passage import Passage
 
 __all__ = ["ConformalJudge", "group_and_isolate"]

@@ -10,7 +10,7 @@ before any signal is read are, in this order:
   of their letters, of which a typing error changes few;
 - single words between the question's, where a passage begins or ends so;
 - its two pieces in the other order there, or one at the beginning and one at the end;
-- words with a typing error anywhere (`ragguard.inline.spelling`).
+- words with a typing error anywhere (`ragguard.inline.normalize.typos`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from operator import eq
 
-from ragguard.inline.markup import unmarked
-from ragguard.inline.runs import lead_in
-from ragguard.inline.spelling import LONGEST, letters_of, likenesses, respelled
-from ragguard.inline.words import PassageWords, QueryWords, passage_words
+from ragguard.inline.features.verbatim import lead_in
+from ragguard.inline.normalize.html import unmarked
+from ragguard.inline.normalize.typos import LONGEST, letters_of, likenesses, respelled
+from ragguard.inline.tokens import PassageWords, QueryWords, passage_words
 from ragguard.text import MOST_CHARS, STOP_WORDS, both_ends, tokens
 
 __all__ = ["alike", "as_meant"]
@@ -216,7 +216,7 @@ def _alike(asked: Sequence[str], said: Sequence[str]) -> bool:
 
 
 def _one_letter_off(one: str, other: str) -> bool:
-    """Return True if two words may be one with a typing error (`ragguard.inline.spelling`)."""
+    """Return True if two words may be one with a typing error (`normalize.typos`)."""
     lengths = len(one), len(other)
     if one.isdigit() or other.isdigit():  # another number is another number
         return False

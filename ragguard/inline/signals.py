@@ -6,13 +6,13 @@ is to carry the question (PoisonedRAG, Zou et al. 2025: the retrieval part S of 
 S + I is the question itself). So most signals ask how much of the question stands in the passage
 and in what form; clean passages hold its words too, but hardly ever in these forms:
 
-- Word for word (`ragguard.inline.runs`): as a whole, at an edge, and said again elsewhere.
-- In any order (`ragguard.inline.stretches`): all in one short stretch, and out of order.
-- Strewn in (`ragguard.inline.insertions`): where the passage would read better without.
-- Key words in a row (`ragguard.inline.key_words`), as no sentence puts them.
+- Word for word (`features.verbatim`): as a whole, at an edge, and said again elsewhere.
+- In any order (`features.window`): all in one short stretch, and out of order.
+- Strewn in (`features.insertion`): where the passage would read better without.
+- Key words in a row (`features.keyword_stuffing`), as no sentence puts them.
 - Company: another passage of the set does the same. One page may quote a question by chance; that
   two do so in the same form is rarer than either alone.
-- Agreement (`ragguard.inline.agreement`): several passages that state the same and little else, for
+- Agreement (`features.consensus`): several passages that state the same and little else, for
   poison that is retrieved for what it says and carries no more of the question than any page.
 - Manner: text that speaks to the model rather than to a reader, and text that no person wrote.
 
@@ -30,16 +30,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.agreement import agreement
 from ragguard.inline.budget import Budget
-from ragguard.inline.insertions import inserted_share
-from ragguard.inline.key_words import NO_ROWS, key_word_rows
+from ragguard.inline.features.consensus import agreement
+from ragguard.inline.features.coverage import LEAST_COVERAGE, ramp, weight_of
+from ragguard.inline.features.gibberish import unnaturalness
+from ragguard.inline.features.insertion import inserted_share
+from ragguard.inline.features.keyword_stuffing import NO_ROWS, key_word_rows
+from ragguard.inline.features.verbatim import runs
+from ragguard.inline.features.window import dense, stretches
 from ragguard.inline.meaning import as_meant
-from ragguard.inline.naturalness import unnaturalness
-from ragguard.inline.ramps import LEAST_COVERAGE, ramp, weight_of
-from ragguard.inline.runs import runs
-from ragguard.inline.stretches import dense, stretches
-from ragguard.inline.words import ENDS, PassageWords, QueryWords, ends_of
+from ragguard.inline.tokens import ENDS, PassageWords, QueryWords, ends_of
 from ragguard.lru import Remembered
 
 __all__ = [

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ragguard.audit.records import ScoredQuery
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.inline.calibration import Calibration, load_calibration
+from ragguard.inline.conformal import Calibration, load_calibration
 from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.judgement import Judgement
-from ragguard.inline.suspicion import SCORER
-from ragguard.inline.words import query_words
+from ragguard.inline.scoring import SCORER
+from ragguard.inline.tokens import query_words
 from ragguard.passage import Passage, as_passages
 
 __all__ = ["as_calibration", "calibrated_on", "recorded"]

@@ -24,7 +24,7 @@ from benchmarks.tables import README
 from ragguard.errors import CalibrationError
 from ragguard.inline.detectors import BY_HAND, Detector
 from ragguard.inline.signals import SIGNALS
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 
 QUERY = query_words("Who built the old pier?")
 

@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks.data import Dataset, Record, load_folder, skerrin
 from benchmarks.fit_naturalness import _oddness, fit, plain_texts, separation, write
-from ragguard.inline import naturalness
-from ragguard.inline.naturalness import OTHER_SCRIPT, SHAPES, language_model, unnaturalness
+from ragguard.inline.features import gibberish
+from ragguard.inline.features.gibberish import OTHER_SCRIPT, SHAPES, language_model, unnaturalness
 from ragguard.text import tokens
 
 
@@ -43,7 +43,7 @@ def test_oddness_by_hand():
 
 def test_what_is_written_is_read(model, tmp_path, monkeypatch):
     write(tmp_path / "word_classes.npz", model)
-    monkeypatch.setattr(naturalness.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(gibberish.resources, "files", lambda package: tmp_path)
     read = language_model.__wrapped__()
     assert read.classes == model.classes
     assert (read.oddness == model.oddness).all()

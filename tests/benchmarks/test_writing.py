@@ -8,9 +8,9 @@ from benchmarks.data import skerrin
 from benchmarks.embedders import built_in
 from benchmarks.tables import as_markdown
 from benchmarks.writing import CLEAN, FORMS, READINGS, run, tables
-from ragguard.inline import meaning, words
+from ragguard.inline import meaning, tokens
 
-BEFORE = {name: getattr(meaning, name) for name in vars(meaning)} | {"unmarked": words.unmarked}
+BEFORE = {name: getattr(meaning, name) for name in vars(meaning)} | {"unmarked": tokens.unmarked}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_all_readings_read_every_form_and_each_is_needed_for_one(rows):
 
 def test_what_was_left_out_is_back(rows):
     after = {name: getattr(meaning, name) for name in vars(meaning)}
-    assert after | {"unmarked": words.unmarked} == BEFORE
+    assert after | {"unmarked": tokens.unmarked} == BEFORE
 
 
 def test_the_table_leaves_out_what_is_as_with_all_readings():

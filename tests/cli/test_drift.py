@@ -10,7 +10,7 @@ import pytest
 from ragguard import Guard
 from ragguard.audit import ScoredQuery, open_store
 from ragguard.inline.admission import gate_line
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.scoring import SCORER
 
 
 def record(score, **fields):

@@ -2,8 +2,8 @@
 
 import re
 
-from ragguard.inline.markup import unmarked
-from ragguard.inline.naturalness import language_model
+from ragguard.inline.features.gibberish import language_model
+from ragguard.inline.normalize.html import unmarked
 from ragguard.text import STOP_WORDS, parted_words, tokens
 
 SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}

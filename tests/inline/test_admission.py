@@ -14,11 +14,11 @@ from ragguard.inline.admission import (
     require_admissible,
     require_calm,
 )
-from ragguard.inline.calibration import Calibration, default_calibration
+from ragguard.inline.conformal import Calibration, default_calibration
 from ragguard.inline.drift import drift
 from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.reference import reference_scores
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.scoring import SCORER
 
 ALPHA = 0.01
 JUDGE = ConformalJudge(HashedEmbedder())

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ragguard.inline.signals import SIGNALS, company, signal_matrix
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 
 COMPANY = [name for name in SIGNALS if name.startswith("company_")]
 QUIET = ["Wool was sold on Mondays.", "A mill stood by the ford.", "The tide turns at noon."]

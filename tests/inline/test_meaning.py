@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragguard.inline.meaning import alike, as_meant
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 from ragguard.text import MOST_CHARS
 
 QUERY = query_words("Who built the lighthouse of Skerrin harbour?")

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from ragguard import Passage
-from ragguard.inline.grouping import choose_strategy, clustering_count, two_clusters
-from ragguard.inline.isolation import frequency_scores, isolate, pair_count, top_pairs
+from ragguard.embedding.vectors import similarity_matrix
 from ragguard.inline.judge import group_and_isolate
-from ragguard.inline.ragdefender import RAGDefenderJudge
-from ragguard.inline.terms import count_term_rich, tfidf_terms, top_terms
-from ragguard.inline.vectors import similarity_matrix
+from ragguard.inline.ragdefender.filter import RAGDefenderJudge
+from ragguard.inline.ragdefender.grouping import choose_strategy, clustering_count, two_clusters
+from ragguard.inline.ragdefender.isolation import frequency_scores, isolate, pair_count, top_pairs
+from ragguard.inline.ragdefender.tfidf import count_term_rich, tfidf_terms, top_terms
 from ragguard.text import tokens
 
 QUERY = "Which town is the capital of Sarnland?"

@@ -11,9 +11,9 @@ import slow_signals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragguard.inline.naturalness import UNITS, language_model
+from ragguard.inline.features.gibberish import UNITS, language_model
 from ragguard.inline.signals import LEAST_COVERAGE, SIGNALS, signal_matrix
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 from ragguard.text import STOP_WORDS, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
@@ -321,7 +321,7 @@ def test_signals_do_not_depend_on_the_order_of_judged_passages_nor_of_those_belo
 PROGRAM = """
 from random import Random
 from ragguard.inline.signals import signal_matrix
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 
 random = Random(0)
 words = "lighthouse harbour lamp tide stone mill wool sand crown who built the of in was".split()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ragguard.inline.naturalness import unnaturalness
+from ragguard.inline.features.gibberish import unnaturalness
 from ragguard.inline.signals import SIGNALS, signal_matrix
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 from ragguard.lru import forget_all
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"

@@ -27,15 +27,15 @@ from ragdefender.identification import IdentifyAdversarial  # noqa: E402
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: E402
 
 from ragguard import Guard, Passage  # noqa: E402
-from ragguard.inline.grouping import (  # noqa: E402
+from ragguard.embedding.vectors import similarity_matrix  # noqa: E402
+from ragguard.inline.ragdefender.grouping import (  # noqa: E402
     clustering_count,
     concentration_count,
     concentration_factors,
     two_clusters,
 )
-from ragguard.inline.isolation import frequency_scores, isolate  # noqa: E402
-from ragguard.inline.terms import count_term_rich, tfidf_terms, top_terms  # noqa: E402
-from ragguard.inline.vectors import similarity_matrix  # noqa: E402
+from ragguard.inline.ragdefender.isolation import frequency_scores, isolate  # noqa: E402
+from ragguard.inline.ragdefender.tfidf import count_term_rich, tfidf_terms, top_terms  # noqa: E402
 from ragguard.text import STOP_WORDS  # noqa: E402
 
 pytestmark = [
@@ -328,7 +328,7 @@ def test_difference_they_remove_passages_from_every_set_that_two_clusters_split(
 def test_n_pairs_agree():
     from ragdefender.similarity import n_pairs_for
 
-    from ragguard.inline.isolation import pair_count
+    from ragguard.inline.ragdefender.isolation import pair_count
 
     assert [pair_count(n) for n in range(1, 30)] == [n_pairs_for(n) for n in range(1, 30)]
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.address import address, may_address
+from ragguard.inline.features.prompt_injection import address, may_address
 from ragguard.inline.signals import SIGNALS, signal_matrix
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 from ragguard.text import fold, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)

@@ -7,8 +7,8 @@ import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.runs import edge_runs, longest_run, runs
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.features.verbatim import edge_runs, longest_run, runs
+from ragguard.inline.tokens import passage_words, query_words
 from ragguard.text import tokens
 
 words = st.sampled_from("pier lamp tide who built the of question q".split())

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ragguard.inline.ramps import ramp
-from ragguard.inline.words import QueryWords
+from ragguard.inline.features.coverage import ramp
+from ragguard.inline.tokens import QueryWords
 
 __all__ = ["NO_ROWS", "Rows", "key_word_rows"]
 
@@ -51,7 +51,7 @@ def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: 
         places: Where in the passage which content word of the question stands, in order.
         length: How many words the passage has.
 
-    >>> from ragguard.inline.words import query_words
+    >>> from ragguard.inline.tokens import query_words
     >>> query = query_words("who built the old pier of the town")
     >>> key_word_rows(query, [(0, "built"), (1, "old"), (2, "pier"), (3, "town")], 9).edge
     1.0

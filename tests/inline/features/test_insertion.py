@@ -5,10 +5,10 @@ import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline import insertions
-from ragguard.inline.insertions import inserted_share
-from ragguard.inline.naturalness import SHAPES, UNITS, WordClasses
-from ragguard.inline.words import query_words
+from ragguard.inline.features import insertion
+from ragguard.inline.features.gibberish import SHAPES, UNITS, WordClasses
+from ragguard.inline.features.insertion import inserted_share
+from ragguard.inline.tokens import query_words
 
 VOCABULARY = "who built the old pier of lamp was in harbour zzyzx 1874 \u6771\u4eac".split()
 words = st.sampled_from(VOCABULARY)
@@ -33,8 +33,8 @@ def small_model(monkeypatch):
     for (first, second), value in nats.items():
         odd[classes[first] + 256 * classes[second]] = value * UNITS
     model = type("Model", (), {"classes": classes})()
-    monkeypatch.setattr(insertions, "_oddness", lambda: odd)
-    monkeypatch.setattr(insertions, "language_model", lambda: model)
+    monkeypatch.setattr(insertion, "_oddness", lambda: odd)
+    monkeypatch.setattr(insertion, "language_model", lambda: model)
 
 
 @pytest.mark.usefixtures("small_model")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from ragguard.inline.words import QueryWords
+from ragguard.inline.tokens import QueryWords
 
 __all__ = ["LEAST_COVERAGE", "outside", "quoted", "ramp", "weight_of"]
 

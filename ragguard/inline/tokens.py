@@ -7,10 +7,10 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple
 
-from ragguard.inline.address import address, may_address
-from ragguard.inline.markup import unmarked
-from ragguard.inline.naturalness import language_model
-from ragguard.inline.spelling import LONGEST, SHORTEST, Spellings
+from ragguard.inline.features.gibberish import language_model
+from ragguard.inline.features.prompt_injection import address, may_address
+from ragguard.inline.normalize.html import unmarked
+from ragguard.inline.normalize.typos import LONGEST, SHORTEST, Spellings
 from ragguard.lru import Remembered
 from ragguard.text import (
     MAX_CHARS,
@@ -52,8 +52,8 @@ class PassageWords(NamedTuple):
     Attributes:
         sequence: Its words in order, and after them the parts of those that some retrievers part.
         distinct: Its words as a set.
-        address: How clearly it speaks to a language model (`ragguard.inline.address`).
-        odd: Its words of 4 to 32 letters that the model of `ragguard.inline.naturalness` does not
+        address: How clearly it speaks to a language model (`features.prompt_injection`).
+        odd: Its words of 4 to 32 letters that the model of `features.gibberish` does not
             list.
         text: The passage as it was given.
         letters: The words of `sequence` without anything between them.
@@ -91,7 +91,7 @@ class QueryWords(NamedTuple):
             of key words, but not in the question.
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
-        spellings: How its words of 4 to 32 letters may be written (`ragguard.inline.spelling`).
+        spellings: How its words of 4 to 32 letters may be written (`normalize.typos`).
         letters: Its words without anything between them; empty for a short question.
         digest: 16 hex digits of its content words without their order: the cheapest ways to ask
             the same again are to shuffle, and to vary function words.

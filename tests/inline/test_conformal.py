@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from ragguard import Guard
 from ragguard.errors import CalibrationError, RagguardError
-from ragguard.inline.calibration import (
+from ragguard.inline.conformal import (
     Calibration,
     default_calibration,
     load_calibration,
     save_calibration,
 )
-from ragguard.inline.suspicion import SCORER
+from ragguard.inline.scoring import SCORER
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ragguard.inline.grouping import (
+from ragguard.embedding.vectors import similarity_matrix
+from ragguard.inline.ragdefender.grouping import (
     choose_strategy,
     clustering_count,
     concentration_count,
     concentration_factors,
     two_clusters,
 )
-from ragguard.inline.terms import count_term_rich, top_terms
-from ragguard.inline.vectors import similarity_matrix
+from ragguard.inline.ragdefender.tfidf import count_term_rich, top_terms
 from ragguard.text import tokens
 
 seeds = st.integers(0, 2**32 - 1)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ragguard.inline.isolation import frequency_scores, isolate, pair_count, top_pairs
-from ragguard.inline.vectors import similarity_matrix
+from ragguard.embedding.vectors import similarity_matrix
+from ragguard.inline.ragdefender.isolation import frequency_scores, isolate, pair_count, top_pairs
 
 seeds = st.integers(0, 2**32 - 1)
 

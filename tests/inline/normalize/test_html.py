@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.markup import unmarked
-from ragguard.inline.words import names, passage_words
+from ragguard.inline.normalize.html import unmarked
+from ragguard.inline.tokens import names, passage_words
 from ragguard.text import MAX_CHARS, MOST_CHARS
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.terms import count_term_rich, top_terms
+from ragguard.inline.ragdefender.tfidf import count_term_rich, top_terms
 
 __all__ = [
     "GroupingStrategy",

@@ -7,8 +7,8 @@ import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.stretches import Stretch, dense, stretches
-from ragguard.inline.words import query_words
+from ragguard.inline.features.window import Stretch, dense, stretches
+from ragguard.inline.tokens import query_words
 
 words = st.sampled_from("pier lamp tide who built the of x".split())
 sentences = st.lists(words, max_size=25)

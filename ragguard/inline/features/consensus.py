@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.ramps import LEAST_COVERAGE, weight_of
-from ragguard.inline.words import PassageWords, QueryWords, names
+from ragguard.inline.features.coverage import LEAST_COVERAGE, weight_of
+from ragguard.inline.tokens import PassageWords, QueryWords, names
 from ragguard.text import STOP_WORDS
 
 __all__ = ["AGREEING", "agreement"]

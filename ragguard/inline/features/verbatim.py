@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ragguard.inline.ramps import outside, quoted, ramp, weight_of
-from ragguard.inline.words import PassageWords, QueryWords
+from ragguard.inline.features.coverage import outside, quoted, ramp, weight_of
+from ragguard.inline.tokens import PassageWords, QueryWords
 
 __all__ = ["Runs", "edge_runs", "longest_run", "runs"]
 
@@ -86,7 +86,7 @@ def lead_in(query: QueryWords, sequence: Sequence[str]) -> int:
 
     A word of the question is none of them, nor is a passage's last word.
 
-    >>> from ragguard.inline.words import query_words
+    >>> from ragguard.inline.tokens import query_words
     >>> lead_in(query_words("who built the old pier"), "faq 12 who built the old pier".split())
     2
     """
@@ -104,7 +104,7 @@ def edge_runs(query: QueryWords, sequence: Sequence[str]) -> tuple[int, int]:
     A lead-in does not count, and a run shorter than two words is none. Of a passage that is one
     run all of it counts as its beginning.
 
-    >>> from ragguard.inline.words import query_words
+    >>> from ragguard.inline.tokens import query_words
     >>> query = query_words("who built the old pier")
     >>> edge_runs(query, "q who built it ann did on the old pier".split())
     (2, 3)

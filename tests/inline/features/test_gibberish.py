@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.naturalness import (
+from ragguard.inline.features.gibberish import (
     OTHER_SCRIPT,
     SHAPES,
     UNITS,

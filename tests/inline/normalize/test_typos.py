@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.spelling import (
+from ragguard.inline.normalize.typos import (
     LONGEST,
     SHORTEST,
     Spellings,
@@ -13,7 +13,7 @@ from ragguard.inline.spelling import (
     likenesses,
     respelled,
 )
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.tokens import passage_words, query_words
 
 LOOKS_LIKE = {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t"}
 some_letters = st.text("abc134", max_size=7)

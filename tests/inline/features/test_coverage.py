@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.ramps import outside, ramp, weight_of
+from ragguard.inline.features.coverage import outside, ramp, weight_of
 
 ends = st.tuples(st.floats(0.0, 0.5), st.floats(0.6, 1.0))
 WEIGHTS = {"pier": 0.5, "lamp": 0.3, "tide": 0.2}

@@ -7,9 +7,9 @@ import slow_signals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragguard.inline.scoring import suspicions
 from ragguard.inline.signals import SIGNALS, signal_matrix
-from ragguard.inline.suspicion import suspicions
-from ragguard.inline.words import names, passage_words, query_words
+from ragguard.inline.tokens import names, passage_words, query_words
 from ragguard.lru import forget_all
 from ragguard.text import MAX_CHARS
 

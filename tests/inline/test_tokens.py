@@ -5,8 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.address import address
-from ragguard.inline.words import passage_words, query_words
+from ragguard.inline.features.prompt_injection import address
+from ragguard.inline.tokens import passage_words, query_words
 from ragguard.lru import forget_all
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 

@@ -4,7 +4,7 @@ Reference: ONION (Qi et al. 2021, "ONION: A Simple and Effective Defense Against
 Attacks") leaves out one word at a time and asks a language model whether the text reads more
 fluently: an inserted word does not fit its neighbours, and they fit each other. Here only the
 question's words are left out, and the model is the pairs of word classes of
-`ragguard.inline.naturalness`.
+`ragguard.inline.features.gibberish`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from ragguard.inline.naturalness import OTHER_SCRIPT, UNITS, language_model
-from ragguard.inline.words import QueryWords
+from ragguard.inline.features.gibberish import OTHER_SCRIPT, UNITS, language_model
+from ragguard.inline.tokens import QueryWords
 
 __all__ = ["inserted_share"]
 

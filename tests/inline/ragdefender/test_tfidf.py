@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.terms import Terms, count_term_rich, tfidf_terms, top_terms
+from ragguard.inline.ragdefender.tfidf import Terms, count_term_rich, tfidf_terms, top_terms
 from ragguard.lru import forget_all
 from ragguard.text import STOP_WORDS
 

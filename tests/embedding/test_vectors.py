@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 from ragguard import Passage
 from ragguard.embedding import HashedEmbedder
+from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import EmbeddingError
-from ragguard.inline.vectors import similarity_matrix, vectors
 
 
 class Recorder:

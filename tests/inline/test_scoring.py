@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ragguard.inline.calibration import default_calibration
+from ragguard.inline.conformal import default_calibration
 from ragguard.inline.detectors import BY_HAND, DETECTORS, Detector
+from ragguard.inline.scoring import SCORER, Scorer, contributions, nonconformity, suspicions
 from ragguard.inline.signals import SIGNALS
-from ragguard.inline.suspicion import SCORER, Scorer, contributions, nonconformity, suspicions
 
 matrices = hnp.arrays(
     np.float64,

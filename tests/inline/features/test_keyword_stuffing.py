@@ -5,8 +5,8 @@ import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.key_words import Rows, key_word_rows
-from ragguard.inline.words import query_words
+from ragguard.inline.features.keyword_stuffing import Rows, key_word_rows
+from ragguard.inline.tokens import query_words
 
 words = st.sampled_from("pier lamp tide gulls who the of s x".split())
 sentences = st.lists(words, max_size=15)

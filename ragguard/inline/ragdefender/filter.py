@@ -13,10 +13,10 @@ import numpy as np
 
 from ragguard.embedding.protocol import Embedder
 from ragguard.inline.budget import Budget
-from ragguard.inline.grouping import load_clustering
-from ragguard.inline.isolation import frequency_scores
 from ragguard.inline.judge import group_and_isolate
 from ragguard.inline.judgement import Judgement, Opened, Strategy
+from ragguard.inline.ragdefender.grouping import load_clustering
+from ragguard.inline.ragdefender.isolation import frequency_scores
 from ragguard.inline.reasons import CLEAN, describe
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence

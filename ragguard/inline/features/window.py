@@ -13,8 +13,8 @@ from itertools import pairwise
 from operator import sub
 from typing import NamedTuple
 
-from ragguard.inline.ramps import quoted, ramp
-from ragguard.inline.words import QueryWords
+from ragguard.inline.features.coverage import quoted, ramp
+from ragguard.inline.tokens import QueryWords
 
 __all__ = ["Stretch", "dense", "stretches"]
 
@@ -49,7 +49,7 @@ def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
         query: The question.
         places: Where in the passage which word of the question stands, in order.
 
-    >>> from ragguard.inline.words import query_words
+    >>> from ragguard.inline.tokens import query_words
     >>> places = [(0, "pier"), (1, "old"), (2, "built"), (3, "who"), (4, "the")]
     >>> stretches(query_words("who built the old pier"), places)[::2]
     (1.0, 1.0)

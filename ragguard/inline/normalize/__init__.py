@@ -1,0 +1,1 @@
+"""Reading a passage as a reader would take it, however it is written."""
