@@ -13,7 +13,7 @@ from dataclasses import replace
 from benchmarks.forms import DEFAULT_FORMS
 from benchmarks.misgeneration import TOP_K, Event, Target, chosen, event, in_form, states
 from benchmarks.reported import Reported, Setting, attacks
-from ragguard.proxy.words import tokenize
+from ragguard.stems import tokenize
 
 __all__ = ["long_answer", "noisy_report", "one_word", "refusal", "truth_and_falsehood"]
 

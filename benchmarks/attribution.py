@@ -29,8 +29,8 @@ from benchmarks.command import half_parser
 from benchmarks.misgeneration import MAX_SCOPE, TOP_K, Event, rounded
 from benchmarks.report import describe_run, write
 from ragguard.attribution import Attribution, RAGOrigin
-from ragguard.attribution.scope import MIN_SCOPE, LikelihoodProbe, Ranking, narrow_scope
-from ragguard.attribution.support import SupportMeter
+from ragguard.attribution.ragorigin.scope import MIN_SCOPE, LikelihoodProbe, Ranking, narrow_scope
+from ragguard.attribution.ragorigin.support import SupportMeter
 from ragguard.proxy import default
 
 __all__ = ["main", "run"]

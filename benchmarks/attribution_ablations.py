@@ -27,18 +27,24 @@ from benchmarks.attribution_events import (
     single_events,
 )
 from benchmarks.attribution_rows import ONE_TEXT, Outcomes, summary
+from benchmarks.attributors.ablation import AblationScore, LeaveOneOut
 from benchmarks.command import half_parser
 from benchmarks.misgeneration import MAIN_KINDS, MAX_SCOPE, TOP_K, Event, rounded
 from benchmarks.report import describe_run, write
 from ragguard.attribution import Attribution, PassageScore
-from ragguard.attribution.ablation import AblationScore, LeaveOneOut
-from ragguard.attribution.attribution import Attributor, Cause
-from ragguard.attribution.cause import Evidence, find_cause
-from ragguard.attribution.responsibility import Weighting, responsibility
-from ragguard.attribution.scope import MIN_SCOPE, LikelihoodProbe, Ranking, Scope, narrow_scope
-from ragguard.attribution.similarity import embedding_similarity
-from ragguard.attribution.support import MIN_SUPPORT, UNTESTED, SupportMeter
-from ragguard.attribution.threshold import two_means
+from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
+from ragguard.attribution.ragorigin.responsibility import Weighting, responsibility
+from ragguard.attribution.ragorigin.scope import (
+    MIN_SCOPE,
+    LikelihoodProbe,
+    Ranking,
+    Scope,
+    narrow_scope,
+)
+from ragguard.attribution.ragorigin.scores import embedding_similarity
+from ragguard.attribution.ragorigin.support import MIN_SUPPORT, UNTESTED, SupportMeter
+from ragguard.attribution.ragorigin.threshold import two_means
+from ragguard.attribution.result import Attributor, Cause
 from ragguard.embedding import CachedEmbedder, HashedEmbedder
 from ragguard.passage import Passage
 from ragguard.proxy import default

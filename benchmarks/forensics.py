@@ -38,8 +38,8 @@ from benchmarks.report import describe_run, write
 from benchmarks.stand_ins import keyword_judge, likelihood_judge, reader_judge
 from benchmarks.targets import OWN, Target, load_targets, says
 from ragguard.attribution import Attribution, RAGForensics, RAGOrigin
-from ragguard.attribution.attribution import Attributor
-from ragguard.attribution.ragorigin import MAX_SCOPE
+from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
+from ragguard.attribution.result import Attributor
 from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
 

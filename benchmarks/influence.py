@@ -30,15 +30,15 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmarks.attributors.ablation import AblationScore, LeaveOneOut
 from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.influence_rows import Tally, table
 from benchmarks.report import describe_run, write
 from benchmarks.stand_ins import SamplingGenerator, reader_support, two_answers_support
 from benchmarks.targets import Target, load_targets, says
 from ragguard.attribution import Attribution, InfluenceScore, RAGOrigin
-from ragguard.attribution.ablation import AblationScore, LeaveOneOut
-from ragguard.attribution.attribution import Attributor
-from ragguard.attribution.influence import answer_prompt
+from ragguard.attribution.influence_score import answer_prompt
+from ragguard.attribution.result import Attributor
 from ragguard.attribution.semantic_entropy import cluster_by_similarity, gist, semantic_entropy
 from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage

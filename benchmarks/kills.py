@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ragguard import Passage
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit import AuditStore, Event, open_store
 from ragguard.background import Worker
 from ragguard.background.tracing import quarantine_responsible

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from benchmarks.forms import FORMS
 from ragguard.attribution import Attribution
-from ragguard.attribution.ragorigin import MAX_SCOPE
+from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.demo.corpus import load_corpus
 from ragguard.embedding import Embedder, HashedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import open_input, read_lines
 from ragguard.passage import Passage
-from ragguard.proxy.words import tokenize
+from ragguard.stems import tokenize
 
 __all__ = [
     "DATASETS",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from benchmarks.misgeneration import TOP_K, Event, Target
 from benchmarks.reported import Reported, Setting
-from ragguard.proxy.words import tokenize
+from ragguard.stems import tokenize
 from ragguard.text import sentences
 
 __all__ = ["misreading"]

@@ -29,7 +29,7 @@ from rich.table import Table
 from benchmarks.report import describe_run, write
 from benchmarks.synthetic import KINDS, PLANTED, Event, Texts, faiss_index, vectors
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.retrieval import as_retrieve
+from ragguard.attribution.search import as_retrieve
 from ragguard.passage import Passage
 
 __all__ = ["main", "run"]

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
-from ragguard.attribution.claim import answers_agree
-from ragguard.attribution.support import MIN_SUPPORT, SupportMeter
+from ragguard.attribution.language.claim import answers_agree
+from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
 from ragguard.demo.reader import ExtractiveReader
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
-from ragguard.proxy.words import tokenize
+from ragguard.stems import tokenize
 from ragguard.text import sentences
 
 __all__ = [

@@ -10,7 +10,7 @@ from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import open_input, read_lines
-from ragguard.proxy.words import tokenize
+from ragguard.stems import tokenize
 
 __all__ = ["OWN", "Target", "load_targets", "says"]
 

@@ -15,8 +15,8 @@ from ragguard.arguments import (
     require_number,
     require_path,
 )
-from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
-from ragguard.attribution.retrieval import as_retrieve
+from ragguard.attribution.result import Attribution, Attributor, Retrieve
+from ragguard.attribution.search import as_retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.background.reports import Reports
@@ -61,7 +61,7 @@ class Guard:
         calibration: What clean traffic scores: a `Calibration`, a file written by
             `save_calibration`, or None for the shipped one.
         retrieve: Searches the whole knowledge base for attributions: `retrieve(query, limit)`,
-            best first, or whatever else `ragguard.attribution.retrieval.as_retrieve` takes.
+            best first, or whatever else `ragguard.attribution.search.as_retrieve` takes.
             Without it, attributions search the passages of the event.
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy.
         max_ms: Milliseconds of processor time for reading one retrieved set. Once they are spent,

@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from ragguard import Guard, Passage
-from ragguard.attribution.attribution import Attribution, PassageScore
+from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import MemoryStore
 from ragguard.background.claims import MAX_RESPONSE
 from ragguard.content import content_key

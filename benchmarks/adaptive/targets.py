@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.data import Dataset, Record
 from ragguard.demo.corpus import load_corpus
 from ragguard.jsonl import open_input, read_lines
-from ragguard.proxy.words import tokenize
+from ragguard.stems import tokenize
 
 __all__ = ["Target", "states", "targets"]
 

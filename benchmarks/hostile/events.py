@@ -8,12 +8,12 @@ from math import isfinite
 from random import Random
 from typing import Any
 
+from benchmarks.attributors.ablation import AblationScore, LeaveOneOut
 from benchmarks.hostile.findings import cause_of
 from benchmarks.hostile.honest import one_case
 from benchmarks.hostile.sets import hostile_text
 from ragguard import Passage
 from ragguard.attribution import Attribution, InfluenceScore, RAGForensics, RAGOrigin
-from ragguard.attribution.ablation import AblationScore, LeaveOneOut
 from ragguard.errors import RagguardError
 from ragguard.passage import as_passages
 from ragguard.proxy.lexical import LexicalProxy

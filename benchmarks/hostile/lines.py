@@ -13,12 +13,12 @@ from typing import Any
 from benchmarks.hostile.findings import cause_of
 from benchmarks.hostile.honest import one_case
 from benchmarks.hostile.sets import hostile_text
-from ragguard.attribution.knowledge_base import KnowledgeBase
 from ragguard.cli.traffic import read_traffic
 from ragguard.errors import RagguardError
 from ragguard.inline.conformal import load_calibration
 from ragguard.inline.scoring import SCORER
 from ragguard.jsonl import passage_from_json, read_json, read_lines
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.proxy.manifest import FORMAT, Manifest
 
 __all__ = ["check_file"]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from ragguard.attribution.attribution import Attribution, Retrieve
+from ragguard.attribution.result import Attribution, Retrieve
 from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.fork import follow_forks
 from ragguard.passage import Passage, as_passages

@@ -12,7 +12,7 @@ import pickle
 import sys
 from typing import Any, BinaryIO
 
-from ragguard.attribution.attribution import Attributor
+from ragguard.attribution.result import Attributor
 from ragguard.passage import Passage
 
 __all__ = ["main"]

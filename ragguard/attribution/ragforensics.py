@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ragguard.arguments import require_whole
-from ragguard.attribution.attribution import Cause, Retrieve
-from ragguard.attribution.dialogue import Dialogue
-from ragguard.attribution.language_model import TextModel
-from ragguard.attribution.questioner import Questioner
+from ragguard.attribution.llm.client import TextModel
+from ragguard.attribution.llm.dialogue import Dialogue
+from ragguard.attribution.llm.rounds import Questioner
+from ragguard.attribution.result import Cause, Retrieve
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 from ragguard.passage import as_passages

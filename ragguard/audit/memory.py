@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit.changes import announce
 from ragguard.audit.lanes import MAX_REPORTERS, lane_of
 from ragguard.audit.memory_quarantine import MemoryQuarantine

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Protocol, get_args
 
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 

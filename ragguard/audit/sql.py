@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit import sql_events, sql_quarantine, sql_verdicts
 from ragguard.audit.changes import announce
 from ragguard.audit.database import Database

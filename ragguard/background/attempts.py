@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit.records import AuditStore, Event
 from ragguard.background.sharing import shared_interpreter
 from ragguard.background.waiting import insist

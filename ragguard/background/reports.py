@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from types import NoneType
 
-from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
+from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.watch import QuarantineWatch

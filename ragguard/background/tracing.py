@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ragguard.attribution.attribution import Attribution, Attributor, Retrieve
+from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
 from ragguard.background.sizes import passage_bytes
 from ragguard.content import content_key

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit.records import AuditStore, Event
 from ragguard.background.attempts import Attempts
 from ragguard.background.saving import Saver

@@ -20,7 +20,7 @@ from ragguard.cli.store import StoreOption, opened_store
 
 if TYPE_CHECKING:
     from ragguard.attribution import Attribution
-    from ragguard.attribution.attribution import Retrieve
+    from ragguard.attribution.result import Retrieve
     from ragguard.audit import AuditStore, Event
 
 __all__ = ["worker"]
@@ -57,8 +57,8 @@ def worker(
     interrupts it, and another worker takes it up again. Progress goes to stderr; --json writes a
     line for every finished event to stdout. Any number of workers may share a store.
     """
-    from ragguard.attribution.knowledge_base import KnowledgeBase
     from ragguard.background import Worker
+    from ragguard.knowledge.memory import KnowledgeBase
 
     log_to_stderr(debug=context.find_root().params["debug"], progress=True)
     with _stopped_by_signals() as stop, opened_store(store, create=True) as opened:

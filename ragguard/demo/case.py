@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.demo.corpus import Attack, Form, Question, poison
 from ragguard.demo.report import Asked
 from ragguard.passage import Passage

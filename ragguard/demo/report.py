@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ragguard.attribution.attribution import Cause
+from ragguard.attribution.result import Cause
 from ragguard.demo.corpus import Attack, Form
 
 __all__ = ["Asked", "DemoReport", "FilterExample", "Shown", "TraceExample", "Traced"]

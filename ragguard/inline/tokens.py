@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ragguard.inline.features.gibberish import language_model
-from ragguard.inline.features.prompt_injection import address, may_address
 from ragguard.inline.normalize.html import unmarked
 from ragguard.inline.normalize.typos import LONGEST, SHORTEST, Spellings
 from ragguard.lru import Remembered
+from ragguard.prompt_injection import address, may_address
 from ragguard.text import (
     MAX_CHARS,
     MOST_CHARS,
@@ -52,7 +52,7 @@ class PassageWords(NamedTuple):
     Attributes:
         sequence: Its words in order, and after them the parts of those that some retrievers part.
         distinct: Its words as a set.
-        address: How clearly it speaks to a language model (`features.prompt_injection`).
+        address: How clearly it speaks to a language model (`ragguard.prompt_injection`).
         odd: Its words of 4 to 32 letters that the model of `features.gibberish` does not
             list.
         text: The passage as it was given.

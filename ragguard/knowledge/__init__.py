@@ -1,7 +1,7 @@
 """Knowledge bases of every kind: searched for attributions, and repaired.
 
 Each class wraps one kind. What it can do it does under the same names: `retrieve(query, limit)`,
-`remove(ids)` and `add(passages)`. `ragguard.attribution.retrieval.as_retrieve` and
+`remove(ids)` and `add(passages)`. `ragguard.attribution.search.as_retrieve` and
 `ragguard.repair.as_removable` choose the class; no framework is imported here.
 """
 

@@ -29,8 +29,8 @@ import numpy as np
 
 from ragguard.arguments import require_text, require_texts
 from ragguard.proxy.scores import Scores
-from ragguard.proxy.stems import stems
 from ragguard.proxy.words import word_log_probability
+from ragguard.stems import stems
 
 __all__ = ["LexicalProxy", "PointerModel", "with_query"]
 

@@ -1,4 +1,4 @@
-"""Words, and how probable each is before any text has been read.
+"""How probable a word is before any text has been read.
 
 `word_log_probability` is a distribution over all finite strings: a table of frequent English
 words, and for every other string a spelling model that draws a length, then a script, then the
@@ -8,20 +8,9 @@ characters. It knows no corpus, so nothing has to be downloaded or fitted.
 from __future__ import annotations
 
 import math
-import re
 from functools import lru_cache
 
-from ragguard.text import fold
-
-__all__ = ["tokenize", "word_log_probability"]
-
-# Scripts written without spaces: a word cannot be found by rule, so each character stands alone.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_SYMBOLS = "$%\u00a2-\u00a5\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff"
-_WORD = re.compile(rf"\d+(?:[.,:]\d+)*|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+|[{_SYMBOLS}]")
+__all__ = ["word_log_probability"]
 
 # By falling frequency; the shares follow the Zipf-Mandelbrot law 1 / (rank + 2).
 _FREQUENT = (
@@ -52,19 +41,6 @@ _DIGITS = dict.fromkeys("0123456789.,:", 1.0 / 13.0)
 _IDEOGRAPHS = range(0x3040, 0xA000)
 _CODE_POINTS = 0x110000
 _LETTERS_SHARE, _DIGITS_SHARE, _IDEOGRAPHS_SHARE, _ANY_SHARE = 0.9, 0.05, 0.025, 0.025
-
-
-def tokenize(text: str) -> list[str]:
-    """Return the words of `text` in order, folded as `ragguard.text.fold` does.
-
-    A number keeps its separators, a character of a script without spaces is a word of its own, and
-    so are symbols that carry meaning (currency, percent, emoji). Other punctuation, control
-    characters and lone surrogates only separate.
-
-    >>> tokenize("The Big Man, 1.5 %")
-    ['the', 'big', 'man', '1.5', '%']
-    """
-    return _WORD.findall(fold(text))
 
 
 @lru_cache(maxsize=1 << 16)

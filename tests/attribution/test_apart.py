@@ -8,7 +8,7 @@ import pytest
 
 from ragguard import Guard, Passage
 from ragguard.attribution import Apart, RAGOrigin
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.errors import InvalidInputError, RagguardError
 
 QUESTION = "Who designed the Halden bridge?"

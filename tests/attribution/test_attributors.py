@@ -6,10 +6,10 @@ import gc
 import numpy as np
 import pytest
 
+from benchmarks.attributors.ablation import AblationScore, LeaveOneOut
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
-from ragguard.attribution.ablation import AblationScore, LeaveOneOut
-from ragguard.attribution.knowledge_base import KnowledgeBase
 from ragguard.errors import InvalidInputError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
 

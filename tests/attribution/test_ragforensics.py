@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.attribution import Attribution
 from ragguard.attribution.ragforensics import RAGForensics, judgement_prompt, read_label
+from ragguard.attribution.result import Attribution
 from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.passage import Passage
 

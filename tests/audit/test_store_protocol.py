@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from ragguard import Passage
-from ragguard.attribution.attribution import Attribution, PassageScore
+from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.audit.lanes import MAX_REPORTERS
 from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from ragguard import Guard, Passage
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore
 from ragguard.background import Worker
 from ragguard.background.tracing import RecentPassages

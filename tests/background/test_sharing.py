@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from ragguard import Guard
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.background.sharing import rest_s, shared_interpreter
 from ragguard.background.tracing import RecentPassages
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ragguard import Guard
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.background.tracing import trace
 from ragguard.content import content_key

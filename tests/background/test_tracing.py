@@ -1,7 +1,7 @@
 """From a flagged event to its attribution, and from there to quarantine."""
 
 from ragguard import Passage
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore
 from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
 from ragguard.content import content_key

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.background import Worker
 from ragguard.errors import EventLostError, EventNotFoundError, InvalidInputError, StoreError
@@ -650,7 +650,7 @@ def test_threads_of_one_store_attribute_each_event_once(store, worker_of):
 
 PRELUDE = """
 import os, sys, threading, warnings
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, open_store
 from ragguard.background import Worker
 warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns of threads before a fork

@@ -18,9 +18,9 @@ from benchmarks.stand_ins import (
     reader_support,
     two_answers_support,
 )
-from ragguard.attribution.influence import answer_prompt as influence_prompt
-from ragguard.attribution.language_model import as_text_model
-from ragguard.attribution.prompts import answer_prompt, closed_book_prompt
+from ragguard.attribution.influence_score import answer_prompt as influence_prompt
+from ragguard.attribution.llm.client import as_text_model
+from ragguard.attribution.llm.prompts import answer_prompt, closed_book_prompt
 from ragguard.attribution.ragforensics import judgement_prompt
 
 QUESTION = "Who designed the Halden bridge?"

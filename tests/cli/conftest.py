@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 from typer.testing import CliRunner
 
-from ragguard.attribution.attribution import Attribution, PassageScore
+from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry, open_store
 from ragguard.content import content_key
 from ragguard.passage import Passage

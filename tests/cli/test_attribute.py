@@ -7,9 +7,9 @@ import json
 import pytest
 
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.knowledge_base import KnowledgeBase
 from ragguard.audit import QuarantineEntry, open_store
 from ragguard.content import content_key
+from ragguard.knowledge.memory import KnowledgeBase
 
 QUERY = "When was the Orrin lighthouse first lit?"
 LIE = "The Orrin lighthouse was first lit in 1921."

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.misgeneration import MAIN_KINDS, OWN, PLANTED
 from benchmarks.report import read
-from ragguard.attribution.scope import MIN_SCOPE
+from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.demo.corpus import load_corpus
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from math import exp, fsum, log
 from slow_meaning import as_meant, words_of
 
 from ragguard.inline.features.gibberish import OTHER_SCRIPT, UNITS, language_model, unnaturalness
-from ragguard.inline.features.prompt_injection import address
 from ragguard.inline.normalize.html import unmarked
+from ragguard.prompt_injection import address
 from ragguard.text import STOP_WORDS, fold, tokens
 
 INTERROGATIVES = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")

@@ -5,9 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.features.prompt_injection import address
 from ragguard.inline.tokens import passage_words, query_words
 from ragguard.lru import forget_all
+from ragguard.prompt_injection import address
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(

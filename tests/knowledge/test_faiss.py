@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ragguard.attribution.retrieval import as_retrieve
+from ragguard.attribution.search import as_retrieve
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.passage import Passage
 from ragguard.repair import as_removable

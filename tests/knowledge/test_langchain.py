@@ -6,7 +6,7 @@ import logging
 import numpy as np
 import pytest
 
-from ragguard.attribution.retrieval import as_retrieve
+from ragguard.attribution.search import as_retrieve
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.repair import as_removable

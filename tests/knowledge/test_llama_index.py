@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragguard.attribution.retrieval import as_retrieve
+from ragguard.attribution.search import as_retrieve
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage

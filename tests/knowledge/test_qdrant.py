@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from ragguard.attribution.retrieval import as_retrieve
+from ragguard.attribution.search import as_retrieve
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.knowledge import QdrantCollection

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ragguard.attribution.retrieval import as_retrieve
-from ragguard.attribution.scope import Ranking
+from ragguard.attribution.ragorigin.scope import Ranking
+from ragguard.attribution.search import as_retrieve
 from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder

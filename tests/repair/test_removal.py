@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ragguard.attribution.attribution import Attribution, PassageScore
+from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry
 from ragguard.content import content_key
 from ragguard.demo.retriever import VectorRetriever

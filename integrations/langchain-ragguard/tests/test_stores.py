@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, texts
 from lighthouse_guard import quarantine
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.embedding import as_embedder
 from ragguard.errors import InvalidInputError
 

@@ -10,7 +10,7 @@ from llama_index.core.chat_engine import ContextChatEngine
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.schema import TextNode
 from ragguard import Guard
-from ragguard.attribution.attribution import Attribution
+from ragguard.attribution.result import Attribution
 from ragguard.audit.memory import MemoryStore
 from ragguard.errors import InvalidInputError
 

@@ -1,0 +1,1 @@
+"""Baselines of attribution, on the interface of the methods that ragguard ships."""

@@ -1,0 +1,193 @@
+"""Influence Score: how much surer one passage alone makes the model than all passages together.
+
+Source: "Quantifying Document Impact in RAG-LLMs" (anonymous submission), Equations 4 to 6 and
+section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.arguments import require_number, require_whole
+from ragguard.attribution.language.refusal import is_refusal
+from ragguard.attribution.llm.client import TextModel
+from ragguard.attribution.llm.dialogue import Dialogue
+from ragguard.attribution.llm.rounds import Questioner
+from ragguard.attribution.result import Cause, Retrieve
+from ragguard.attribution.semantic_entropy import (
+    abstentions_apart,
+    cluster_by_equivalence,
+    cluster_by_similarity,
+    gist,
+    semantic_entropy,
+    states,
+)
+from ragguard.errors import InvalidInputError
+from ragguard.passage import as_passages
+
+__all__ = ["InfluenceScore", "answer_prompt"]
+
+
+def answer_prompt(query: str, passages: Sequence[str]) -> str:
+    """Return the question put to the generator, with the passages as its only source.
+
+    Without passages the model is asked for what it knows by itself. Short answers are asked for,
+    since their meanings can be told apart by similarity.
+    """
+    if passages:
+        listed = "\n\n".join(f"[{n}] {text}" for n, text in enumerate(passages, start=1))
+        source = f"Answer from these passages:\n\n{listed}"
+    else:
+        source = "Answer from what you know."
+    prompt = (
+        f"{source}\n\nQuestion: {query}\n\nReply with the answer alone, in as few words as you "
+        "can. If there is none to be found, reply: unknown."
+    )
+    # Lone surrogates cannot be sent as UTF-8.
+    return prompt.encode("utf-8", "replace").decode("utf-8")
+
+
+class InfluenceScore(Questioner):
+    """Attribution by semantic entropy: IS_i = H_S(Y | all passages) - H_S(Y | passage i) (Eq. 6).
+
+    The sign is the paper's: IS_i is minus the information that the other passages have and
+    passage i lacks, so the higher, the more influential. A passage that makes the model sure of
+    one answer, beside others that say something else, scores high.
+
+    Samples that refuse or say that the answer is unknown count as meanings of their own each
+    (`abstentions_apart`), unless the response does so too. The paper is silent on them; as one
+    meaning, they would make a passage that is off topic as influential as can be.
+
+    The paper ranks the passages and leaves the decision open, and the score does not know the
+    reported response. So here a passage is responsible if at least half of the answers sampled
+    with it alone say what the response says, unless the model says so without any passage too.
+
+    In the scores, `responsibility` is IS_i in bits. `details` holds "samples", the entropies (bits)
+    with all passages, with none and with each alone, and for each of these sets of passages the
+    share of its samples that say what the response says ("repeats_all", ...).
+
+    Costs `samples` calls for each passage, for all together, and for none: N (k + 2).
+
+    Args:
+        generate: Any model that `as_text_model` takes: the RAG system's own, at its own
+            temperature. With temperature 0 or a response cache every entropy is 0.
+        embedder: What `as_embedder` takes; tells the sampled answers apart. None means the
+            built-in one, which sees words and not meanings: pass a sentence embedder, or
+            `equivalent`.
+        samples: N, the answers sampled for each set of passages.
+        top_k: k, the passages retrieved for the query; they are the scope.
+        similarity: Cosine from which the gist of two answers counts as one meaning.
+        equivalent: Tells whether two answers mean the same; replaces the embedder's say.
+        concurrency: Requests to the generator at the same time.
+        prompt: (query, passages) -> prompt; the passages may be none. Pass the RAG system's own.
+
+    Raises:
+        InvalidInputError: `generate` is no model, or a number is of another type or out of range.
+    """
+
+    _method = "influence"
+
+    def __init__(
+        self,
+        *,
+        generate: Any,
+        embedder: Any = None,
+        samples: int = 5,
+        top_k: int = 5,
+        similarity: float = 0.8,
+        equivalent: Callable[[str, str], bool] | None = None,
+        concurrency: int = 8,
+        prompt: Callable[[str, Sequence[str]], str] = answer_prompt,
+    ) -> None:
+        similarity = require_number("similarity", similarity)
+        if not 0.0 < similarity <= 1.0:
+            raise InvalidInputError(f"similarity must be in (0, 1], not {similarity:g}; try 0.8")
+        super().__init__(generate, embedder=embedder, concurrency=concurrency)
+        self._samples = require_whole("samples", samples, least=2)
+        self._top_k = require_whole("top_k", top_k)
+        self._similarity = similarity
+        self._equivalent = equivalent
+        self._prompt = prompt
+
+    def _asking(self, model: TextModel, query: str, response: str, retrieve: Retrieve) -> Dialogue:
+        scope = as_passages(retrieve(query, self._top_k))[: self._top_k]
+        texts = [passage.text for passage in scope]
+        contexts = [texts, [], *([text] for text in texts)] if texts else []
+        answers = yield [
+            self._prompt(query, context) for context in contexts for _ in range(self._samples)
+        ]
+        groups = [
+            answers[start : start + self._samples]
+            for start in range(0, len(answers), self._samples)
+        ]
+        entropies = [self._entropy(query, response, group) for group in groups] or [0.0, 0.0]
+        repeats = [self._repeated(query, group, response) for group in groups]
+        cause, reason = _cause(repeats)
+        together, unaided, *alone = repeats or [0.0, 0.0]
+        return self._report(
+            model,
+            query,
+            response,
+            scope,
+            responsibility=[entropies[0] - entropy for entropy in entropies[2:]],
+            responsible=[cause == "poisoning" and repeat >= 0.5 for repeat in alone],
+            finding=(cause, reason),
+            details={
+                "samples": self._samples,
+                "entropy_all": entropies[0],
+                "entropy_none": entropies[1],
+                "entropy_alone": entropies[2:],
+                "repeats_all": together,
+                "repeats_none": unaided,
+                "repeats_alone": alone,
+            },
+        )
+
+    def _entropy(self, query: str, response: str, answers: Sequence[str]) -> float:
+        labels = self._cluster(query, answers)
+        if not is_refusal(query, response):
+            labels = abstentions_apart(labels, [is_refusal(query, answer) for answer in answers])
+        return semantic_entropy(labels)
+
+    def _cluster(self, query: str, answers: Sequence[str]) -> NDArray[np.int64]:
+        if self._equivalent is not None:
+            return cluster_by_equivalence(answers, self._equivalent)
+        gists = [gist(query, answer) for answer in answers]
+        return cluster_by_similarity(self._embedder.embed(gists), self._similarity)
+
+    def _repeated(self, query: str, answers: Sequence[str], response: str) -> float:
+        """Return the share of `answers` that say what the response says.
+
+        A response is often a sentence around what a short answer states, hence the first test.
+        """
+        claim = gist(query, response)
+        same = {
+            answer: states(claim, gist(query, answer))
+            or bool(self._cluster(query, [response, answer]).max() == 0)
+            for answer in set(answers)
+        }
+        return float(np.mean([same[answer] for answer in answers]))
+
+
+def _cause(repeats: Sequence[float]) -> tuple[Cause, str]:
+    if not repeats:
+        return "unclear", "the knowledge base returned no passage for the query"
+    together, unaided, *alone = repeats
+    if unaided >= 0.5:
+        return "model", (
+            f"without any passage, the model gives the response in {unaided:.0%} of its answers"
+        )
+    guilty = sum(repeat >= 0.5 for repeat in alone)
+    if guilty:
+        return "poisoning", (
+            f"{guilty} of {len(alone)} passages make the model give the response when it reads "
+            f"them alone; without any passage it does so in {unaided:.0%} of its answers"
+        )
+    return "unclear", (
+        "no passage alone makes the model give the response; with all of them it does so in "
+        f"{together:.0%} of its answers"
+    )

@@ -1,0 +1,1 @@
+"""What a response says: its claim, or that it refuses."""

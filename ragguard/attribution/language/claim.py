@@ -1,0 +1,278 @@
+"""What a response claims, how much of a question a passage covers, and when two answers agree.
+
+A generated answer wraps its claim in courtesy and in words of the question ("Based on the provided
+context, the name of the bomb was X."). Only the claim tells passages apart: the rest is in all of
+them or in none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.proxy.words import word_log_probability
+from ragguard.stems import stem, stems, tokenize
+from ragguard.text import STOP_WORDS, sentences
+
+__all__ = [
+    "COMMON_STEMS",
+    "answers_agree",
+    "claim",
+    "content_words",
+    "coverage",
+    "only_decides",
+    "statement_coverage",
+]
+
+# Words that turn an answer round are function words to everybody else.
+_POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
+# Words in which answers are given, whatever they say: of sources, of saying, of courtesy.
+_FRAME = frozenset(
+    """according actually additional agree agreed agrees almost answer answered answering answers
+    approximately around article articles ask asked asking assist assistance based believe believed
+    believes cited claim claimed claims clear clearly conclude concluded conclusion confirm
+    confirmed confirms consistent content context correct currently data describe described
+    describes detail details document documents evidence exactly explain explained explains fact
+    facts feel find follow following found free further generally give given gives heard help helps
+    hope however indeed indicate indicated indicates indicating information kindly know knowledge
+    known let like likely list listed look looked looking make makes material materials matter mean
+    means mention mentioned mentioning mentions need note noted notes overall particular passage
+    passages please point points probably provide provided provides query question questions read
+    reading reference referred refers regarding relevant remain remember report reported reportedly
+    reporting reports require required respond response result results retrieved reveal reveals
+    review reviewed roughly said say saying says search seem seems several show showed shown shows
+    simply something source sources specifically specified state stated statement statements states
+    stating suggest suggested suggesting suggests summary sure tell tells text texts therefore thing
+    things think thought thus told understand understanding various wanted widely wonder""".split()
+)
+_INSIDE = r"(?:[^.!?]|[.!?](?=\S))"  # "13.00" ends no sentence
+_WHILE = rf"\b(?:while|although|though|even though|whereas|despite)\b{_INSIDE}{{3,200}}?\S,\s+"
+_CONCEDED = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # The comma that ends a clause before the one that stands in "Essex, New Jersey".
+        _WHILE + r"(?=(?-i:[a-z]))",
+        _WHILE,
+        r"(?:^|(?<=[.!?]\s))(?:some|many|most|others|a few|earlier|older)\s(?:\w+\s){0,2}?"
+        rf"(?:say|believe|think|claim|state|suggest|assume|argue|list|name|give)s?\b{_INSIDE}*"
+        r"[.!?]\s+",
+        rf"^(?!\W*(?:yes|no|not|true|false)\b){_INSIDE}{{3,200}}?,?\s(?:but|yet)\s(?=\S)",
+    )
+)
+_LEADING = re.compile(r"\d[%\"')]*$|['\u2019]s$")
+_STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
+_LONGEST_BRIDGE = 2
+_FRAME_STEMS = frozenset(stem(word) for word in _FRAME)
+COMMON_STEMS = _STOP_STEMS | _FRAME_STEMS
+"""Stems of words that are in every text, and of those in which answers are given."""
+_LETTERS = frozenset("BCDEFGHJKLMNOPQRSTUVWXYZ")  # "A" and "I" are words
+
+
+def claim(query: str, response: str) -> str:
+    """Return the part of `response` that is neither in `query` nor in every answer.
+
+    Names and numbers, if the response brings any, with the content word that a number counts or a
+    name possesses ("26 km", "Ann's sister"); else its content words; else the names that it takes
+    from the question ("Who came first, A or B?"), or its other words; else all of it. Pieces keep
+    their order and spelling, and up to two function words between two of them stay, so that "Guns
+    N' Roses" or "War and Peace" is still one phrase. What the response only concedes ("While it was
+    A for long, it is B now") is not claimed.
+
+    >>> claim("Who led the survey?", "Based on the context, the survey was led by Ada Crane.")
+    'Ada Crane.'
+    >>> claim("Is the bridge open?", "No, the bridge is not open.")
+    'No, not'
+    >>> claim("How long is the bridge?", "It is approximately 26 km long.")
+    '26 km'
+    """
+    pieces = _concluded(response).split()
+    words = [set(tokenize(piece)) for piece in pieces]
+    common = STOP_WORDS | _FRAME
+    asked = set(tokenize(query)) - _POLARITY
+    known = common | asked
+    # Further on, "no" may only deny what nobody claims: "no other source mentions it".
+    polar = [bool(found & _POLARITY) for found in words]
+    told = [found for found in words if found][:1]
+    decided = bool(told and told[0] & _POLARITY)
+    named = [_is_specific(piece) for piece in pieces]
+    new = [bool(found - known - _POLARITY) for found in words]
+    specific = [(a and b) or (decided and c) for a, b, c in zip(named, new, polar, strict=True)]
+    leading = [a and bool(_LEADING.search(p)) for a, p in zip(specific, pieces, strict=True)]
+    specific = [
+        a or (led and b) for a, led, b in zip(specific, [False, *leading], new, strict=False)
+    ]
+    content = [
+        a or (_is_letter(piece) and not found <= asked)
+        for a, piece, found in zip(new, pieces, words, strict=True)
+    ]
+    telling = [bool(found - common) for found in words]
+    borrowed = [a and b for a, b in zip(named, telling, strict=True)]
+    for chosen in (specific, content, polar, borrowed, telling):
+        if any(chosen):
+            return " ".join(_bridged(pieces, words, chosen))
+    return response
+
+
+def only_decides(claimed: str) -> bool:
+    """Return True if a claim says yes or no, and nothing that could stand without its question.
+
+    >>> only_decides("No, not"), only_decides("No, Essex")
+    (True, False)
+    """
+    words = set(tokenize(claimed))
+    return bool(words) and words <= _POLARITY
+
+
+def _concluded(response: str) -> str:
+    """Return the response without what it concedes, or all of it if nothing else is there."""
+    whole = " ".join(response.split())
+    for conceded in _CONCEDED:
+        rest = conceded.sub("", whole)
+        if rest != whole and set(tokenize(rest)) - STOP_WORDS - _FRAME:
+            return rest
+    return response
+
+
+def _is_specific(piece: str) -> bool:
+    return any(character.isupper() or character.isdigit() for character in piece)
+
+
+def _is_letter(piece: str) -> bool:
+    return piece.strip(".,;:!?\"'()") in _LETTERS
+
+
+def _bridged(pieces: Sequence[str], words: Sequence[set[str]], chosen: Sequence[bool]) -> list[str]:
+    kept: list[str] = []
+    bridge: list[str] | None = None
+    for piece, found, telling in zip(pieces, words, chosen, strict=True):
+        if telling:
+            kept += [*(bridge or ()), piece]
+            bridge = []
+        elif bridge is not None:
+            whole = len(bridge) < _LONGEST_BRIDGE and found <= STOP_WORDS
+            bridge = [*bridge, piece] if whole else None
+    return kept
+
+
+def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
+    """Return how much of the question each passage speaks of.
+
+    The share of the query's content words that occur in the passage (as `stems`), each weighted by
+    its surprise (-log of its probability in the language). Words of the claim do not count: they
+    are what the question asks for. A query without content words is covered by everything.
+
+    Returns:
+        float64 array of shape (len(passages),), in [0, 1].
+    """
+    asked = _Asked(query, claimed)
+    return np.array([asked.share(set(stems(text))) for text in passages])
+
+
+def statement_coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
+    """Return how much of the question each passage speaks of, also where it makes the claim.
+
+    The mean of `coverage` and of that of the best two successive sentences, which counts as far as
+    they hold the words of the claim that the passage holds. A long page may speak of the question
+    in one place and hold the claim's words in another. Where the claim's only number stands there
+    among n others of as many digits ("begun in 1939, ended in 1940"), they count 1 / (1 + n) of
+    that. A passage without a word of the claim has its `coverage`.
+
+    Returns:
+        float64 array of shape (len(passages),), in [0, 1].
+    """
+    asked = _Asked(query, claimed)
+    claiming = set(stems(claimed))
+    return np.array([_stated(asked, claiming, text) for text in passages])
+
+
+def _stated(asked: _Asked, claiming: set[str], text: str) -> float:
+    parts = [set(stems(sentence)) for sentence in sentences(text)]
+    words = set[str]().union(*parts)
+    whole, held = asked.share(words), len(claiming & words)
+    if not held:
+        return whole
+    pairs = [a | b for a, b in pairwise(parts)] or parts
+    near, pair = max(
+        ((len(claiming & pair) / held * asked.share(pair), pair) for pair in pairs),
+        key=lambda found: found[0],
+    )
+    return (whole + near / (1 + _rival_numbers(asked, claiming, pair))) / 2.0
+
+
+def _rival_numbers(asked: _Asked, claiming: set[str], words: set[str]) -> int:
+    """Return how many numbers of as many digits stand beside the only number of a claim."""
+    numbers = [word for word in claiming if word[0].isdigit()]
+    if len(numbers) != 1:
+        return 0
+    size = len(numbers[0])
+    return sum(w[0].isdigit() and len(w) == size for w in words - claiming - asked.words)
+
+
+def content_words(query: str, text: str) -> set[str]:
+    """Return the words of a text, as `stems`, that are not the question's and not in every text."""
+    return set(stems(text)) - set(stems(query)) - COMMON_STEMS
+
+
+class _Asked:
+    """What a question asks about: its content words but those of the claim, by surprise."""
+
+    def __init__(self, query: str, claimed: str) -> None:
+        asked = stems(query)
+        self.words = frozenset(asked)
+        excluded = _STOP_STEMS | set(stems(claimed))
+        self._weights = {w: -word_log_probability(w) for w in asked if w not in excluded}
+        self._total = sum(self._weights.values())
+
+    def share(self, words: set[str]) -> float:
+        """Return the share of it, in [0, 1], that is among the stems `words`; 1 of nothing."""
+        if not self._total:
+            return 1.0
+        found = sum(weight for word, weight in self._weights.items() if word in words)
+        return min(1.0, found / self._total)
+
+
+_REFUSAL = re.compile(
+    r"\b(?:can ?not|can'?t|could ?n[o']t|unable|not able|won'?t|do(?:es)? ?n[o']t (?:know|have"
+    r"|contain|provide|mention)|i'?m sorry|sorry|apologi[sz]e|insufficient|not enough|no "
+    r"information)\b",
+    re.IGNORECASE,
+)
+
+
+def answers_agree(query: str, answer: str, response: str) -> bool:
+    """Return True if two answers to `query` claim the same, by rule.
+
+    They agree if both refuse, or if the claim of one occurs in the other as a phrase; an answer
+    that says yes never agrees with one that says no.
+
+    >>> answers_agree("Who led it?", "It was led by Ada Crane", "Ada Crane, in 1921.")
+    True
+    >>> answers_agree("Is it open?", "Yes, it is.", "No, it is not open.")
+    False
+    """
+    ours, theirs = tokenize(answer), tokenize(response)
+    if _polarity(ours) * _polarity(theirs) < 0:
+        return False
+    if _REFUSAL.search(answer) or _REFUSAL.search(response):
+        return bool(_REFUSAL.search(answer) and _REFUSAL.search(response))
+    if _polarity(ours) * _polarity(theirs) > 0:
+        return True
+    return _within(tokenize(claim(query, response)), ours) or _within(
+        tokenize(claim(query, answer)), theirs
+    )
+
+
+def _polarity(words: Sequence[str]) -> int:
+    first = words[0] if words else ""
+    return (first in ("yes", "true")) - (first in ("no", "false"))
+
+
+def _within(phrase: Sequence[str], words: Sequence[str]) -> bool:
+    size = len(phrase)
+    return bool(phrase) and any(
+        words[start : start + size] == phrase for start in range(len(words) - size + 1)
+    )

@@ -1,0 +1,1 @@
+"""Language models behind one call, for the methods that ask one."""

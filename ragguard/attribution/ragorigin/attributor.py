@@ -1,0 +1,210 @@
+"""RAGOrigin: the passages responsible for a response, by scope, responsibility and threshold.
+
+Source: Zhang et al., "Who Taught the Lie? Responsibility Attribution for Poisoned Knowledge in
+Retrieval-Augmented Generation" (arXiv 2509.13772), Section 5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.arguments import require_method, require_whole
+from ragguard.attribution.llm.client import TextModel, Usage, as_text_model
+from ragguard.attribution.llm.dialogue import check_event, spent
+from ragguard.attribution.llm.prompts import closed_book_prompt
+from ragguard.attribution.ragorigin.abstention import Evidence, Finding, find_cause, suspects
+from ragguard.attribution.ragorigin.responsibility import Weighting, responsibility
+from ragguard.attribution.ragorigin.scope import (
+    AnswerProbe,
+    LikelihoodProbe,
+    Probe,
+    Ranking,
+    narrow_scope,
+)
+from ragguard.attribution.ragorigin.scores import embedding_similarity
+from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
+from ragguard.attribution.result import Attribution, PassageScore, Retrieve
+from ragguard.embedding import CachedEmbedder, as_embedder
+from ragguard.errors import InvalidInputError
+from ragguard.passage import Passage
+from ragguard.proxy import Proxy, default
+
+__all__ = ["MAX_SCOPE", "RAGOrigin"]
+
+MAX_SCOPE = 200
+"""Passages after which the search for benign ones ends, unless the caller says otherwise."""
+
+
+class RAGOrigin:
+    """Attribution with a proxy language model, and with no call to a large one unless wanted.
+
+    Safe to share between threads as far as the proxy, the embedder and the models are.
+
+    Args:
+        proxy: Scores passages; None: `ragguard.proxy.default()`.
+        embedder: What `as_embedder` takes, for ES; None: the built-in one. The passages' own
+            embeddings are used if every one has one of the length of the query's.
+        generate: The system's own language model, anything that `as_text_model` takes. With it the
+            scope and the counterfactual ask what it really answers, and a response that it gives
+            without any passage is put down to the model. None: the proxy's likelihood decides.
+        judge: The model that compares two answers; None: a rule does. Needs `generate`.
+        top_k: K, the passages that the RAG system puts before its generator.
+        weighting: How ES, SC and GC are combined: "separation", or "paper" for Eq. 8.
+        max_scope: Passages after which the search for benign ones ends.
+
+    Raises:
+        InvalidInputError: An argument is of another type or out of range, or `judge` comes without
+            `generate`.
+    """
+
+    def __init__(
+        self,
+        *,
+        proxy: Proxy | None = None,
+        embedder: Any = None,
+        generate: Any = None,
+        judge: Any = None,
+        top_k: int = 5,
+        weighting: Weighting = "separation",
+        max_scope: int = MAX_SCOPE,
+    ) -> None:
+        top_k = require_whole("top_k", top_k)
+        max_scope = require_whole("max_scope", max_scope)
+        if max_scope < top_k:
+            raise InvalidInputError(
+                f"max_scope must be at least top_k; got {max_scope} with a top_k of {top_k}"
+            )
+        if weighting not in ("separation", "paper"):
+            raise InvalidInputError(f"weighting must be 'separation' or 'paper', not {weighting!r}")
+        if judge is not None and generate is None:
+            raise InvalidInputError("judge compares what generate answers; pass generate= as well")
+        if proxy is not None:
+            require_method("proxy", proxy, "score(contexts, query, response)")
+        self._proxy = default() if proxy is None else proxy
+        self._embedder = CachedEmbedder(as_embedder(embedder))
+        self._generate = None if generate is None else as_text_model(generate)
+        self._judge = None if judge is None else as_text_model(judge)
+        self._top_k = top_k
+        self._weighting = weighting
+        self._max_scope = max_scope
+
+    def attribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
+        """Return the passages responsible for `response`, if any are.
+
+        `details` holds "segments" (for each, whether it led to the response), "complete" (False:
+        the scope ended at `max_scope`), "p_value" (that nothing stands apart), "standing" (how far
+        the suspects do, in [0, 1]), "support" (each passage's, in [0, 1]), "refused" (the response
+        is a refusal) and what the language models were asked for. If a passage supports a refusal,
+        or a yes or no (not with "paper"), the support stands in for GC in RS.
+
+        Raises:
+            InvalidInputError: The query or the response is blank, or `retrieve` is not what
+                `as_retrieve` takes.
+            EmbeddingError: The embedder's answer has the wrong shape or is not finite.
+            ProxyError: The proxy's answer has the wrong shape or is not finite.
+            GenerationError: A language model did not answer.
+        """
+        search = check_event(query, response, retrieve)
+        generate = None if self._generate is None else self._generate.metered()
+        judge = None if self._judge is None else self._judge.metered()
+        meter = SupportMeter(self._proxy, query, response)
+        ranking = Ranking(search, query)
+        probe: Probe = LikelihoodProbe(meter)
+        unaided = False
+        if generate is not None:
+            asked = AnswerProbe(generate, judge, query, response)
+            # A model may well refuse when it has no passages; that does not make them innocent.
+            unaided = not meter.refused and asked.agrees(
+                generate.generate(closed_book_prompt(query))
+            )
+            probe = probe if unaided else asked
+        scope = narrow_scope(ranking, probe, top_k=self._top_k, max_scope=self._max_scope)
+        texts = [passage.text for passage in scope.passages]
+        found = meter.scores(texts)
+        similarity = embedding_similarity(self._embedder, query, _comparable(scope.passages))
+        columns = (similarity, found.semantic_correlation, found.generation_influence)
+        support = meter.support(texts)
+        # No likelihood leads from a refusal, or a yes or no, to the passage that brought it. Eq. 8
+        # is left as it is for a yes or no.
+        wordless = meter.refused or (meter.decides and self._weighting != "paper")
+        influence = support if wordless and (support >= MIN_SUPPORT).any() else columns[2]
+        evidence = Evidence(
+            query, (*columns[:2], influence), support, meter.carried(texts), self._weighting
+        )
+        combined = responsibility(evidence.scores, weighting=self._weighting)
+        suspicion = suspects(combined, support)
+        if unaided:
+            finding = Finding(
+                np.zeros(len(texts), dtype=bool),
+                "model",
+                "the model gives the same answer without any passage",
+            )
+        else:
+            finding = find_cause(scope, evidence, probe, top_k=self._top_k)
+        scores = [
+            PassageScore(
+                passage=passage,
+                embedding_similarity=float(es),
+                semantic_correlation=float(sc),
+                generation_influence=float(gc),
+                responsibility=float(rs),
+                responsible=bool(guilty),
+            )
+            for passage, es, sc, gc, rs, guilty in zip(
+                scope.passages, *columns, combined, finding.responsible, strict=True
+            )
+        ]
+        return Attribution(
+            query=query,
+            response=response,
+            method="ragorigin",
+            responsible=_best_first(scope.passages, combined, finding.responsible),
+            scores=scores,
+            scope_size=len(scores),
+            cause=finding.cause,
+            reason=finding.reason,
+            details={
+                "segments": list(scope.reproduced),
+                "complete": scope.complete,
+                "p_value": suspicion.p_value,
+                "standing": suspicion.standing,
+                "support": support.tolist(),
+                "refused": meter.refused,
+                **_spent(generate, judge),
+            },
+        )
+
+    async def aattribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
+        """Return what `attribute` returns, computed in a worker thread.
+
+        Raises:
+            RagguardError: As `attribute`.
+        """
+        return await asyncio.to_thread(self.attribute, query, response, retrieve)
+
+
+def _comparable(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages, without their embeddings unless all have one of the same shape.
+
+    Vectors of two models cannot be compared, even where they have the same length.
+    """
+    shapes = {None if p.embedding is None else p.embedding.shape for p in passages}
+    if len(shapes) == 1 and None not in shapes:
+        return list(passages)
+    return [Passage(passage.text, id=passage.id) for passage in passages]
+
+
+def _best_first(
+    passages: Sequence[Passage], scores: NDArray[np.float64], chosen: NDArray[np.bool_]
+) -> list[Passage]:
+    order = np.argsort(-scores, kind="stable")
+    return [passages[i] for i in order if chosen[i]]
+
+
+def _spent(*models: TextModel | None) -> dict[str, float]:
+    return spent(sum((model.usage for model in models if model is not None), Usage()))

@@ -1,0 +1,71 @@
+"""How responsible each passage in scope is for the response (RAGOrigin, Section 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.attribution.ragorigin.threshold import NO_CLUSTERS, two_means
+from ragguard.errors import InvalidInputError
+
+__all__ = ["Weighting", "responsibility", "separation", "z_scores"]
+
+Weighting = Literal["separation", "paper"]
+"""How ES, SC and GC are combined: by how clearly each separates the scope, or by Eq. 8."""
+
+
+def z_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (values - mean) / standard deviation, shape (n,); zeros if all values are equal."""
+    if not values.size:
+        return np.zeros(0)
+    deviations = values - values.mean()
+    spread = float(np.sqrt(np.mean(deviations**2)))
+    # Equal values may differ from their mean by rounding.
+    if spread <= 1e-12 * max(1.0, float(np.abs(values).max())):
+        return np.zeros_like(deviations)
+    return np.asarray(deviations / spread)
+
+
+def separation(values: NDArray[np.float64]) -> float:
+    """Return how clearly the values fall into two groups, in [0, 1].
+
+    The share of their variance that the best split explains, above the 2 / pi that it explains of
+    a normal distribution (Engelman & Hartigan, 1969), where there are no groups.
+    """
+    explained = two_means(values).explained
+    return max(0.0, (explained - NO_CLUSTERS) / (1.0 - NO_CLUSTERS))
+
+
+def responsibility(
+    scores: Sequence[NDArray[np.float64]], *, weighting: Weighting = "separation"
+) -> NDArray[np.float64]:
+    """Return RS, the combined score of every passage in scope.
+
+    Eq. 8 takes the plain mean of the z-scores. That gives a score which tells nothing the same say
+    as one which tells everything: poison that was not made to be retrieved has ordinary ES and SC,
+    and the mean then buries a clear GC. "separation" takes the mean weighted by `separation`.
+
+    Args:
+        scores: ES, SC and GC, each a float64 array of shape (n,).
+        weighting: "separation" or "paper".
+
+    Returns:
+        float64 array of shape (n,), in standard deviations; higher is more responsible.
+
+    Raises:
+        InvalidInputError: The arrays differ in shape, or `weighting` is unknown.
+    """
+    if weighting not in ("separation", "paper"):
+        raise InvalidInputError(f"weighting must be 'separation' or 'paper', not {weighting!r}")
+    if len({array.shape for array in scores}) != 1:
+        raise InvalidInputError("scores must be arrays of one shape, one value for each passage")
+    table = np.stack([z_scores(array) for array in scores])
+    weights = np.ones(len(table))
+    if weighting == "separation":
+        weights = np.array([separation(array) for array in scores])
+        if not weights.any():
+            weights[:] = 1.0
+    return np.asarray(weights @ table / weights.sum())

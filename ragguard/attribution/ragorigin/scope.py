@@ -1,0 +1,229 @@
+"""Which part of the knowledge base is searched (RAGOrigin, Section 5.2 and Algorithm 1).
+
+Passages are taken in rank order, a segment of K at a time. Each segment is tested: does it lead to
+the reported response on its own? The scope grows until at least half of the tested segments do not
+(Eq. 4), so that it holds about as much that is benign as may be poisoned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ragguard.attribution.language.claim import answers_agree
+from ragguard.attribution.llm.client import TextModel
+from ragguard.attribution.llm.prompts import agreement_prompt, answer_prompt, read_agreement
+from ragguard.attribution.ragorigin.support import (
+    MIN_SUPPORT,
+    UNTESTED,
+    SupportMeter,
+    explains,
+    leads,
+)
+from ragguard.attribution.result import Retrieve
+from ragguard.content import content_key
+from ragguard.passage import Passage, as_passages
+
+__all__ = [
+    "MIN_SCOPE",
+    "AnswerProbe",
+    "LikelihoodProbe",
+    "Probe",
+    "Ranking",
+    "Scope",
+    "narrow_scope",
+]
+
+MIN_SCOPE = 20
+"""Passages that the scope takes in before Eq. 4 may end it.
+
+Eq. 4 alone stops at 2 K when the first segment is poisoned and the second is not. Poison of one
+attack that ranks just below is then missed, and the scores have few benign passages to be
+normalised over; `benchmarks.attribution` measures both.
+"""
+
+_AGREEING = 3
+"""Passages that state the same answer and so need not be `focused`.
+
+Hardly any three benign ones do, and an attacker could make any text speak of much else.
+"""
+
+
+class Ranking:
+    """The knowledge base in rank order, fetched as far as it is read; equal texts count once.
+
+    Args:
+        retrieve: `retrieve(query, limit)`, best first.
+        query: The user's question.
+    """
+
+    def __init__(self, retrieve: Retrieve, query: str) -> None:
+        self._retrieve = retrieve
+        self._query = query
+        self._unique: list[Passage] = []
+        self._limit = 0
+        self._fetched = 0
+        self._at_end = False
+
+    def first(self, count: int) -> list[Passage]:
+        """Return the `count` best passages with different texts, or all there are if fewer."""
+        while len(self._unique) < count and not self._at_end:
+            self._limit = max(count, 2 * self._limit)
+            page = as_passages(self._retrieve(self._query, self._limit))[: self._limit]
+            self._at_end = len(page) < self._limit or len(page) <= self._fetched
+            self._fetched = len(page)
+            self._unique = list({content_key(p.text): p for p in reversed(page)}.values())[::-1]
+        return self._unique[:count]
+
+
+class Probe(Protocol):
+    """Tells whether passages lead to the reported response."""
+
+    def reproduces(self, passages: Sequence[Passage]) -> bool:
+        """Return True if a generator that reads these passages would give the response."""
+        ...
+
+    def leads(self, passages: Sequence[Passage], standing: float) -> bool:
+        """Return True if these suspects lead to the response.
+
+        Args:
+            passages: Suspects.
+            standing: How far they stand apart in responsibility, in [0, 1]. What a generator really
+                answers does not depend on it.
+        """
+        ...
+
+
+class LikelihoodProbe:
+    """Asks the proxy: does the passages' support of the response explain it?"""
+
+    def __init__(self, meter: SupportMeter) -> None:
+        self._meter = meter
+
+    def reproduces(self, passages: Sequence[Passage]) -> bool:
+        """Return True if the passages together support the response."""
+        return explains(self._meter.support([passage.text for passage in passages]))
+
+    def leads(self, passages: Sequence[Passage], standing: float) -> bool:
+        """Return True if their support, weighed with their standing, explains the response.
+
+        Where fewer than three support it, one of them must have been written for it, as far as can
+        be told: a page that only mentions what was answered, among much else, was misread, and not
+        planted. A refusal is not weighed: what a passage that forbids no answer says of one is no
+        weak support, and passages that sound a little like it stand apart easily.
+        """
+        texts = [passage.text for passage in passages]
+        support = self._meter.support(texts)
+        stating = [text for text, value in zip(texts, support, strict=True) if value >= MIN_SUPPORT]
+        if len(stating) < _AGREEING and not self._meter.written_for(stating).any():
+            return False
+        return leads(support, UNTESTED if self._meter.refused else standing)
+
+
+class AnswerProbe:
+    """Asks the generator itself, and has its answer compared with the response (Eq. 3).
+
+    Args:
+        generate: The language model that answers.
+        judge: The model that compares two answers; None: `answers_agree` does, by rule.
+        query: The user's question.
+        response: The response that was reported.
+    """
+
+    def __init__(
+        self, generate: TextModel, judge: TextModel | None, query: str, response: str
+    ) -> None:
+        self._generate = generate
+        self._judge = judge
+        self._query = query
+        self._response = response
+        self._known: dict[tuple[str, ...], bool] = {}
+
+    def reproduces(self, passages: Sequence[Passage]) -> bool:
+        """Return True if the model, given these passages, answers as reported; asked once a set.
+
+        Raises:
+            GenerationError: A model did not answer.
+        """
+        texts = tuple(passage.text for passage in passages)
+        if texts not in self._known:
+            answer = self._generate.generate(answer_prompt(self._query, texts))
+            self._known[texts] = self.agrees(answer)
+        return self._known[texts]
+
+    def leads(self, passages: Sequence[Passage], standing: float) -> bool:
+        """Return what `reproduces` does.
+
+        Raises:
+            GenerationError: A model did not answer.
+        """
+        del standing
+        return self.reproduces(passages)
+
+    def agrees(self, answer: str) -> bool:
+        """Return True if `answer` makes the same claim as the response.
+
+        Raises:
+            GenerationError: The judge did not answer.
+        """
+        if self._judge is not None:
+            verdict = self._judge.generate(agreement_prompt(self._query, answer, self._response))
+            agreed = read_agreement(verdict)
+            if agreed is not None:
+                return agreed
+        return answers_agree(self._query, answer, self._response)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The passages that are searched.
+
+    Attributes:
+        passages: In rank order, texts all different.
+        reproduced: For every tested segment of K passages, whether it led to the response.
+        complete: False if the search ended at the safety limit before Eq. 4 held.
+    """
+
+    passages: list[Passage]
+    reproduced: tuple[bool, ...]
+    complete: bool
+
+
+def narrow_scope(
+    ranking: Ranking,
+    probe: Probe,
+    *,
+    top_k: int,
+    max_scope: int,
+    min_scope: int = MIN_SCOPE,
+) -> Scope:
+    """Take in segments of `top_k` passages until Eq. 4 holds and `min_scope` passages are in.
+
+    Args:
+        ranking: The knowledge base in rank order.
+        probe: Tests one segment.
+        top_k: K, the size of a segment.
+        max_scope: Passages after which the search ends in any case.
+        min_scope: Passages to take in at least; 0 is the paper's rule.
+    """
+    reproduced: list[bool] = []
+    taken = 0
+    while taken < max_scope:
+        end = min(taken + top_k, max_scope)
+        # Ahead in one request what the rule will need anyway.
+        known = ranking.first(max(end, min(min_scope, max_scope)))
+        segment = known[taken:end]
+        if not segment:
+            break
+        reproduced.append(probe.reproduces(segment))
+        taken += len(segment)
+        if taken >= min_scope and _half_do_not(reproduced):
+            break
+    passages = ranking.first(taken)
+    at_end = taken < max_scope
+    return Scope(passages, tuple(reproduced), at_end or _half_do_not(reproduced))
+
+
+def _half_do_not(reproduced: Sequence[bool]) -> bool:
+    return 2 * sum(reproduced) <= len(reproduced)

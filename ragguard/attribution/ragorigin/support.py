@@ -1,0 +1,204 @@
+"""How far passages support a response, by a proxy language model alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.attribution.language.claim import claim, only_decides, statement_coverage
+from ragguard.attribution.language.polarity import decides_alike
+from ragguard.attribution.language.refusal import is_refusal, refusal_support
+from ragguard.attribution.ragorigin.specificity import focused
+from ragguard.attribution.ragorigin.trigger import CARRIES
+from ragguard.errors import ProxyError
+from ragguard.proxy.scores import Proxy, Scores
+
+__all__ = [
+    "MIN_SUPPORT",
+    "OUTRIGHT",
+    "UNTESTED",
+    "SupportMeter",
+    "explains",
+    "leads",
+    "passage_support",
+    "relative_gain",
+]
+
+MIN_SUPPORT = 0.3
+"""Support below which a passage is not taken to state the response.
+
+As much has a passage that speaks of the whole question and holds two thirds of the response.
+"""
+
+OUTRIGHT = 0.65
+"""Support with which one passage explains the response alone.
+
+A passage that speaks of the whole question and states the response has a support of 1. Several
+explain it if their supports add up to that. This and the power in `passage_support` were chosen on
+one half of the benchmark's records and are measured on the other.
+"""
+
+UNTESTED = 0.65
+"""Standing of suspects that have nobody to stand apart from."""
+
+_HARDLY = 0.3
+
+
+def relative_gain(
+    with_passage: NDArray[np.float64], without: float, ceiling: float
+) -> NDArray[np.float64]:
+    """Return how much of the greatest possible rise in log-probability each passage brings.
+
+    Args:
+        with_passage: float64 array of shape (n,), GC given each passage, nats per token.
+        without: GC given no context.
+        ceiling: GC given as context what states the response outright.
+
+    Returns:
+        float64 array of shape (n,), in [0, 1]; zeros where no context could bring a rise.
+    """
+    if ceiling <= without:
+        return np.zeros_like(with_passage)
+    return np.clip((with_passage - without) / (ceiling - without), 0.0, 1.0)
+
+
+def passage_support(
+    gain: NDArray[np.float64], question_coverage: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return each passage's support of the response, in [0, 1]: coverage times cubed gain.
+
+    A passage that holds the response's words by chance ("2", "Essex") does not speak of the
+    question; one that speaks of the question but shares half of the words does not state the
+    response, for which the cube stands. Supports of passages add up: some that corroborate each
+    other explain a response that none would alone.
+    """
+    return np.asarray(question_coverage * gain**3, dtype=np.float64)
+
+
+def explains(support: NDArray[np.float64]) -> bool:
+    """Return True if passages with these supports, read together, lead to the response."""
+    stating = support[support >= MIN_SUPPORT]
+    return bool((stating >= OUTRIGHT).any()) or float(stating.sum()) >= 1.0
+
+
+def leads(support: NDArray[np.float64], standing: float) -> bool:
+    """Return True if suspects with these supports lead to the response, as far as they stand apart.
+
+    If they explain it (`explains`), they need hardly stand apart. The less clearly they state it,
+    the further they must; what counts is the best of them, or, where that is more, what they have
+    together.
+
+    Args:
+        support: float64 array of shape (n,).
+        standing: How far they stand apart in responsibility, in [0, 1]; `UNTESTED` where that
+            cannot be told, for which they must explain the response.
+    """
+    if explains(support):
+        return standing >= _HARDLY
+    stating = support[support >= MIN_SUPPORT]
+    if not stating.size:
+        return False
+    best = max(float(stating.max()), OUTRIGHT * float(stating.sum()))
+    return best * standing >= OUTRIGHT * UNTESTED
+
+
+class SupportMeter:
+    """Scores passages for one event and remembers what it has scored.
+
+    Args:
+        proxy: The language model that scores.
+        query: The user's question.
+        response: The response that was reported. Scored is its `claim`.
+
+    Attributes:
+        refused: True if the response is a refusal (`is_refusal`).
+        decides: True if it says yes or no and nothing else (`only_decides`).
+    """
+
+    def __init__(self, proxy: Proxy, query: str, response: str) -> None:
+        self._proxy = proxy
+        self._query = query
+        self._claim = claim(query, response)
+        # What states the claim outright: the ceiling of GC. "Yes" states nothing by itself.
+        self.decides = only_decides(self._claim)
+        self._stated = f"{query} {self._claim}" if self.decides else self._claim
+        self.refused = is_refusal(query, response)
+        self._rows: dict[str, tuple[float, float]] = {}
+        self._supports: dict[str, float] = {}
+
+    def scores(self, texts: Sequence[str]) -> Scores:
+        """Return SC and GC of the texts, in nats per token.
+
+        Raises:
+            ProxyError: The proxy's answer has the wrong shape or is not finite.
+        """
+        # Without context, and with the claim or the query itself: the ends of `relative_gain`.
+        missing = list(
+            dict.fromkeys(t for t in ("", self._stated, self._query, *texts) if t not in self._rows)
+        )
+        if missing:
+            found = self._proxy.score(missing, self._query, self._claim)
+            columns = (found.semantic_correlation, found.generation_influence)
+            if any(c.shape != (len(missing),) or not np.isfinite(c).all() for c in columns):
+                raise ProxyError(
+                    f"{type(self._proxy).__name__} must return finite scores of shape "
+                    f"({len(missing)},) for {len(missing)} contexts; check its model"
+                )
+            self._rows |= dict(
+                zip(missing, zip(*(c.tolist() for c in columns), strict=True), strict=True)
+            )
+        rows = np.array([self._rows[text] for text in texts]).reshape(-1, 2)
+        return Scores(rows[:, 0], rows[:, 1])
+
+    def support(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return each text's support of the response, float64 array of shape (len(texts),).
+
+        That is its `passage_support`, or what else supports a response that no likelihood leads to,
+        if that is more: of a refusal, its `refusal_support`; of a yes or no, 1 if the passage
+        carries the question and `decides_alike`.
+        """
+        missing = list(dict.fromkeys(text for text in texts if text not in self._supports))
+        if missing:
+            self._supports |= dict(zip(missing, self._measured(missing).tolist(), strict=True))
+        return np.array([self._supports[text] for text in texts], dtype=np.float64)
+
+    def _measured(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        without, ceiling = self.scores(["", self._stated]).generation_influence
+        gain = relative_gain(self.scores(texts).generation_influence, without, ceiling)
+        # Most texts of a scope gain nothing, and what of the question they cover does not matter.
+        gains = [text for text, gained in zip(texts, gain > 0.0, strict=True) if gained]
+        covered = np.zeros(len(texts))
+        covered[gain > 0.0] = statement_coverage(self._query, self._claim, gains)
+        support = passage_support(gain, covered)
+        if self.decides:
+            support = np.maximum(support, self._decided(texts))
+        if self.refused:
+            support = np.maximum(support, refusal_support(self._query, texts))
+        return support
+
+    def carried(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return how far each text holds the question, float64 array of shape (len(texts),).
+
+        The `relative_gain` of SC: 1 for the question itself, 0 for no text.
+        """
+        without, ceiling = self.scores(["", self._query]).semantic_correlation
+        return relative_gain(self.scores(texts).semantic_correlation, without, ceiling)
+
+    def written_for(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which texts may have been written for this event; bool array of shape (n,).
+
+        Those that hold the question word for word, and those that are `focused`. A text that
+        forbids an answer holds none, so of a refusal all are.
+        """
+        if self.refused:
+            return np.ones(len(texts), dtype=np.bool_)
+        return (self.carried(texts) >= CARRIES) | focused(self._query, self._claim, texts)
+
+    def _decided(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        found = np.zeros(len(texts))
+        carries = self.carried(texts) >= CARRIES
+        carrying = [text for text, carried in zip(texts, carries, strict=True) if carried]
+        found[carries] = decides_alike(self._query, self._claim, carrying)
+        return found

@@ -1,0 +1,104 @@
+"""Passages that carry the question word for word, and which of them came with the blamed ones.
+
+A text is planted with the question in or around it so that the question finds it (PoisonedRAG).
+Texts of one attack carry it at the same place, and hardly any page that nobody planted carries it
+at all. So where most of the suspects do, that is their mark.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import compress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.attribution.language.claim import content_words
+from ragguard.stems import stems
+
+__all__ = ["CARRIES", "marked"]
+
+CARRIES = 0.95
+"""Relative gain of SC from which a passage is taken to hold the question word for word."""
+
+
+def marked(
+    query: str,
+    texts: Sequence[str],
+    carried: NDArray[np.float64],
+    suspected: NDArray[np.bool_],
+    seen: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Return the suspects, or, if most of those seen carry the question, who bears that mark.
+
+    These are the suspects that carry the question, and the other passages that carry it at the same
+    place: an attacker's text that fails to state the response (the model that was to write it told
+    the truth, or refused) came with the others. Left alone are those that agree on something that
+    nobody else in the scope says: they serve another answer, and its attacker. So are those whose
+    words are closer to a passage that nobody suspects than to any that is blamed: they are pages of
+    frequent questions. Suspects without the mark are left to be searched for among the rest. Two
+    that carry the question may be one planted text and one page of frequent questions, so where
+    only one was seen there must be three.
+
+    Args:
+        query: The user's question.
+        texts: The n passages in rank order.
+        carried: float64 array of shape (n,): relative gain of SC.
+        suspected: bool array of shape (n,).
+        seen: bool array of shape (n,): the suspects that the generator saw.
+
+    Returns:
+        bool array of shape (n,).
+    """
+    carriers = carried >= CARRIES
+    known = int((seen & carriers).sum())
+    if 2 * known <= int(seen.sum()):
+        return suspected
+    core = suspected & carriers
+    words = stems(query)
+    places = np.array(
+        [_place(words, text) if held else "" for text, held in zip(texts, carriers, strict=True)]
+    )
+    others = carriers & ~core & np.isin(places, places[core])
+    if others.any():
+        said = [content_words(query, text) for text in texts]
+        innocent = ~carriers & ~suspected
+        another = _of_another_answer(said, others, core | innocent)
+        others &= ~another & (_likeness(said, core) >= _likeness(said, innocent))
+    return suspected if known < 2 and others.sum() < 2 else np.asarray(core | others)
+
+
+def _place(query: Sequence[str], text: str) -> str:
+    words = stems(text)
+    if words[: len(query)] == query:
+        return "front"
+    return "end" if words[-len(query) :] == query else "inside"
+
+
+def _of_another_answer(
+    said: Sequence[set[str]], others: NDArray[np.bool_], rest: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which of the others hold a word that most of them share, and nobody of the rest."""
+    known = set[str]().union(*compress(said, rest))
+    new = [
+        words - known if other else set[str]() for words, other in zip(said, others, strict=True)
+    ]
+    shared = Counter(word for words in new for word in words)
+    theirs = {word for word, count in shared.items() if count >= 2 and 2 * count > others.sum()}
+    return np.array([bool(words & theirs) for words in new])
+
+
+def _likeness(said: Sequence[set[str]], some: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the Jaccard similarity of each passage's words and those of the most similar of some.
+
+    Returns:
+        float64 array of shape (n,), in [0, 1]; 0 of no words, and where there are not any.
+    """
+    models = list(compress(said, some))
+    return np.array(
+        [
+            max([len(words & model) / max(1, len(words | model)) for model in models], default=0.0)
+            for words in said
+        ]
+    )

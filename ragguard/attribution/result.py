@@ -1,0 +1,142 @@
+"""The result that every attribution method returns, and its form as plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from ragguard.passage import Passage
+
+__all__ = ["Attribution", "Attributor", "Cause", "PassageScore", "Retrieve"]
+
+Cause = Literal["poisoning", "model", "unclear"]
+
+Retrieve = Callable[[str, int], Sequence[Passage]]
+"""`retrieve(query, limit)` returns at most `limit` passages of the knowledge base, best first."""
+
+
+@dataclass(frozen=True)
+class PassageScore:
+    """The scores of one passage in the attribution scope.
+
+    Attributes:
+        passage: The passage.
+        embedding_similarity: ES, cosine of query and passage, in [-1, 1] (RAGOrigin Eq. 5).
+        semantic_correlation: SC, mean log-probability of the query's tokens, nats (Eq. 6).
+        generation_influence: GC, mean log-probability of the tokens of what the response claims,
+            nats (Eq. 7, which takes the whole response; `ragguard.attribution.language.claim`).
+        responsibility: RS, the mean of the three scores' z-scores, weighted by how clearly each
+            falls into two groups; the plain mean of Eq. 8 with `weighting="paper"`. A method with
+            one score puts it here.
+        responsible: True if the passage is held responsible.
+    """
+
+    passage: Passage
+    embedding_similarity: float
+    semantic_correlation: float
+    generation_influence: float
+    responsibility: float
+    responsible: bool
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """Which passages taught the system a response, and whether any did.
+
+    Attributes:
+        query: The user's question.
+        response: The response that was reported.
+        method: "ragorigin", "ragforensics", "influence", ...
+        responsible: Passages held responsible, best first; empty unless cause is "poisoning".
+        scores: One `PassageScore` for every passage in scope, in rank order.
+        scope_size: How many passages were in scope.
+        cause: "poisoning", "model" (the model errs without help) or "unclear".
+        reason: Why that cause, in words.
+        details: Method-specific figures (segments tested, thresholds, calls made).
+    """
+
+    query: str
+    response: str
+    method: str
+    responsible: list[Passage]
+    scores: list[PassageScore]
+    scope_size: int
+    cause: Cause
+    reason: str
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON types; embeddings are left out."""
+        return {
+            "query": self.query,
+            "response": self.response,
+            "method": self.method,
+            "scope_size": self.scope_size,
+            "cause": self.cause,
+            "reason": self.reason,
+            "details": dict(self.details),
+            "scores": [
+                {
+                    **_passage_to_dict(score.passage),
+                    "embedding_similarity": score.embedding_similarity,
+                    "semantic_correlation": score.semantic_correlation,
+                    "generation_influence": score.generation_influence,
+                    "responsibility": score.responsibility,
+                    "responsible": score.responsible,
+                }
+                for score in self.scores
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Attribution:
+        """Rebuild what `to_dict` returned."""
+        scores = [
+            PassageScore(
+                passage=Passage(
+                    row["text"],
+                    id=row["id"],
+                    score=row.get("score"),
+                    metadata=row.get("metadata") or {},
+                ),
+                embedding_similarity=row["embedding_similarity"],
+                semantic_correlation=row["semantic_correlation"],
+                generation_influence=row["generation_influence"],
+                responsibility=row["responsibility"],
+                responsible=row["responsible"],
+            )
+            for row in data["scores"]
+        ]
+        return cls(
+            query=data["query"],
+            response=data["response"],
+            method=data["method"],
+            responsible=[score.passage for score in scores if score.responsible],
+            scores=scores,
+            scope_size=data["scope_size"],
+            cause=data["cause"],
+            reason=data["reason"],
+            details=data["details"],
+        )
+
+
+def _passage_to_dict(passage: Passage) -> dict[str, Any]:
+    return {
+        "id": passage.id,
+        "text": passage.text,
+        "score": passage.score,
+        "metadata": dict(passage.metadata),
+    }
+
+
+class Attributor(Protocol):
+    """Finds the passages responsible for a response."""
+
+    def attribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+        """Search the knowledge base through `retrieve` and return the `Attribution`."""
+        ...
+
+    async def aattribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
+        """Return what `attribute` returns, without blocking the event loop."""
+        ...

@@ -1,0 +1,128 @@
+"""Any knowledge base as `retrieve(query, limit)`, the search that attribution asks for.
+
+Attribution reads further down the ranking than the generator does, so a retriever's own limit must
+not end the search: it is asked again with a larger k, on a copy where k is part of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ragguard.attribution.result import Retrieve
+from ragguard.errors import InvalidInputError
+from ragguard.knowledge.chroma import ChromaCollection
+from ragguard.knowledge.faiss import FaissIndex, Texts
+from ragguard.knowledge.langchain import LangChainRetriever, LangChainStore
+from ragguard.knowledge.llama_index import LlamaIndexIndex, LlamaIndexRetriever
+from ragguard.knowledge.waiting import settled
+from ragguard.passage import Passage, as_passages
+
+__all__ = ["as_retrieve"]
+
+
+def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None) -> Retrieve:
+    """Return `source` as a search of the whole knowledge base, best first.
+
+    What is returned is synchronous. An asynchronous source is awaited on a loop of its own. What
+    a callable or a method `retrieve` answers is checked when it answers: anything but a sequence of
+    str and `Passage` is an `InvalidInputError`.
+
+    Args:
+        source: A LangChain vector store or retriever, a LlamaIndex index or retriever, a Chroma
+            collection, a FAISS index, an object with `retrieve(query, limit)` such as
+            `ragguard.knowledge.QdrantCollection`, or a callable `(query, limit)`. One that caps its
+            answers may take `offset` as a third argument; it is then asked page by page. A
+            LangChain retriever over a vector store searches by similarity here, whatever its search
+            type, and a retriever without a k of its own answers with what it returns by itself.
+        texts: For a FAISS index: its texts, by position or by id.
+        embedder: For a FAISS index and a Chroma collection: what made their vectors; anything that
+            `as_embedder` takes. Without it Chroma uses the collection's own embedding function, and
+            FAISS the built-in embedder.
+
+    Raises:
+        InvalidInputError: `source` is none of these, or `texts` come without a FAISS index or are
+            missing for one.
+    """
+    is_faiss = hasattr(source, "ntotal") and callable(getattr(source, "search", None))
+    if is_faiss != (texts is not None):
+        raise InvalidInputError(
+            "a FAISS index holds vectors only; pass texts= (by position or by id) with it"
+            if is_faiss
+            else f"texts= belongs to a FAISS index, not to a {type(source).__name__}"
+        )
+    if isinstance(source, type):
+        raise InvalidInputError(f"pass an instance of {source.__name__}, not the class")
+    if texts is not None:
+        return FaissIndex(source, texts, embedder).retrieve
+
+    def has(*methods: str) -> bool:
+        return all(callable(getattr(source, method, None)) for method in methods)
+
+    if has("similarity_search") or has("asimilarity_search"):
+        return LangChainStore(source).retrieve
+    store = getattr(source, "vectorstore", None)
+    if callable(getattr(store, "similarity_search", None)):
+        return LangChainStore(store, getattr(source, "search_kwargs", None)).retrieve
+    if has("as_retriever"):
+        return LlamaIndexIndex(source).retrieve
+    if has("query_points"):
+        raise InvalidInputError(
+            "a QdrantClient holds many collections; pass "
+            "ragguard.knowledge.QdrantCollection(client, name, embedder=...)"
+        )
+    if has("query", "upsert", "count"):
+        return ChromaCollection(source, embedder).retrieve
+    if has("retrieve"):
+        method = source.retrieve
+        return _callable(method) if _takes(method, "", 1) else LlamaIndexRetriever(source).retrieve
+    if has("invoke"):
+        return LangChainRetriever(source).retrieve
+    if callable(source):
+        return _callable(source)
+    raise InvalidInputError(
+        f"retrieve must be a callable retrieve(query, limit), not a {type(source).__name__}; a "
+        "LangChain or LlamaIndex retriever, vector store or index will do, and so will a Chroma "
+        "collection, a QdrantCollection, or a FAISS index with texts="
+    )
+
+
+def _callable(search: Callable[..., Any]) -> Retrieve:
+    if _takes(search, "", 1, offset=0):
+        return _paged(search)
+    return lambda query, limit: _passages(search(query, limit))
+
+
+def _passages(answer: Any) -> list[Passage]:
+    found = settled(answer)
+    if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
+        raise InvalidInputError(
+            "retrieve must return a sequence of str or Passage, best first, [] where it finds "
+            f"none; it returned a {type(found).__name__}"
+        )
+    return as_passages(found)
+
+
+def _paged(search: Callable[..., Any]) -> Retrieve:
+    """Return a search that asks for page after page until it has `limit` or there are no more."""
+
+    def retrieve(query: str, limit: int) -> list[Passage]:
+        found: list[Passage] = []
+        while len(found) < limit:
+            page = _passages(search(query, limit - len(found), offset=len(found)))
+            if not page:
+                break
+            found += page
+        return found[:limit]
+
+    return retrieve
+
+
+def _takes(function: Callable[..., Any], *positional: Any, **named: Any) -> bool:
+    try:
+        signature = inspect.signature(function)
+        signature.bind(*positional, **named)
+    except (TypeError, ValueError):
+        return False
+    return set(named) <= set(signature.parameters)

@@ -1,0 +1,215 @@
+"""What a response claims, which questions a passage covers, and when answers agree."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.attribution.language.claim import answers_agree, claim, coverage, statement_coverage
+from ragguard.attribution.ragorigin.support import (
+    OUTRIGHT,
+    UNTESTED,
+    SupportMeter,
+    explains,
+    leads,
+    passage_support,
+    relative_gain,
+)
+from ragguard.errors import ProxyError
+from ragguard.proxy import LexicalProxy, Scores
+
+QUESTION = "Who painted the harbour at Lindsund?"
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ("Mara Quill", "Mara Quill"),
+        ("Based on the provided context, it was Mara Quill.", "Mara Quill."),
+        ("The harbour at Lindsund was painted by Mara Quill in 1874.", "Mara Quill in 1874."),
+        ("a wandering monk", "wandering monk"),
+        ("yes", "yes"),
+        ("No, it was not.", "No, it was not."),
+        ("No, the harbour was not.", "No, not."),
+        ("24", "24"),
+        ("Lindsund", "Lindsund"),
+        ("It was the harbour.", "harbour."),
+        ("The answer is O.", "O."),
+        ("It is vitamin D", "vitamin D"),
+        ("The harbour was not painted.", "not"),
+        ("I read the sources. All agree on Mara Quill. No other name is there.", "Mara Quill."),
+        ("It said something like mara quill", "mara quill"),
+        ("While it was Ada Crane at first, it is Mara Quill now.", "Mara Quill"),
+        ("Some say it was Ada Crane. The passages state that it was Mara Quill.", "Mara Quill."),
+        ("It was Ada Crane once, but the passages show Mara Quill.", "Mara Quill."),
+        ("Mara Quill, though some doubt it.", "Mara Quill,"),
+        ("While it was Essex, New Jersey for long, the sources now say Kent.", "Kent."),
+        ("Although it was 13.00 for long, they say 12.50.", "12.50."),
+        ("Although it was Ada Crane, Mara Quill is named.", "Mara Quill"),
+        ("Some believe that it is 13.00. The passages say 12.50.", "12.50."),
+        ("Yes, but only in Essex.", "Yes, Essex."),
+        ("While it was Ada Crane, I say so.", "Ada Crane,"),
+        ("it was that", "it was that"),
+        ("???", "???"),
+        ("京都です", "京都です"),
+        ("It is approximately 26 km long.", "26 km"),
+        ("It was Mara's sister.", "Mara's sister."),
+        ("About 5 hours, say the sources.", "5 hours,"),
+        ("In 1874 they painted it.", "1874"),
+    ],
+)
+def test_claim(response, expected):
+    assert claim(QUESTION, response) == expected
+
+
+def test_claim_of_a_choice_keeps_the_name_chosen():
+    assert claim("Who was born first, Ada Crane or Mara Quill?", "Mara Quill was.") == "Mara Quill"
+
+
+def test_yes_is_stated_by_question_and_answer_together():
+    question = "Is the harbour deep?"
+    meter = SupportMeter(LexicalProxy(), question, "Yes.")
+    stated, word, other = meter.support([f"{question} Yes.", "Yes.", "The harbour is deep."])
+    assert stated == pytest.approx(1.0)
+    assert word == 0.0
+    assert other < 0.1
+
+
+@given(st.text(max_size=40), st.text(max_size=80))
+def test_claim_is_made_of_the_response(query, response):
+    assert set(claim(query, response).split()) <= set(response.split())
+
+
+def test_coverage_weighs_rare_words_and_leaves_the_claim_out():
+    full, none, name, claimed = coverage(
+        QUESTION,
+        "Mara Quill",
+        ["painted harbour lindsund", "the at who", "Lindsund", "Mara Quill"],
+    )
+    assert (full, none, claimed) == (1.0, 0.0, 0.0)
+    assert 1 / 3 < name < 0.5
+    assert coverage("who was it?", "x", ["anything", ""]).tolist() == [1.0, 1.0]
+    assert (
+        coverage("How many boats?", "x", ["a boat"]).tolist()
+        == coverage("How many boats?", "x", ["boats"]).tolist()
+    )
+    assert coverage(QUESTION, "x", []).shape == (0,)
+
+
+def test_a_statement_speaks_of_the_question_where_it_makes_the_claim():
+    near = "Mara Quill painted the harbour at Lindsund."
+    far = "The harbour at Lindsund was painted. It is wide. It is deep. Mara Quill came later."
+    beside = "The harbour at Lindsund was painted. Mara Quill did it."
+    silent = "The harbour at Lindsund was painted by a monk."
+    together, apart, pair, without = statement_coverage(
+        QUESTION, "Mara Quill", [near, far, beside, silent]
+    )
+    assert (together, pair, without) == (1.0, 1.0, 1.0)
+    assert apart == 0.5  # all of the question as a whole, and nothing of it near the claim
+    assert statement_coverage(QUESTION, "x", []).shape == (0,)
+
+
+def test_a_number_among_others_of_its_kind_is_stated_in_parts():
+    question = "When was the harbour at Lindsund painted?"
+    texts = [
+        "The harbour at Lindsund was painted in 1874.",
+        "The harbour at Lindsund was drawn in 1873 and painted in 1874.",
+        "The harbour at Lindsund was painted in 1874 for 20 marks.",
+    ]
+    whole = statement_coverage(question, "1874", texts)
+    assert whole.tolist() == [1.0, 0.75, 1.0]
+    assert statement_coverage(question, "May 4, 1874", texts[1:2]).tolist() == [1.0]
+
+
+@given(st.text(max_size=30), st.text(max_size=20), st.text(max_size=120))
+def test_a_statement_covers_no_more_than_its_passage(query, claimed, text):
+    stated = statement_coverage(query, claimed, [text])[0]
+    assert 0.0 <= stated <= coverage(query, claimed, [text])[0] + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("answer", "response", "expected"),
+    [
+        ("Mara Quill painted it.", "Mara Quill", True),
+        ("Mara Quill", "It was painted by Mara Quill, they say.", True),
+        ("Ada Crane", "Mara Quill", False),
+        ("Yes.", "yes, it is", True),
+        ("Yes.", "No.", False),
+        ("I'm sorry, I cannot answer that.", "I can not provide false information", True),
+        ("I don't know.", "Mara Quill", False),
+        ("Mara", "tamara", False),
+    ],
+)
+def test_answers_agree(answer, response, expected):
+    assert answers_agree(QUESTION, answer, response) is expected
+    assert answers_agree(QUESTION, response, answer) is expected
+
+
+def test_relative_gain_and_support_by_hand():
+    gain = relative_gain(np.array([-10.0, -6.0, -2.0, 0.0, -12.0]), -10.0, -2.0)
+    assert gain.tolist() == [0.0, 0.5, 1.0, 1.0, 0.0]
+    support = passage_support(gain, np.array([1.0, 0.8, 0.5, 1.0, 1.0]))
+    assert support == pytest.approx([0.0, 0.1, 0.5, 1.0, 0.0])
+    assert relative_gain(np.array([-1.0]), -2.0, -2.0).tolist() == [0.0]
+
+
+def test_one_outright_statement_or_several_that_add_up_to_one_explain():
+    assert explains(np.array([0.65, 0.0]))
+    assert explains(np.array([0.4, 0.6]))
+    assert not explains(np.array([0.6]))
+    assert not explains(np.array([0.4, 0.5]))
+    # Weak supports never add up.
+    assert not explains(np.array([0.29] * 50))
+    assert not explains(np.array([]))
+
+
+def test_the_less_clear_a_statement_the_further_it_must_stand_apart():
+    assert leads(np.array([OUTRIGHT]), UNTESTED)
+    assert not leads(np.array([OUTRIGHT - 0.01]), UNTESTED)
+    assert leads(np.array([OUTRIGHT]), 0.3)
+    assert not leads(np.array([1.0]), 0.29)
+    assert leads(np.array([0.5]), 0.85)
+    assert not leads(np.array([0.5]), 0.84)
+    assert leads(np.array([0.4, 0.4, 0.4]), 0.6)  # 0.65 of 1.2, by 0.6
+    assert not leads(np.array([0.29] * 50), 1.0)
+    assert not leads(np.array([]), 1.0)
+
+
+def test_yes_or_no_is_supported_by_who_carries_the_question_and_decides_alike():
+    question = "Is the harbour at Lindsund deep?"
+    texts = [
+        f"{question} The harbour at Lindsund is not deep.",
+        f"{question} The harbour at Lindsund is deep.",
+        "The harbour at Lindsund is not deep.",
+    ]
+    denied = SupportMeter(LexicalProxy(), question, "No.")
+    assert denied.decides
+    support = denied.support(texts)
+    assert support[0] == 1.0
+    assert (support[1:] < 0.3).all()
+    assert SupportMeter(LexicalProxy(), question, "Yes.").support(texts)[1] == 1.0
+
+
+def test_meter_scores_each_text_once():
+    asked = []
+
+    class Counting(LexicalProxy):
+        def score(self, contexts, query, response):
+            asked.extend(contexts)
+            return super().score(contexts, query, response)
+
+    meter = SupportMeter(Counting(), QUESTION, "It was Mara Quill")
+    first = meter.scores(["a", "b", "a"]).generation_influence
+    again = meter.scores(["b", "c", "a"]).generation_influence
+    assert sorted(asked) == sorted(["", "Mara Quill", "a", "b", "c", QUESTION])
+    assert first[[1, 0]].tolist() == again[[0, 2]].tolist()
+
+
+@pytest.mark.parametrize("bad", [np.zeros(1), np.full(3, np.nan)])
+def test_meter_refuses_what_is_no_score(bad):
+    class Broken:
+        def score(self, contexts, query, response):
+            return Scores(np.zeros(len(contexts)), bad)
+
+    with pytest.raises(ProxyError, match="finite scores"):
+        SupportMeter(Broken(), QUESTION, "Mara Quill").scores(["x"])

@@ -1,0 +1,222 @@
+"""Algorithm 1 of RAGOrigin, the paging behind it, and the two probes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.attribution.llm.client import as_text_model
+from ragguard.attribution.ragorigin.scope import AnswerProbe, LikelihoodProbe, Ranking, narrow_scope
+from ragguard.attribution.ragorigin.support import SupportMeter
+from ragguard.passage import Passage
+from ragguard.proxy import LexicalProxy
+
+
+class Knowledge:
+    """A knowledge base in rank order that notes what it was asked for."""
+
+    def __init__(self, texts):
+        self.passages = [Passage(text) for text in texts]
+        self.limits = []
+
+    def __call__(self, query, limit):
+        self.limits.append(limit)
+        return self.passages[:limit]
+
+
+class MarkProbe:
+    """A segment reproduces the response if one of its texts is marked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def reproduces(self, passages):
+        self.asked.append([p.text for p in passages])
+        return any(p.text.startswith("bad") for p in passages)
+
+    def leads(self, passages, standing):
+        return self.reproduces(passages)
+
+
+def texts(pattern):
+    """Return one text a letter: b is marked, anything else is not."""
+    return [f"{'bad' if letter == 'b' else 'good'} {i}" for i, letter in enumerate(pattern)]
+
+
+def narrow(pattern, *, top_k=2, max_scope=100, min_scope=0):
+    return narrow_scope(
+        Ranking(Knowledge(texts(pattern)), "q"),
+        MarkProbe(),
+        top_k=top_k,
+        max_scope=max_scope,
+        min_scope=min_scope,
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reproduced", "size"),
+    [
+        ("gggggg", [False], 2),
+        ("bggggg", [True, False], 4),
+        ("bbbbgggggggg", [True, True, False, False], 8),
+        ("bgggbggg", [True, False], 4),
+        ("bbbb", [True, True], 4),
+        ("bbb", [True, True], 3),
+        ("b", [True], 1),
+        ("", [], 0),
+    ],
+)
+def test_segments_join_until_half_do_not_reproduce(pattern, reproduced, size):
+    scope = narrow(pattern)
+    assert list(scope.reproduced) == reproduced
+    assert len(scope.passages) == size
+    assert scope.complete
+
+
+@given(st.text("bg", max_size=40), st.integers(1, 6), st.integers(0, 12), st.integers(6, 30))
+def test_scope_is_the_shortest_that_fulfils_the_rule(pattern, top_k, min_scope, max_scope):
+    scope = narrow(pattern, top_k=top_k, max_scope=max_scope, min_scope=min_scope)
+    marks = [
+        "b" in pattern[i : min(i + top_k, max_scope)]
+        for i in range(0, min(len(pattern), max_scope), top_k)
+    ]
+    expected, taken = [], 0
+    for i, mark in enumerate(marks):
+        expected.append(mark)
+        taken = min((i + 1) * top_k, len(pattern), max_scope)
+        if taken >= min_scope and 2 * sum(expected) <= len(expected):
+            break
+    assert list(scope.reproduced) == expected
+    assert [p.text for p in scope.passages] == texts(pattern)[:taken]
+
+
+def test_safety_limit_ends_the_search_and_is_told():
+    scope = narrow("b" * 50, max_scope=11)
+    assert len(scope.passages) == 11
+    assert not scope.complete
+
+
+def test_minimum_takes_in_benign_passages_to_contrast_with():
+    assert len(narrow("bggggggg", min_scope=6).passages) == 6
+    assert len(narrow("gggggggg", min_scope=5).passages) == 6
+
+
+def test_every_passage_is_probed_once_and_pages_grow_geometrically():
+    knowledge = Knowledge(texts("b" * 64 + "g" * 500))
+    probe = MarkProbe()
+    scope = narrow_scope(Ranking(knowledge, "q"), probe, top_k=1, max_scope=400)
+    assert len(scope.passages) == 128
+    asked = [text for segment in probe.asked for text in segment]
+    assert asked == [p.text for p in scope.passages]
+    assert len(knowledge.limits) <= 6
+
+
+def test_equal_texts_count_once_under_the_first_id():
+    passages = [Passage("same", id="a"), Passage("SAME ", id="b"), Passage("other", id="c")]
+    ranking = Ranking(lambda query, limit: passages[:limit], "q")
+    assert [p.id for p in ranking.first(2)] == ["a", "c"]
+    assert [p.id for p in ranking.first(9)] == ["a", "c"]
+
+
+def test_a_knowledge_base_that_ignores_the_limit_is_cut():
+    ranking = Ranking(lambda query, limit: [Passage(str(i)) for i in range(50)], "q")
+    assert len(ranking.first(3)) == 3
+
+
+def test_plain_strings_from_retrieve_are_taken():
+    assert Ranking(lambda query, limit: ["x", "y"][:limit], "q").first(5)[1].text == "y"
+
+
+QUESTION = "Who designed the Halden bridge?"
+LIE = "The Halden bridge was designed by Orla Venn."
+
+
+def test_likelihood_probe_needs_the_claim_and_the_question():
+    meter = SupportMeter(LexicalProxy(), QUESTION, "It was Orla Venn.")
+    probe = LikelihoodProbe(meter)
+    assert probe.reproduces([Passage("A quiet village."), Passage(LIE)])
+    assert not probe.reproduces([Passage("The Halden bridge was designed by Piet Aster.")])
+    assert not probe.reproduces([Passage("Orla Venn sells bread in the market.")])
+    assert not probe.reproduces([])
+
+
+def test_two_passages_corroborate_each_other():
+    meter = SupportMeter(LexicalProxy(), QUESTION, "Orla Venn")
+    probe = LikelihoodProbe(meter)
+    halves = [
+        Passage("Orla Venn drew a bridge at Halden."),
+        Passage("The Halden bridge is one of Orla Venn's."),
+    ]
+    assert not probe.reproduces(halves[:1])
+    assert probe.reproduces(halves)
+
+
+def test_answer_probe_asks_the_model_and_compares_by_rule():
+    prompts = []
+
+    def generate(prompt):
+        prompts.append(prompt)
+        return "Orla Venn designed it." if LIE in prompt else "Piet Aster."
+
+    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "The designer was Orla Venn.")
+    assert probe.reproduces([Passage("filler"), Passage(LIE)])
+    assert not probe.reproduces([Passage("filler")])
+    assert QUESTION in prompts[0]
+    assert "filler" in prompts[0]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [("SAME", True), ("They differ: DIFFERENT.", False), ("I cannot tell.", True)],
+)
+def test_answer_probe_believes_the_judge_and_falls_back_on_the_rule(verdict, expected):
+    probe = AnswerProbe(
+        as_text_model(lambda prompt: "Orla Venn"),
+        as_text_model(lambda prompt: verdict),
+        QUESTION,
+        "Orla Venn",
+    )
+    assert probe.reproduces([Passage(LIE)]) is expected
+
+
+def test_answer_probe_asks_once_a_set_and_does_not_weigh_the_standing():
+    prompts = []
+
+    def generate(prompt):
+        prompts.append(prompt)
+        return "Orla Venn."
+
+    probe = AnswerProbe(as_text_model(generate), None, QUESTION, "Orla Venn")
+    assert probe.reproduces([Passage(LIE)])
+    assert probe.leads([Passage(LIE)], 0.0)
+    assert len(prompts) == 1
+    assert probe.leads([Passage("Another.")], 0.0)
+    assert len(prompts) == 2
+
+
+def test_likelihood_probe_weighs_the_standing_but_not_of_a_refusal():
+    weak = Passage("Orla Venn drew a bridge at Halden.")
+    probe = LikelihoodProbe(SupportMeter(LexicalProxy(), QUESTION, "Orla Venn"))
+    assert not probe.reproduces([weak])
+    assert probe.leads([weak], 1.0)
+    assert not probe.leads([weak], 0.5)
+    refused = SupportMeter(LexicalProxy(), QUESTION, "I cannot answer that.")
+    hint = Passage("The designer of the Halden bridge is confidential. No name may be given.")
+    assert refused.support([hint.text])[0] == pytest.approx(0.5)
+    assert not LikelihoodProbe(refused).leads([hint], 1.0)
+
+
+def test_pages_that_mention_the_answer_among_much_else_do_not_lead_to_it():
+    probe = LikelihoodProbe(SupportMeter(LexicalProxy(), QUESTION, "Orla Venn"))
+    others = "Aster, Brook, Carrow and Dell of Easton"
+    lone = Passage(f"{LIE} With her at the opening were {others}.")
+    assert probe.reproduces([lone])
+    assert not probe.leads([lone], 1.0)
+    assert probe.leads([lone, Passage(LIE)], 1.0)
+    # One that is focused and does not support the answer vouches for nobody.
+    assert not probe.leads([lone, Passage("The river freezes in most winters.")], 1.0)
+    # What three say is no slip, and an attacker may name anybody.
+    more = [Passage(f"{LIE} That was in {year}. With her were {others}.") for year in (1871, 1921)]
+    assert not probe.leads(more, 1.0)
+    assert probe.leads([lone, *more], 1.0)
+    carrier = Passage(f"{QUESTION} {LIE} With her at the opening were {others}.")
+    assert probe.leads([carrier], 1.0)
