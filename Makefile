@@ -20,7 +20,7 @@ $(VENV)/.test: $(VENV)/.core
 	touch $@
 
 $(VENV)/.lint: $(VENV)/.test
-	@echo "Installing ruff and mypy ..."
+	@echo "Installing ruff, mypy and import-linter ..."
 	$(BIN)/python -m pip install --quiet --group lint
 	touch $@
 
@@ -35,9 +35,10 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: $(VENV)/.core
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
