@@ -33,7 +33,7 @@ from ragguard import Passage
 from ragguard.attribution.result import Attribution
 from ragguard.audit import AuditStore, Event, open_store
 from ragguard.background import Worker
-from ragguard.background.tracing import quarantine_responsible
+from ragguard.background.attribute_event import quarantine_responsible
 
 __all__ = ["main", "measure"]
 

@@ -29,7 +29,7 @@ class BackgroundLoop:
         self._running: tuple[int, asyncio.AbstractEventLoop] | None = None
         self._lock = threading.Lock()
 
-    def settled(self, value: Any) -> Any:
+    def resolved(self, value: Any) -> Any:
         """Return `value`, or what it comes to on this loop if it can be awaited."""
         if not inspect.isawaitable(value):
             return value

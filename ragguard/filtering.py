@@ -13,7 +13,6 @@ from typing import Literal
 from ragguard.arguments import pairs, require_k
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.watch import QuarantineWatch
-from ragguard.background.tracing import RecentPassages
 from ragguard.calibrator import Calibrator
 from ragguard.embedding.protocol import Embedder
 from ragguard.errors import InvalidInputError, JudgingError, RagguardError
@@ -23,6 +22,7 @@ from ragguard.inline.judgement import Judgement, Opened
 from ragguard.inline.screen import open_screen, unjudged
 from ragguard.inline.traffic import recorded
 from ragguard.passage import Passage, as_passages
+from ragguard.recent import RecentPassages
 from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Filtering", "OnError"]

@@ -20,7 +20,6 @@ from ragguard.attribution.search import as_retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.background.reports import Reports
-from ragguard.background.tracing import RecentPassages
 from ragguard.background.waiting import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.copies import pickled, twin
@@ -32,6 +31,7 @@ from ragguard.inline.conformal import Calibration, save_calibration
 from ragguard.inline.judgement import Strategy
 from ragguard.inline.traffic import as_calibration
 from ragguard.passage import Passage
+from ragguard.recent import RecentPassages
 from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Guard"]

@@ -15,16 +15,16 @@ async def here():
 
 def test_what_is_awaited_runs_on_one_loop_in_a_thread_of_that_name():
     ours, other = BackgroundLoop("ours"), BackgroundLoop("other")
-    loop, name = ours.settled(here())
+    loop, name = ours.resolved(here())
     assert name == "ours"
-    assert ours.settled(here())[0] is loop
-    assert other.settled(here())[0] is not loop
+    assert ours.resolved(here())[0] is loop
+    assert other.resolved(here())[0] is not loop
 
 
 def test_what_cannot_be_awaited_comes_back():
     loop = BackgroundLoop("ours")
-    assert loop.settled(3) == 3
-    assert loop.settled(None) is None
+    assert loop.resolved(3) == 3
+    assert loop.resolved(None) is None
 
 
 def test_errors_come_through():
@@ -32,23 +32,23 @@ def test_errors_come_through():
         raise ValueError("bad")
 
     with pytest.raises(ValueError, match="bad"):
-        BackgroundLoop("ours").settled(failing())
+        BackgroundLoop("ours").resolved(failing())
 
 
 def test_what_runs_on_one_loop_may_wait_for_another():
     ours, other = BackgroundLoop("ours"), BackgroundLoop("other")
 
     async def asks():
-        return other.settled(here())[1]
+        return other.resolved(here())[1]
 
-    assert ours.settled(asks()) == "other"
+    assert ours.resolved(asks()) == "other"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_child_process_has_a_loop_of_its_own():
     loop = BackgroundLoop("ours")
-    loop.settled(here())
+    loop.resolved(here())
     child = os.fork()
     if child == 0:
-        os._exit(0 if loop.settled(here())[1] == "ours" else 1)
+        os._exit(0 if loop.resolved(here())[1] == "ours" else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

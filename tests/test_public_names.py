@@ -97,7 +97,8 @@ AT_LEAST = {
     "ragguard.inline.ragdefender.tfidf": ["count_term_rich", "tfidf_terms", "top_terms"],
     "ragguard.embedding.vectors": ["similarity_matrix", "vectors"],
     "ragguard.inline.tokens": ["PassageWords", "QueryWords", "passage_words", "query_words"],
-    "ragguard.background.tracing": ["RecentPassages", "quarantine_responsible", "trace"],
+    "ragguard.background.attribute_event": ["attribute_event", "quarantine_responsible"],
+    "ragguard.recent": ["RecentPassages"],
     "ragguard.audit.counting": ["VerdictCounter"],
 }
 

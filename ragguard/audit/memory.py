@@ -11,9 +11,8 @@ from typing import Any
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.changes import announce
-from ragguard.audit.lanes import MAX_REPORTERS, lane_of
+from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
 from ragguard.audit.memory_quarantine import MemoryQuarantine
-from ragguard.audit.memory_turns import Turns
 from ragguard.audit.records import (
     OPEN,
     Event,

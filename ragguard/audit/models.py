@@ -22,7 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from ragguard.audit.encoding import from_json, to_json
-from ragguard.audit.lanes import NOBODY
+from ragguard.audit.fair_queueing import NOBODY
 from ragguard.audit.records import (
     Event,
     EventStatus,

@@ -66,7 +66,7 @@ class Event:
         error: Why the last attempt failed, or None.
         failures: How many of the attempts failed; one whose worker died did not.
         reports: How often it was reported.
-        reporters: By how many; those past `ragguard.audit.lanes.MAX_REPORTERS` are not told apart.
+        reporters: By how many; past `fair_queueing.MAX_REPORTERS` they are not told apart.
         cut: What was left out of it because of its size, in words, or None.
     """
 
@@ -189,7 +189,7 @@ class AuditStore(Protocol):
     def claim_event(self, *, lease_s: float, bare: Collection[str] | None = None) -> Event | None:
         """Take the event whose turn it is, pending or running with an expired lease.
 
-        Reporters take turns, each with the event that was stored first (`ragguard.audit.lanes`).
+        Reporters take turns (`ragguard.audit.fair_queueing`), each with its event stored first.
         Atomic across threads and processes: no two callers get the same event within its lease.
         The returned event has status "running" and its `attempts` counted up. With `bare`, events
         that bring no passages are left alone, but for those with these ids.

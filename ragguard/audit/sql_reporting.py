@@ -11,7 +11,7 @@ from sqlalchemy import case, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.audit.dialect import insert_into
-from ragguard.audit.lanes import MAX_REPORTERS, lane_of, next_turn
+from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
 from ragguard.audit.models import EventRow, PassageRow
 from ragguard.audit.records import Event
 from ragguard.audit.sql_types import epoch_now

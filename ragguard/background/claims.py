@@ -7,12 +7,13 @@ kept whole or left out: quarantine names the whole text, and a part of it would 
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ragguard.audit.records import Event
-from ragguard.background.sizes import fits
 from ragguard.content import text_digest
 from ragguard.passage import Passage
 from ragguard.text import both_ends
@@ -26,6 +27,7 @@ __all__ = [
     "MAX_RESPONSE",
     "MAX_TOGETHER",
     "as_event",
+    "fits",
 ]
 
 MAX_QUERY = 4_000
@@ -116,6 +118,29 @@ def _is_small(passage: Passage) -> bool:
         return not passage.metadata or fits(passage.metadata, MAX_METADATA)
     except Exception:  # a mapping of the caller's may raise anything
         return False
+
+
+def fits(value: object, most: int) -> bool:
+    """Return whether nested mappings, lists and texts take at most so many bytes of memory.
+
+    The time is bounded by `most` as well: every part counts for something, and what is too large
+    is not walked to its end.
+
+    >>> fits({"page": 3, "tags": ["a", "b"]}, 1_000), fits({"raw": "x" * 2_000}, 1_000)
+    (True, False)
+    """
+    left = most
+    rest: list[Any] = [value]
+    while rest:
+        one = rest.pop()
+        left -= sys.getsizeof(one, 100)
+        if left < 0:
+            return False
+        if isinstance(one, Mapping):
+            rest.extend(part for item in one.items() for part in item)
+        elif isinstance(one, (list, tuple, set, frozenset)):
+            rest.extend(one)
+    return True
 
 
 def _claim(query: str, response: str, passages: Iterable[Passage], when: str) -> str:

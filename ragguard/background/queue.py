@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
-from ragguard.audit.lanes import lane_of
+from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import Event
-from ragguard.background.sizes import event_bytes
+from ragguard.recent import passage_bytes
 
-__all__ = ["FairQueue"]
+__all__ = ["FairQueue", "event_bytes"]
+
+
+def event_bytes(event: Event) -> int:
+    """Return the bytes of an event's texts."""
+    return (
+        sys.getsizeof(event.query)
+        + sys.getsizeof(event.response)
+        + sum(map(passage_bytes, event.passages))
+    )
 
 
 @dataclass

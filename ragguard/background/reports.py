@@ -12,8 +12,8 @@ from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.watch import QuarantineWatch
+from ragguard.background.attribute_event import attribute_event, quarantine_responsible
 from ragguard.background.claims import MAX_PASSAGES, as_event
-from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
 from ragguard.background.worker import Worker
 from ragguard.embedding.protocol import Embedder
 from ragguard.errors import (
@@ -24,6 +24,7 @@ from ragguard.errors import (
     StoreError,
 )
 from ragguard.passage import Passage, as_passages
+from ragguard.recent import RecentPassages
 
 __all__ = ["Reports"]
 
@@ -167,7 +168,7 @@ class Reports:
             from ragguard.attribution import RAGOrigin
 
             self._attributor = RAGOrigin(embedder=self._embedder)
-        return trace(self._store, event, self._attributor, self._retrieve)
+        return attribute_event(self._store, event, self._attributor, self._retrieve)
 
     def _put_in_quarantine(self, event: Event, attribution: Attribution) -> None:
         quarantine_responsible(self._store, event, attribution)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import islice
 
-from ragguard.audit.lanes import lane_of
+from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import OPEN, AuditStore, Event
 from ragguard.background.losses import Losses
 from ragguard.background.queue import FairQueue

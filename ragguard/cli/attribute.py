@@ -58,7 +58,7 @@ def attribute(
     """
     from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
     from ragguard.audit import Event
-    from ragguard.background.tracing import trace
+    from ragguard.background.attribute_event import attribute_event
     from ragguard.knowledge.memory import KnowledgeBase
 
     asked, answered = _question(event, query, response)
@@ -71,7 +71,7 @@ def attribute(
     else:
         event_alone = Event(id="attribute", query=asked, response=answered)
         with opened_store(store) as opened:
-            attribution = trace(opened, event_alone, origin, base.retrieve)
+            attribution = attribute_event(opened, event_alone, origin, base.retrieve)
     if as_json:
         write_json(attribution_to_dict(attribution))
     else:

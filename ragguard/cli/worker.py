@@ -105,16 +105,16 @@ class _Desk:
         self.output_error: OSError | None = None
 
     def attribute(self, event: Event) -> Attribution:
-        from ragguard.background.tracing import trace
+        from ragguard.background.attribute_event import attribute_event
 
         self.failed.add(event.id)
         logger.info("event %s: attempt %d", event.id, event.attempts)
-        attribution = trace(self._store, event, self._attributor, self._retrieve)
+        attribution = attribute_event(self._store, event, self._attributor, self._retrieve)
         self.failed.discard(event.id)
         return attribution
 
     def finish(self, event: Event, attribution: Attribution) -> None:
-        from ragguard.background.tracing import quarantine_responsible
+        from ragguard.background.attribute_event import quarantine_responsible
 
         added = quarantine_responsible(self._store, event, attribution)
         found = {

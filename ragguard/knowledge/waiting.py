@@ -18,7 +18,7 @@ def settled(value: Any) -> Any:
     connections that belong to the loop they were opened on. A client that another loop uses as well
     will not do; give attribution one of its own.
     """
-    return _LOOP.settled(value)
+    return _LOOP.resolved(value)
 
 
 def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from ragguard import Passage
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
-from ragguard.audit.lanes import MAX_REPORTERS
+from ragguard.audit.fair_queueing import MAX_REPORTERS
 from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -16,9 +16,11 @@ from ragguard.background.claims import (
     MAX_RESPONSE,
     MAX_TOGETHER,
     as_event,
+    fits,
 )
-from ragguard.background.sizes import event_bytes, fits, passage_bytes
+from ragguard.background.queue import event_bytes
 from ragguard.passage import Passage
+from ragguard.recent import passage_bytes
 
 NOON = 1_700_000_000 // 3600 * 3600
 

@@ -5,11 +5,10 @@ import time
 
 import pytest
 
-from ragguard import Guard, Passage
+from ragguard import Guard
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore
 from ragguard.background import Worker
-from ragguard.background.tracing import RecentPassages
 from ragguard.errors import EventLostError, EventNotFoundError, InvalidInputError, StoreError
 
 WAIT = 60.0
@@ -178,18 +177,3 @@ def test_reporting_does_not_wait_for_a_store_that_is_down():
             guard.report(QUERY, f"{i}")
         assert time.monotonic() - started < 5
         assert guard._reports.waiting == 100
-
-
-def test_what_was_seen_is_remembered_within_a_bound():
-    seen = RecentPassages(max_bytes=100_000)
-    for i in range(50):
-        seen.remember(f"{i}", [Passage(f"{i}" + "x" * 9_000)])
-        assert seen.recall(f"{i}")
-    assert [bool(seen.recall(f"{i}")) for i in range(50)] == [False] * 40 + [True] * 10
-    seen.remember("49", [Passage("x" * 200_000)])
-    assert seen.recall("49") == ()
-    assert seen.recall("48")
-    for _ in range(50):
-        seen.remember("48", [Passage("y" * 50_000)])
-    assert len(seen.recall("48")) == 1
-    assert seen.recall("47")

@@ -6,11 +6,11 @@ import pytest
 
 from ragguard.audit import Event, MemoryStore, QuarantineWatch, open_store
 from ragguard.background.reports import Reports
-from ragguard.background.tracing import RecentPassages
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import AttributionPendingError, AttributionTimeoutError
 from ragguard.passage import Passage
+from ragguard.recent import RecentPassages
 
 QUESTION = "Who built the pier of Halden?"
 PLANTED = [f"{QUESTION} It was the Crown Estate, as {who} says." for who in ("A", "B", "C")]

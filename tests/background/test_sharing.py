@@ -9,7 +9,6 @@ import pytest
 from ragguard import Guard
 from ragguard.attribution.result import Attribution
 from ragguard.background.sharing import rest_s, shared_interpreter
-from ragguard.background.tracing import RecentPassages
 
 
 @pytest.fixture(autouse=True)
@@ -67,15 +66,3 @@ def test_a_rest_is_in_proportion_to_the_work_and_bounded():
     assert rest_s(0.0) == 0.0
     assert rest_s(0.004) == pytest.approx(0.396)
     assert rest_s(60.0) == 1.0
-
-
-def test_queries_come_for_a_second_after_the_newest(monkeypatch):
-    now = [100.0]
-    monkeypatch.setattr("ragguard.background.tracing.time.monotonic", lambda: now[0])
-    seen = RecentPassages()
-    assert not seen.is_fresh()
-    seen.remember("q", [])
-    now[0] += 0.9
-    assert seen.is_fresh()
-    now[0] += 0.2
-    assert not seen.is_fresh()

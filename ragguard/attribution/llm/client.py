@@ -102,13 +102,13 @@ class TextModel:
                 answered without text.
         """
         if self._call is None:
-            answered: str = _LOOP.settled(self.agenerate(prompt))
+            answered: str = _LOOP.resolved(self.agenerate(prompt))
             return answered
         call = self._call
 
         def ask() -> Any:
             self._count(Usage(calls=1))
-            return _LOOP.settled(call(prompt))
+            return _LOOP.resolved(call(prompt))
 
         retrying = Retrying(**self._policy(), sleep=time.sleep)
         try:
@@ -153,7 +153,7 @@ class TextModel:
         """
         _check_limit(limit)
         if self._call is None:
-            answers: list[str] = _LOOP.settled(self.agenerate_many(prompts, limit=limit))
+            answers: list[str] = _LOOP.resolved(self.agenerate_many(prompts, limit=limit))
             return answers
         if limit == 1 or len(prompts) < 2:
             return [self.generate(prompt) for prompt in prompts]

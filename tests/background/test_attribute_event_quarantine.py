@@ -8,7 +8,7 @@ from ragguard import Guard
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
-from ragguard.background.tracing import trace
+from ragguard.background.attribute_event import attribute_event
 from ragguard.content import content_key
 from ragguard.errors import StoreError
 from ragguard.passage import Passage
@@ -61,7 +61,7 @@ def ranked(texts):
 
 def test_quarantined_passages_are_left_out_and_replaced():
     attributor = Listing(2)
-    found = trace(store_with("a", "c"), Event("1", "q", "r"), attributor, ranked("abcde"))
+    found = attribute_event(store_with("a", "c"), Event("1", "q", "r"), attributor, ranked("abcde"))
     assert attributor.seen == ["b", "d"]
     assert found.details == {"n": 1, "left_out": 2}
     assert found.reason == "listed; 2 in quarantine already were left out of the search"
@@ -69,14 +69,16 @@ def test_quarantined_passages_are_left_out_and_replaced():
 
 def test_content_counts_not_spelling_of_white_space_or_ids():
     attributor = Listing(2)
-    trace(store_with("Bad  Text"), Event("1", "q", "r"), attributor, ranked(["bad text", "b", "c"]))
+    attribute_event(
+        store_with("Bad  Text"), Event("1", "q", "r"), attributor, ranked(["bad text", "b", "c"])
+    )
     assert attributor.seen == ["b", "c"]
 
 
 def test_released_passages_are_searched():
     attributor = Listing(2)
     store = store_with("a", status="released")
-    found = trace(store, Event("1", "q", "r"), attributor, ranked("abc"))
+    found = attribute_event(store, Event("1", "q", "r"), attributor, ranked("abc"))
     assert attributor.seen == ["a", "b"]
     assert found.details == {"n": 1}
     assert found.reason == "listed"
@@ -85,7 +87,7 @@ def test_released_passages_are_searched():
 def test_the_passages_of_the_event_are_searched_as_the_generator_read_them():
     attributor = Listing(5)
     event = Event("1", "q", "r", tuple(Passage(text) for text in "abc"))
-    found = trace(store_with("b"), event, attributor, None)
+    found = attribute_event(store_with("b"), event, attributor, None)
     assert attributor.seen == ["a", "b", "c"]
     assert found.details == {"n": 1}
 
@@ -94,9 +96,9 @@ def test_a_second_attempt_sees_what_the_first_one_quarantined():
     store = store_with("a", event_id="1")
     store.add_quarantine([QuarantineEntry(content_key("b"), "b", "b", "test", "other")])
     attributor = Listing(2)
-    trace(store, Event("1", "q", "r", attempts=2), attributor, ranked("abcd"))
+    attribute_event(store, Event("1", "q", "r", attempts=2), attributor, ranked("abcd"))
     assert attributor.seen == ["a", "c"]
-    trace(store, Event("1", "q", "r", attempts=1), attributor, ranked("abcd"))
+    attribute_event(store, Event("1", "q", "r", attempts=1), attributor, ranked("abcd"))
     assert attributor.seen == ["c", "d"]
 
 
@@ -106,14 +108,14 @@ def test_a_failing_store_is_told():
             raise StoreError("down")
 
     with pytest.raises(StoreError):
-        trace(Down(), Event("1", "q", "r"), Listing(1), ranked("a"))
+        attribute_event(Down(), Event("1", "q", "r"), Listing(1), ranked("a"))
 
 
 @given(st.lists(st.sampled_from("abcdefghij"), unique=True), st.data(), st.integers(0, 12))
 def test_the_search_is_the_ranking_without_quarantine(texts, data, limit):
     held = data.draw(st.sets(st.sampled_from("abcdefghij")))
     attributor = Listing(limit)
-    trace(store_with(*held), Event("1", "q", "r"), attributor, ranked(texts))
+    attribute_event(store_with(*held), Event("1", "q", "r"), attributor, ranked(texts))
     assert attributor.seen == [text for text in texts if text not in held][:limit]
 
 

@@ -2,53 +2,17 @@
 
 from __future__ import annotations
 
-import math
-import sys
-import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
-from ragguard.background.sizes import passage_bytes
 from ragguard.content import content_key
-from ragguard.lru import LRU
 from ragguard.passage import Passage, as_passages
 
-__all__ = ["RecentPassages", "quarantine_responsible", "trace"]
+__all__ = ["attribute_event", "quarantine_responsible"]
 
 
-class RecentPassages:
-    """What the generator saw for the most recent queries. Safe to share between threads.
-
-    Args:
-        max_bytes: How many bytes queries and passages may take together. What is larger by itself
-            is not remembered.
-    """
-
-    def __init__(self, max_bytes: int = 64_000_000) -> None:
-        self._passages: LRU[str, tuple[Passage, ...]] = LRU(max_bytes, _bytes)
-        self._newest_s = -math.inf
-
-    def remember(self, query: str, passages: Sequence[Passage]) -> None:
-        """Keep the passages under the query, in place of what was kept before."""
-        self._passages.put(query, tuple(passages))
-        self._newest_s = time.monotonic()
-
-    def is_fresh(self) -> bool:
-        """Return whether the newest query came within the last second."""
-        return time.monotonic() - self._newest_s < 1.0
-
-    def recall(self, query: str) -> tuple[Passage, ...]:
-        """Return what was kept under the query, or nothing."""
-        return self._passages.get(query) or ()
-
-
-def _bytes(query: str, passages: tuple[Passage, ...]) -> int:
-    return 500 + sys.getsizeof(query) + sum(map(passage_bytes, passages))
-
-
-def trace(
+def attribute_event(
     store: AuditStore, event: Event, attributor: Attributor, retrieve: Retrieve | None
 ) -> Attribution:
     """Attribute one event over the knowledge base, or, without one, over the event's passages.

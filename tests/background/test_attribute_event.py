@@ -3,7 +3,7 @@
 from ragguard import Passage
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore
-from ragguard.background.tracing import RecentPassages, quarantine_responsible, trace
+from ragguard.background.attribute_event import attribute_event, quarantine_responsible
 from ragguard.content import content_key
 
 A, B, C = (Passage(text, id=text) for text in ("first text", "second text", "third text"))
@@ -31,46 +31,26 @@ class Retrieving:
         return attribution()
 
 
-# Recent passages
-
-
-def test_the_last_passages_of_a_query_are_recalled():
-    recent = RecentPassages()
-    assert recent.recall("q") == ()
-    recent.remember("q", [A, B])
-    recent.remember("p", [C])
-    assert recent.recall("q") == (A, B)
-    recent.remember("q", [C])
-    assert recent.recall("q") == (C,)
-
-
-def test_what_the_caller_does_to_the_list_does_not_matter():
-    recent, given_list = RecentPassages(), [A, B]
-    recent.remember("q", given_list)
-    given_list.clear()
-    assert recent.recall("q") == (A, B)
-
-
-# Tracing
+# Attribution
 
 
 def test_without_a_knowledge_base_the_passages_of_the_event_are_searched():
     attributor = Retrieving()
-    trace(MemoryStore(), Event("e", "q", "r", (A, B, C)), attributor, None)
+    attribute_event(MemoryStore(), Event("e", "q", "r", (A, B, C)), attributor, None)
     assert attributor.asked == ("q", "r")
     assert attributor.found == {1: [A], 2: [A, B], 5: [A, B, C]}
 
 
 def test_with_a_knowledge_base_it_is_searched_instead():
     attributor = Retrieving()
-    trace(
+    attribute_event(
         MemoryStore(), Event("e", "q", "r", (A,)), attributor, lambda query, limit: [C, B][:limit]
     )
     assert attributor.found == {1: [C], 2: [C, B], 5: [C, B]}
 
 
 def test_an_empty_event_is_not_given_to_the_attributor():
-    found = trace(MemoryStore(), Event("e", "q", "r"), None, None)
+    found = attribute_event(MemoryStore(), Event("e", "q", "r"), None, None)
     assert (found.query, found.response, found.cause, found.scope_size) == ("q", "r", "unclear", 0)
     assert found.responsible == found.scores == []
     assert Attribution.from_dict(found.to_dict()) == found

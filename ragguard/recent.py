@@ -1,0 +1,56 @@
+"""What the generator saw last, for reports that do not say it."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+
+from ragguard.lru import LRU
+from ragguard.passage import Passage
+
+__all__ = ["RecentPassages", "passage_bytes"]
+
+
+class RecentPassages:
+    """What the generator saw for the most recent queries. Safe to share between threads.
+
+    Args:
+        max_bytes: How many bytes queries and passages may take together. What is larger by itself
+            is not remembered.
+    """
+
+    def __init__(self, max_bytes: int = 64_000_000) -> None:
+        self._passages: LRU[str, tuple[Passage, ...]] = LRU(max_bytes, _bytes)
+        self._newest_s = -math.inf
+
+    def remember(self, query: str, passages: Sequence[Passage]) -> None:
+        """Keep the passages under the query, in place of what was kept before."""
+        self._passages.put(query, tuple(passages))
+        self._newest_s = time.monotonic()
+
+    def is_fresh(self) -> bool:
+        """Return whether the newest query came within the last second."""
+        return time.monotonic() - self._newest_s < 1.0
+
+    def recall(self, query: str) -> tuple[Passage, ...]:
+        """Return what was kept under the query, or nothing."""
+        return self._passages.get(query) or ()
+
+
+def _bytes(query: str, passages: tuple[Passage, ...]) -> int:
+    return 500 + sys.getsizeof(query) + sum(map(passage_bytes, passages))
+
+
+def passage_bytes(passage: Passage) -> int:
+    """Return the bytes of a passage's text, id and vector; its metadata counts for what it shows.
+
+    Of metadata only the values themselves are counted, not what they hold.
+    """
+    size = sys.getsizeof(passage.text) + sys.getsizeof(passage.id)
+    if passage.embedding is not None:
+        size += passage.embedding.nbytes
+    if passage.metadata:
+        size += sum([sys.getsizeof(value, 100) for value in passage.metadata.values()])
+    return size

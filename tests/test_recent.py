@@ -1,0 +1,50 @@
+"""What the generator saw for the newest queries."""
+
+from ragguard import Passage
+from ragguard.recent import RecentPassages
+
+A, B, C = (Passage(text, id=text) for text in ("first text", "second text", "third text"))
+
+
+def test_the_last_passages_of_a_query_are_recalled():
+    recent = RecentPassages()
+    assert recent.recall("q") == ()
+    recent.remember("q", [A, B])
+    recent.remember("p", [C])
+    assert recent.recall("q") == (A, B)
+    recent.remember("q", [C])
+    assert recent.recall("q") == (C,)
+
+
+def test_what_the_caller_does_to_the_list_does_not_matter():
+    recent, given_list = RecentPassages(), [A, B]
+    recent.remember("q", given_list)
+    given_list.clear()
+    assert recent.recall("q") == (A, B)
+
+
+def test_what_was_seen_is_remembered_within_a_bound():
+    seen = RecentPassages(max_bytes=100_000)
+    for i in range(50):
+        seen.remember(f"{i}", [Passage(f"{i}" + "x" * 9_000)])
+        assert seen.recall(f"{i}")
+    assert [bool(seen.recall(f"{i}")) for i in range(50)] == [False] * 40 + [True] * 10
+    seen.remember("49", [Passage("x" * 200_000)])
+    assert seen.recall("49") == ()
+    assert seen.recall("48")
+    for _ in range(50):
+        seen.remember("48", [Passage("y" * 50_000)])
+    assert len(seen.recall("48")) == 1
+    assert seen.recall("47")
+
+
+def test_queries_come_for_a_second_after_the_newest(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("ragguard.recent.time.monotonic", lambda: now[0])
+    seen = RecentPassages()
+    assert not seen.is_fresh()
+    seen.remember("q", [])
+    now[0] += 0.9
+    assert seen.is_fresh()
+    now[0] += 0.2
+    assert not seen.is_fresh()
