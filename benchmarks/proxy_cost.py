@@ -29,11 +29,11 @@ from benchmarks.export_forms import INT8_FORMS, open_gate, precision_of
 from benchmarks.report import describe_run, write
 from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import LexicalProxy, OnnxProxy
+from ragguard.proxy.base import Scores
 from ragguard.proxy.export import export_proxy
-from ragguard.proxy.parity import PROBES
+from ragguard.proxy.export.blame_parity import Scope
+from ragguard.proxy.export.numeric_parity import PROBES
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
-from ragguard.proxy.scores import Scores
-from ragguard.proxy.verdicts import Scope
 
 __all__ = ["MODELS", "ModelShape", "main", "run"]
 

@@ -35,8 +35,8 @@ from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
 from ragguard.proxy import OnnxProxy, Scores
 from ragguard.proxy.export import export_proxy
+from ragguard.proxy.export.numeric_parity import GATES, Parity
 from ragguard.proxy.manifest import Manifest
-from ragguard.proxy.parity import GATES, Parity
 
 __all__ = ["EXPORTS", "main", "run"]
 

@@ -78,8 +78,8 @@ def verify(
     needs the extra `export`. Exits with 3 if not.
     """
     from ragguard.errors import InvalidInputError
+    from ragguard.proxy.export.verify import verify_proxy
     from ragguard.proxy.manifest import Manifest
-    from ragguard.proxy.verify import verify_proxy
 
     if model is not None and not model.is_dir():
         raise InvalidInputError(f"{model} is not a folder; pass one with config.json and weights")

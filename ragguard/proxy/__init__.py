@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ragguard.proxy.base import Proxy, Scores
 from ragguard.proxy.default import default
 from ragguard.proxy.lexical import LexicalProxy
-from ragguard.proxy.scores import Proxy, Scores
 
 if TYPE_CHECKING:
     from ragguard.proxy.onnx import OnnxProxy

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragguard.errors import ProxyError
+from ragguard.proxy.base import Proxy
 from ragguard.proxy.lexical import LexicalProxy
-from ragguard.proxy.scores import Proxy
 
 if TYPE_CHECKING:
     from ragguard.proxy.onnx import OnnxProxy

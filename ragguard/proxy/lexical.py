@@ -28,8 +28,8 @@ from itertools import pairwise
 import numpy as np
 
 from ragguard.arguments import require_text, require_texts
-from ragguard.proxy.scores import Scores
-from ragguard.proxy.words import word_log_probability
+from ragguard.proxy.base import Scores
+from ragguard.proxy.unigram_prior import word_log_probability
 from ragguard.stems import stems
 
 __all__ = ["LexicalProxy", "PointerModel", "with_query"]

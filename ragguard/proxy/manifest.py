@@ -40,7 +40,7 @@ class Manifest:
         prompt: The words around passage, question and answer.
         files: SHA-256 in hex of every file, by its name in the folder.
         versions: Version of each library that took part in the export.
-        parity: How far the graph is from the original model (`ragguard.proxy.parity.Parity`).
+        parity: How far the graph is from the original model (`Parity` of the export).
     """
 
     architecture: str

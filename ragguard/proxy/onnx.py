@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import require_path, require_texts, require_whole
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
+from ragguard.proxy.base import Scores
 from ragguard.proxy.manifest import Manifest
 from ragguard.proxy.prompt import PromptEncoder
-from ragguard.proxy.scores import Scores
 
 __all__ = ["OnnxProxy", "length_buckets"]
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from ragguard.errors import InvalidInputError
 from ragguard.proxy import LexicalProxy, default
 from ragguard.proxy import lexical as lexical_module
-from ragguard.proxy import words as words_module
+from ragguard.proxy import unigram_prior as words_module
 from ragguard.proxy.lexical import PointerModel, with_query
-from ragguard.proxy.words import word_log_probability
+from ragguard.proxy.unigram_prior import word_log_probability
 from ragguard.stems import tokenize
 
 WORDS = st.sampled_from(["the", "of", "moon", "cheese", "7", "1,5", "都", "zq"])

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.proxy.words import word_log_probability
+from ragguard.proxy.unigram_prior import word_log_probability
 from ragguard.stems import stem, stems, tokenize
 from ragguard.text import STOP_WORDS, sentences
 

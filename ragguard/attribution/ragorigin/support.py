@@ -13,7 +13,7 @@ from ragguard.attribution.language.refusal import is_refusal, refusal_support
 from ragguard.attribution.ragorigin.specificity import focused
 from ragguard.attribution.ragorigin.trigger import CARRIES
 from ragguard.errors import ProxyError
-from ragguard.proxy.scores import Proxy, Scores
+from ragguard.proxy.base import Proxy, Scores
 
 __all__ = [
     "MIN_SUPPORT",

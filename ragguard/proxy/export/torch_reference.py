@@ -10,11 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import ProxyError
-from ragguard.proxy.onnx import OnnxProxy
-from ragguard.proxy.parity import Parity, Probe, compare
-from ragguard.proxy.prompt import PromptEncoder
-from ragguard.proxy.scores import Scores
-from ragguard.proxy.verdicts import (
+from ragguard.proxy.base import Scores
+from ragguard.proxy.export.blame_parity import (
     Scope,
     Verdict,
     relative_error,
@@ -22,6 +19,9 @@ from ragguard.proxy.verdicts import (
     tells_apart,
     verdict,
 )
+from ragguard.proxy.export.numeric_parity import Parity, Probe, compare
+from ragguard.proxy.onnx import OnnxProxy
+from ragguard.proxy.prompt import PromptEncoder
 
 __all__ = ["TorchProxy", "measure", "torch_log_probabilities"]
 

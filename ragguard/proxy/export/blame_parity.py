@@ -17,7 +17,7 @@ from ragguard.attribution import RAGOrigin
 from ragguard.demo.corpus import Question, load_corpus
 from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
-from ragguard.proxy.scores import Proxy
+from ragguard.proxy.base import Proxy
 
 __all__ = [
     "Scope",

@@ -12,10 +12,10 @@ pytest.importorskip("onnxscript", reason="exporting needs onnxscript")
 pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
 
 from ragguard.proxy.export import export_proxy
+from ragguard.proxy.export.blame_parity import demo_scopes
+from ragguard.proxy.export.numeric_parity import GATES
+from ragguard.proxy.export.verify import verify_proxy
 from ragguard.proxy.manifest import sha256_of
-from ragguard.proxy.parity import GATES
-from ragguard.proxy.verdicts import demo_scopes
-from ragguard.proxy.verify import verify_proxy
 
 pytestmark = pytest.mark.torch
 

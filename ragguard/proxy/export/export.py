@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
+from ragguard.proxy.export.blame_parity import Scope, demo_scopes, verdict
+from ragguard.proxy.export.numeric_parity import GATES, PROBES, Gate, Probe
+from ragguard.proxy.export.quantise import writers
+from ragguard.proxy.export.torch_reference import TorchProxy, measure, torch_log_probabilities
 from ragguard.proxy.manifest import Manifest, Precision, sha256_of
 from ragguard.proxy.onnx import OnnxProxy
-from ragguard.proxy.original import TorchProxy, measure, torch_log_probabilities
-from ragguard.proxy.parity import GATES, PROBES, Gate, Probe
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
-from ragguard.proxy.quantise import writers
-from ragguard.proxy.verdicts import Scope, demo_scopes, verdict
 
 __all__ = ["export_proxy"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragguard.proxy import LexicalProxy, Scores
-from ragguard.proxy.verdicts import (
+from ragguard.proxy.export.blame_parity import (
     Scope,
     Verdict,
     demo_scopes,

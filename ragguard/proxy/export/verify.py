@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.errors import MissingExtraError, ProxyError
+from ragguard.proxy.export.blame_parity import Scope, demo_scopes, verdict
+from ragguard.proxy.export.numeric_parity import GATES, PROBES, Parity, Probe
 from ragguard.proxy.onnx import OnnxProxy
-from ragguard.proxy.parity import GATES, PROBES, Parity, Probe
 from ragguard.proxy.prompt import PromptEncoder
-from ragguard.proxy.verdicts import Scope, demo_scopes, verdict
 
 __all__ = ["verify_proxy"]
 
@@ -52,7 +52,7 @@ def verify_proxy(
         raise MissingExtraError("comparing with the original", "export,onnx") from error
     from tokenizers import Tokenizer
 
-    from ragguard.proxy.original import TorchProxy, measure, torch_log_probabilities
+    from ragguard.proxy.export.torch_reference import TorchProxy, measure, torch_log_probabilities
 
     if isinstance(model, (str, os.PathLike)):
         try:
