@@ -16,7 +16,6 @@ from ragguard.arguments import (
     require_path,
 )
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
-from ragguard.attribution.search import as_retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.background.reports import Reports
@@ -101,7 +100,11 @@ class Guard:
         if attributor is not None:
             require_method("attributor", attributor, "attribute(query, response, retrieve)")
         self._embedder = CachedEmbedder(as_embedder(embedder))
-        search = None if retrieve is None else as_retrieve(retrieve)
+        if retrieve is not None:
+            # Not above: it imports every kind of knowledge base, and a filter needs none.
+            from ragguard.attribution.search import as_retrieve
+
+            retrieve = as_retrieve(retrieve)
         self._calibrator = Calibrator(
             self._embedder,
             strategy=strategy,
@@ -128,7 +131,7 @@ class Guard:
             seen=seen,
             quarantine=self._quarantine,
             embedder=self._embedder,
-            retrieve=search,
+            retrieve=retrieve,
             attributor=attributor,
             on_lost=lambda reports: self._counter.add(reports_lost=reports),
         )

@@ -282,3 +282,19 @@ def test_nothing_heavy_is_imported(then, loaded):
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
     )
     assert json.loads(done.stdout) == loaded
+
+
+NOT_FOR_A_FILTER = (
+    "ragguard.attribution ragguard.knowledge ragguard.proxy ragguard.cli ragguard.demo "
+    "ragguard.explain ragguard.repair ragguard.audit.sql"
+).split()
+
+
+def test_a_guard_that_filters_loads_no_attribution_method_and_no_knowledge_base():
+    program = f"import sys, ragguard; {FILTER_ONE_CLEAN_SET}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    unneeded = {name for name in done.stdout.split() if name.startswith(tuple(NOT_FOR_A_FILTER))}
+    # Only what an attribution is: the package itself, and the form of its result.
+    assert unneeded == {"ragguard.attribution", "ragguard.attribution.result"}
