@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Engine, event, make_url
+from sqlalchemy import URL, Engine, event, func, make_url, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, StatementError
-from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
 from ragguard.audit.sqlite import file_identity, sqlite_engine
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
 from ragguard.fork import follow_forks
 
-__all__ = ["Database"]
+__all__ = ["SCHEMA_LOCK", "SCORES_LOCK", "Database", "insert_into", "lock"]
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,10 @@ _STATEMENT_S = 10.0
 _CLOSE_S = 0.5
 _NO_FILE = (-1, -1)
 _SHOWN = ("host", "port")
+
+# Any fixed numbers: PostgreSQL's advisory locks have no names.
+SCHEMA_LOCK = 0x7261676775617264
+SCORES_LOCK = SCHEMA_LOCK + 1
 
 
 class Database:
@@ -199,6 +204,29 @@ class Database:
             return
         for gate in self._gates():
             gate.release()
+
+
+def insert_into(session: Session, table: type[DeclarativeBase]) -> Any:
+    """Return the database's own INSERT, which knows what to do on a conflict."""
+    insert: Any = sqlite.insert if _on_sqlite(session) else postgresql.insert
+    return insert(table)
+
+
+def lock(session: Session, number: int) -> None:
+    """Hold a lock until the transaction ends.
+
+    In SQLite every transaction that writes holds the only one there is.
+
+    Args:
+        session: A session that writes.
+        number: `SCHEMA_LOCK` or `SCORES_LOCK`.
+    """
+    if not _on_sqlite(session):
+        session.execute(select(func.pg_advisory_xact_lock(number)))
+
+
+def _on_sqlite(session: Session) -> bool:
+    return session.get_bind().dialect.name == "sqlite"
 
 
 def _url(url: str) -> URL:

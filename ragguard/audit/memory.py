@@ -7,12 +7,12 @@ import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 
 from ragguard.attribution.result import Attribution
-from ragguard.audit.changes import announce
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
-from ragguard.audit.memory_quarantine import MemoryQuarantine
 from ragguard.audit.records import (
     OPEN,
     Event,
@@ -23,9 +23,11 @@ from ragguard.audit.records import (
     ScoredQuery,
     as_utc,
     checked_status,
+    no_event,
+    not_in_quarantine,
 )
 from ragguard.audit.sampling import retained
-from ragguard.errors import EventNotFoundError
+from ragguard.audit.watch import announce
 from ragguard.fork import follow_forks
 
 __all__ = ["MemoryStore"]
@@ -41,9 +43,11 @@ class MemoryStore:
 
     Attributes:
         place: Names this store among all of the process.
+        shared: False: no other process sees it.
     """
 
     place: str
+    shared = False
 
     def __init__(self, *, max_finished: int = 10_000, max_open: int = 10_000) -> None:
         """Make an empty store."""
@@ -55,13 +59,14 @@ class MemoryStore:
         self._turns = Turns()  # of open events
         self._lanes: dict[str, set[str]] = {}
         self._finished: dict[str, Attribution | None] = {}
-        self._quarantine = MemoryQuarantine()
+        self._quarantine: dict[str, QuarantineEntry] = {}
+        self._changed: dict[str, int] = {}  # the version of each key's last change, oldest first
+        self._version = 0  # grows with every change of the keys that are held
         self._counts: dict[str, int] = {}
         self._scores: list[ScoredQuery] = []
         follow_forks(self)
 
     def add_event(self, event: Event) -> None:
-        """See `AuditStore.add_event`."""
         with self._lock:
             lane, known = lane_of(event.reporter), self._events.get(event.id)
             turn = self._turns.next(lane, time.monotonic())
@@ -84,48 +89,42 @@ class MemoryStore:
                 self._turns.place(event.id, lane, turn)
 
     def add_events(self, events: Sequence[Event]) -> None:
-        """See `AuditStore.add_events`."""
         with self._lock:
             for event in events:
                 self.add_event(event)
 
     def event(self, event_id: str) -> Event:
-        """See `AuditStore.event`."""
         with self._lock:
-            try:
-                return self._events[event_id]
-            except KeyError:
-                raise EventNotFoundError(
-                    f"no event {event_id!r} is in the audit store; "
-                    "use the id that report() returned"
-                ) from None
+            found = self._events.get(event_id)
+        if found is None:
+            raise no_event(event_id)
+        return found
 
     def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
-        """See `AuditStore.events`."""
         with self._lock:
             # Reversed first: the sort is stable, so of equal times the later one comes first.
             found = [e for e in reversed(self._events.values()) if status in (None, e.status)]
         found.sort(key=lambda event: event.created_at, reverse=True)
         return found[: max(limit, 0)]
 
-    def claim_event(self, *, lease_s: float, bare: Collection[str] | None = None) -> Event | None:
-        """See `AuditStore.claim_event`."""
+    def claim_event(
+        self, *, lease_s: float, passageless: Collection[str] | None = None
+    ) -> Event | None:
+        def is_allowed(event_id: str) -> bool:
+            if passageless is None or event_id in passageless:
+                return True
+            return bool(self._events[event_id].passages)
+
         with self._lock:
             now = time.monotonic()
-            found = self._turns.claim(
-                now,
-                now + lease_s,
-                lambda one: bare is None or bool(self._events[one].passages) or one in bare,
-            )
-            if found is None:
+            event_id = self._turns.claim(now, now + lease_s, is_allowed)
+            if event_id is None:
                 return None
-            event = self._events[found]
-            claimed = replace(event, status="running", attempts=event.attempts + 1)
-            self._put(claimed)
-            return claimed
+            event = self._events[event_id]
+            self._put(replace(event, status="running", attempts=event.attempts + 1))
+            return self._events[event_id]
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
-        """See `AuditStore.renew_lease`."""
         with self._lock:
             event = self._events.get(event_id)
             if event is None or event.status != "running" or not _holds(event, attempt):
@@ -136,7 +135,6 @@ class MemoryStore:
     def finish_event(
         self, event_id: str, attribution: Attribution, *, attempt: int | None = None
     ) -> bool:
-        """See `AuditStore.finish_event`."""
         with self._lock:
             event = self.event(event_id)
             if not _holds(event, attempt):
@@ -154,7 +152,6 @@ class MemoryStore:
         attempt: int | None = None,
         counts: bool = True,
     ) -> bool:
-        """See `AuditStore.fail_event`."""
         with self._lock:
             event = self.event(event_id)
             if event.status not in OPEN or not _holds(event, attempt):
@@ -165,70 +162,79 @@ class MemoryStore:
             return True
 
     def attribution(self, event_id: str) -> Attribution | None:
-        """See `AuditStore.attribution`."""
         with self._lock:
             found = self._finished.get(event_id)
         return None if found is None else _copied(found)
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
-        """See `AuditStore.add_quarantine`."""
         with self._lock:
-            added = self._quarantine.add(entries)
+            known = len(self._quarantine)
+            grown = False
+            for entry in entries:
+                if entry.key not in self._quarantine:
+                    created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
+                    new = replace(entry, created_at=created, updated_at=updated)
+                    self._quarantine[entry.key] = new
+                    self._note_change(entry.key)
+                    grown = grown or entry.status != "released"
+            self._version += grown
+            added = len(self._quarantine) - known
         announce(self.place)
         return added
 
     def set_quarantine_status(
         self, key: str, status: QuarantineStatus, *, actor: str | None = None
     ) -> QuarantineEntry:
-        """See `AuditStore.set_quarantine_status`."""
         checked_status(status)
         with self._lock:
-            changed = self._quarantine.set_status(key, status, actor)
+            entry = self._quarantine.get(key)
+            if entry is None:
+                raise not_in_quarantine(key)
+            changed = replace(entry, status=status, updated_at=datetime.now(UTC), actor=actor)
+            self._quarantine[key] = changed
+            if (entry.status == "released") != (status == "released"):
+                self._note_change(key)
+                self._version += 1
         announce(self.place)
         return changed
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
-        """See `AuditStore.quarantine`."""
         with self._lock:
-            return self._quarantine.entries(status)
+            entries = list(self._quarantine.values())[::-1]
+        found = [entry for entry in entries if status in (None, entry.status)]
+        found.sort(key=lambda entry: entry.created_at, reverse=True)
+        return found
 
     def quarantine_keys(self) -> frozenset[str]:
-        """See `AuditStore.quarantine_keys`."""
         with self._lock:
-            return self._quarantine.keys()
+            return self._held(self._quarantine)
 
     def quarantine_version(self) -> int:
-        """See `AuditStore.quarantine_version`."""
-        return self._quarantine.version
+        return self._version
 
     def quarantine_changes(self, since: int) -> QuarantineChanges:
-        """See `AuditStore.quarantine_changes`."""
         with self._lock:
-            return self._quarantine.changes(since)
+            newest_first = reversed(self._changed.items())
+            keys = {key for key, _ in takewhile(lambda change: change[1] > since, newest_first)}
+            held = self._held(keys)
+            return QuarantineChanges(self._version, held, frozenset(keys - held), since < 0)
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
-        """See `AuditStore.add_counts`."""
         with self._lock:
             for name, count in counts.items():
                 self._counts[name] = self._counts.get(name, 0) + int(count)
 
     def counts(self) -> dict[str, int]:
-        """See `AuditStore.counts`."""
         with self._lock:
             return dict(self._counts)
 
     def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
-        """See `AuditStore.add_scores`."""
+        scorers = {record.scorer for record in scored}
         with self._lock:
-            self._scores = retained(
-                [*self._scores, *scored],
-                sample=sample,
-                recent=recent,
-                scorers={record.scorer for record in scored},
-            )
+            everything = [*self._scores, *scored]
+            self._scores = retained(everything, sample=sample, recent=recent, scorers=scorers)
 
     def scores(self) -> list[ScoredQuery]:
-        """See `AuditStore.scores`."""
         with self._lock:
             return list(self._scores)
 
@@ -236,7 +242,7 @@ class MemoryStore:
         return f"{type(self).__name__}()"
 
     def close(self) -> None:
-        """See `AuditStore.close`; nothing is held that would have to be released."""
+        """Release nothing: nothing is held."""
 
     def _give_up(self, event: Event) -> None:
         self._put(replace(event, status="failed", error="lost: too many events wait"))
@@ -254,6 +260,13 @@ class MemoryStore:
         while len(self._finished) > self._max_finished:
             oldest = next(iter(self._finished))
             del self._finished[oldest], self._events[oldest], self._lanes[oldest]
+
+    def _held(self, keys: Collection[str]) -> frozenset[str]:
+        return frozenset(key for key in keys if self._quarantine[key].status != "released")
+
+    def _note_change(self, key: str) -> None:
+        self._changed.pop(key, None)
+        self._changed[key] = self._version + 1
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is held back stays so elsewhere; events are attributed where they were reported.
@@ -275,14 +288,10 @@ def _restored(max_finished: int, newest_first: Sequence[QuarantineEntry]) -> Mem
     return store
 
 
-def _copied(attribution: Attribution) -> Attribution:
+def _copied(found: Attribution) -> Attribution:
     """Return an attribution whose lists are not the caller's."""
-    return replace(
-        attribution,
-        responsible=list(attribution.responsible),
-        scores=list(attribution.scores),
-        details=dict(attribution.details),
-    )
+    responsible, scores, details = list(found.responsible), list(found.scores), dict(found.details)
+    return replace(found, responsible=responsible, scores=scores, details=details)
 
 
 def _holds(event: Event, attempt: int | None) -> bool:

@@ -6,8 +6,9 @@ same content byte for byte.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, ClassVar
 
 from sqlalchemy import (
     BigInteger,
@@ -21,16 +22,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from ragguard.audit.encoding import from_json, to_json
-from ragguard.audit.fair_queueing import NOBODY
-from ragguard.audit.records import (
-    Event,
-    EventStatus,
-    QuarantineEntry,
-    QuarantineStatus,
-    ScoredQuery,
-)
-from ragguard.audit.sql_types import AnyText, UtcDateTime
+from ragguard.audit.encoding import AnyText, UtcDateTime, from_json, to_json
+from ragguard.audit.fair_queueing import NOBODY, lane_of
+from ragguard.audit.records import OPEN, Event, QuarantineEntry, ScoredQuery
 from ragguard.passage import Passage
 
 __all__ = [
@@ -51,7 +45,20 @@ _Serial = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Base(DeclarativeBase):
-    """The audit store's own tables; the prefix keeps them apart in a database that is shared."""
+    """The audit store's own tables; the prefix keeps them apart in a database that is shared.
+
+    Attributes:
+        record: The dataclass that a row is kept for; fields of a column's name are that column.
+    """
+
+    record: ClassVar[Any]
+
+    @classmethod
+    def shared(cls, source: object) -> dict[str, Any]:
+        """Return what a row and its record have in common, from one of the two."""
+        columns = cls.__table__.columns
+        names = [field.name for field in fields(cls.record) if field.name in columns]
+        return {name: getattr(source, name) for name in names}
 
 
 class MetaRow(Base):
@@ -70,6 +77,7 @@ def _only(rows: ColumnElement[bool]) -> dict[str, Any]:
 class EventRow(Base):
     """A flagged response."""
 
+    record = Event
     __tablename__ = "ragguard_events"
 
     seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
@@ -110,23 +118,24 @@ class EventRow(Base):
         Index("ragguard_events_by_status", "status", "created_at", "seq"),
     )
 
+    @classmethod
+    def values(cls, event: Event, turn: int) -> dict[str, Any]:
+        """Return the row's columns."""
+        lane = lane_of(event.reporter)
+        return {
+            **cls.shared(event),
+            "claimable_at": 0.0 if event.status in OPEN else None,
+            "lanes": lane,
+            "lane": lane,
+            "turn": turn,
+            "bare": not event.passages,
+        }
+
     def to_event(self) -> Event:
         """Return the row as the record that the protocol names."""
-        return Event(
-            id=self.id,
-            query=self.query,
-            response=self.response,
-            passages=tuple(passage.to_passage() for passage in self.passages),
-            reporter=self.reporter,
-            status=cast(EventStatus, self.status),
-            created_at=self.created_at,
-            attempts=self.attempts,
-            error=self.error,
-            failures=self.failures,
-            reports=self.reports,
-            reporters=len(self.lanes.split()),
-            cut=self.cut,
-        )
+        passages = tuple(passage.to_passage() for passage in self.passages)
+        reporters = len(self.lanes.split())
+        return Event(**self.shared(self), passages=passages, reporters=reporters)
 
 
 class PassageRow(Base):
@@ -176,6 +185,7 @@ class AttributionRow(Base):
 class QuarantineRow(Base):
     """A passage in quarantine, or released from it."""
 
+    record = QuarantineEntry
     __tablename__ = "ragguard_quarantine"
 
     seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
@@ -193,34 +203,9 @@ class QuarantineRow(Base):
 
     __table_args__ = (Index("ragguard_quarantine_changed", "changed"),)
 
-    @staticmethod
-    def values(entry: QuarantineEntry) -> dict[str, object]:
-        """Return the row's columns."""
-        return {
-            "key": entry.key,
-            "passage_id": entry.passage_id,
-            "text": entry.text,
-            "reason": entry.reason,
-            "event_id": entry.event_id,
-            "status": entry.status,
-            "created_at": entry.created_at,
-            "updated_at": entry.updated_at,
-            "actor": entry.actor,
-        }
-
     def to_entry(self) -> QuarantineEntry:
         """Return the row as the record that the protocol names."""
-        return QuarantineEntry(
-            key=self.key,
-            passage_id=self.passage_id,
-            text=self.text,
-            reason=self.reason,
-            event_id=self.event_id,
-            status=cast(QuarantineStatus, self.status),
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-            actor=self.actor,
-        )
+        return QuarantineEntry(**self.shared(self))
 
 
 class CounterRow(Base):
@@ -235,6 +220,7 @@ class CounterRow(Base):
 class ScoreRow(Base):
     """What one query scored in the filter."""
 
+    record = ScoredQuery
     __tablename__ = "ragguard_scores"
 
     seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
@@ -248,29 +234,13 @@ class ScoreRow(Base):
     # NULL in what older versions recorded.
     question: Mapped[str | None] = mapped_column(AnyText)
 
-    @staticmethod
-    def values(scored: ScoredQuery) -> dict[str, object]:
+    @classmethod
+    def values(cls, scored: ScoredQuery) -> dict[str, Any]:
         """Return the row's columns."""
-        return {
-            "recorded_at": scored.recorded_at,
-            "scorer": scored.scorer,
-            "with_reference": scored.with_reference,
-            "attacked": scored.attacked,
-            "score": scored.score,
-            "suspicions_json": to_json(scored.suspicions),
-            "priority": scored.priority,
-            "question": scored.question,
-        }
+        return {**cls.shared(scored), "suspicions_json": to_json(scored.suspicions)}
 
     def to_scored(self) -> ScoredQuery:
         """Return the row as the record that the protocol names."""
-        return ScoredQuery(
-            score=self.score,
-            suspicions=tuple(from_json(self.suspicions_json)),
-            with_reference=self.with_reference,
-            attacked=self.attacked,
-            scorer=self.scorer,
-            recorded_at=self.recorded_at,
-            priority=self.priority,
-            question=self.question or "",
-        )
+        suspicions = tuple(from_json(self.suspicions_json))
+        shared = {**self.shared(self), "question": self.question or ""}
+        return ScoredQuery(**shared, suspicions=suspicions)

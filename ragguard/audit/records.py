@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Literal, Protocol, get_args
 
 from ragguard.attribution.result import Attribution
-from ragguard.errors import InvalidInputError
+from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
 from ragguard.passage import Passage
 
 __all__ = [
@@ -22,6 +22,8 @@ __all__ = [
     "ScoredQuery",
     "as_utc",
     "checked_status",
+    "no_event",
+    "not_in_quarantine",
 ]
 
 EventStatus = Literal["pending", "running", "done", "failed"]
@@ -48,6 +50,20 @@ def checked_status(status: QuarantineStatus) -> QuarantineStatus:
             f"pass one of {', '.join(get_args(QuarantineStatus))}"
         )
     return status
+
+
+def no_event(event_id: str) -> EventNotFoundError:
+    """Return the error for an id that no event has."""
+    return EventNotFoundError(
+        f"no event {event_id!r} is in the audit store; use the id that report() returned"
+    )
+
+
+def not_in_quarantine(key: str) -> QuarantineNotFoundError:
+    """Return the error for a key that no entry has."""
+    return QuarantineNotFoundError(
+        f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
+    )
 
 
 @dataclass(frozen=True)
@@ -168,7 +184,6 @@ class AuditStore(Protocol):
 
     def add_event(self, event: Event) -> None:
         """Store a new event; one with the same id is left as it is, and its reports are counted."""
-        ...
 
     def add_events(self, events: Sequence[Event]) -> None:
         """Do what `add_event` does with each, in this order; all of them or, when it raises, none.
@@ -176,25 +191,23 @@ class AuditStore(Protocol):
         An event that is reported again counts for its reporters as well, and its turn comes as
         early as that of an event of the new reporter would.
         """
-        ...
 
     def event(self, event_id: str) -> Event:
         """Return the event, or raise `EventNotFoundError`."""
-        ...
 
     def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
         """Return the newest events first."""
-        ...
 
-    def claim_event(self, *, lease_s: float, bare: Collection[str] | None = None) -> Event | None:
+    def claim_event(
+        self, *, lease_s: float, passageless: Collection[str] | None = None
+    ) -> Event | None:
         """Take the event whose turn it is, pending or running with an expired lease.
 
         Reporters take turns (`ragguard.audit.fair_queueing`), each with its event stored first.
         Atomic across threads and processes: no two callers get the same event within its lease.
-        The returned event has status "running" and its `attempts` counted up. With `bare`, events
-        that bring no passages are left alone, but for those with these ids.
+        The returned event has status "running" and its `attempts` counted up. Of events
+        that bring no passages only those in `passageless` are claimed, unless it is None.
         """
-        ...
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         """Let the lease of a running event end `lease_s` seconds from now.
@@ -203,7 +216,6 @@ class AuditStore(Protocol):
         passes the `attempts` of the event that it claimed, and once another worker has claimed the
         event anew, whatever the first one still writes changes nothing. Returns whether it did.
         """
-        ...
 
     def finish_event(
         self, event_id: str, attribution: Attribution, *, attempt: int | None = None
@@ -213,7 +225,6 @@ class AuditStore(Protocol):
         With `attempt` only if the event is still running in that attempt; returns whether it was.
         Raises `EventNotFoundError` for an unknown id.
         """
-        ...
 
     def fail_event(
         self,
@@ -231,11 +242,9 @@ class AuditStore(Protocol):
         still running in that attempt. Returns whether it was changed. Raises `EventNotFoundError`
         for an unknown id.
         """
-        ...
 
     def attribution(self, event_id: str) -> Attribution | None:
         """Return the attribution of a finished event, else None."""
-        ...
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
         """Store new entries and return how many were new.
@@ -243,25 +252,20 @@ class AuditStore(Protocol):
         A key that is there already is left as it is: in particular, what a person released stays
         released until a person quarantines it again. Of two entries with one key the first counts.
         """
-        ...
 
     def set_quarantine_status(
         self, key: str, status: QuarantineStatus, *, actor: str | None = None
     ) -> QuarantineEntry:
         """Change an entry's status and return it, or raise `QuarantineNotFoundError`."""
-        ...
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
         """Return the entries, newest first."""
-        ...
 
     def quarantine_keys(self) -> frozenset[str]:
         """Return the keys that the filter must drop: every entry that is not released."""
-        ...
 
     def quarantine_version(self) -> int:
         """Return a number that grows with every change of `quarantine_keys`, in any process."""
-        ...
 
     def quarantine_changes(self, since: int) -> QuarantineChanges:
         """Return what has changed in `quarantine_keys` since they had version `since`.
@@ -269,15 +273,12 @@ class AuditStore(Protocol):
         Since version -1, before there was anything, all of them are new. A store may answer so
         whenever it cannot tell the changes apart.
         """
-        ...
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         """Add to the verdict counters (queries, attacked, dropped, errors, ...)."""
-        ...
 
     def counts(self) -> dict[str, int]:
         """Return the verdict counters."""
-        ...
 
     def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
         """Store what queries scored, oldest first, and forget what is no longer needed.
@@ -285,12 +286,9 @@ class AuditStore(Protocol):
         Of each scorer the `sample` records of lowest priority and the `recent` that were added last
         are kept; at equal priority those that were added first.
         """
-        ...
 
     def scores(self) -> list[ScoredQuery]:
         """Return the records that are kept, in the order in which they were added."""
-        ...
 
     def close(self) -> None:
         """Release connections; the store is not used afterwards."""
-        ...

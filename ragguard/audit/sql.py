@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ragguard.attribution.result import Attribution
-from ragguard.audit import sql_events, sql_quarantine, sql_verdicts
-from ragguard.audit.changes import announce
-from ragguard.audit.database import Database
-from ragguard.audit.encoding import from_json, to_json
-from ragguard.audit.records import (
-    Event,
-    EventStatus,
-    QuarantineChanges,
-    QuarantineEntry,
-    QuarantineStatus,
-    ScoredQuery,
-    checked_status,
-)
-from ragguard.audit.sql_schema import prepare
+from sqlalchemy import delete, insert, inspect, select, text, update
+from sqlalchemy.orm import Session
+from sqlalchemy.schema import CreateColumn, CreateTable
+
+from ragguard.audit.database import SCHEMA_LOCK, SCORES_LOCK, Database, insert_into, lock
+from ragguard.audit.models import SCHEMA_VERSION, Base, CounterRow, EventRow, MetaRow, ScoreRow
+from ragguard.audit.records import ScoredQuery
+from ragguard.audit.sql_events import SqlEvents
+from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.errors import StoreError
 
 __all__ = ["SqlStore"]
 
-_POLL_S = 5.0
+_POLL_S = 5.0  # for a statement that asks what the filter drops
+_TURNS_SINCE = 5  # the version that gave events turns and marks those without passages
 
 
-class SqlStore:
+class SqlStore(SqlEvents, SqlQuarantine):
     """The audit store in SQLite or PostgreSQL; safe to share between threads and across forks.
 
     Texts come back exactly as they were given, on both databases. Of a passage the text, id,
@@ -43,7 +39,6 @@ class SqlStore:
     """
 
     path: Path | None
-    place: str
 
     def __init__(self, url: str) -> None:
         """Open the store and create its tables where they are missing.
@@ -64,144 +59,121 @@ class SqlStore:
         self.path = self._database.path
         self.place = self._database.name
         try:
-            self._database.open(prepare)
-            self._polls.open(prepare)
+            self._database.open(_prepare)
+            self._polls.open(_prepare)
         except StoreError:
             self.close()
             raise
 
-    def add_event(self, event: Event) -> None:
-        """See `AuditStore.add_event`."""
-        with self._database.write() as session:
-            sql_events.add_events(session, [event])
-
-    def add_events(self, events: Sequence[Event]) -> None:
-        """See `AuditStore.add_events`."""
-        if not events:
-            return
-        with self._database.write() as session:
-            sql_events.add_events(session, events)
-
-    def event(self, event_id: str) -> Event:
-        """See `AuditStore.event`."""
-        with self._database.read() as session:
-            return sql_events.one_event(session, event_id)
-
-    def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
-        """See `AuditStore.events`."""
-        with self._database.read() as session:
-            return sql_events.newest_events(session, status, limit)
-
-    def claim_event(self, *, lease_s: float, bare: Collection[str] | None = None) -> Event | None:
-        """See `AuditStore.claim_event`."""
-        with self._database.read() as session:
-            # An idle worker polls: it must not take the write lock for nothing.
-            if not sql_events.is_any_claimable(session, bare):
-                return None
-        with self._database.write() as session:
-            return sql_events.claim_next(session, lease_s, bare)
-
-    def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
-        """See `AuditStore.renew_lease`."""
-        with self._database.write() as session:
-            return sql_events.renew_lease(session, event_id, lease_s, attempt)
-
-    def finish_event(
-        self, event_id: str, attribution: Attribution, *, attempt: int | None = None
-    ) -> bool:
-        """See `AuditStore.finish_event`."""
-        body = to_json(attribution.to_dict())
-        with self._database.write() as session:
-            return sql_events.finish_event(session, event_id, body, attempt)
-
-    def fail_event(
-        self,
-        event_id: str,
-        error: str,
-        *,
-        final: bool,
-        attempt: int | None = None,
-        counts: bool = True,
-    ) -> bool:
-        """See `AuditStore.fail_event`."""
-        with self._database.write() as session:
-            return sql_events.fail_event(
-                session, event_id, error, final=final, attempt=attempt, counts=counts
-            )
-
-    def attribution(self, event_id: str) -> Attribution | None:
-        """See `AuditStore.attribution`."""
-        with self._database.read() as session:
-            body = sql_events.attribution_body(session, event_id)
-        return None if body is None else Attribution.from_dict(from_json(body))
-
-    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
-        """See `AuditStore.add_quarantine`."""
-        if not entries:
-            return 0
-        with self._database.write() as session:
-            added = sql_quarantine.add_entries(session, entries)
-        announce(self.place)
-        return added
-
-    def set_quarantine_status(
-        self, key: str, status: QuarantineStatus, *, actor: str | None = None
-    ) -> QuarantineEntry:
-        """See `AuditStore.set_quarantine_status`."""
-        checked_status(status)
-        with self._database.write() as session:
-            changed = sql_quarantine.set_status(session, key, status, actor)
-        announce(self.place)
-        return changed
-
-    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
-        """See `AuditStore.quarantine`."""
-        with self._database.read() as session:
-            return sql_quarantine.newest_entries(session, status)
-
-    def quarantine_keys(self) -> frozenset[str]:
-        """See `AuditStore.quarantine_keys`."""
-        with self._database.read() as session:
-            return sql_quarantine.held_keys(session)
-
-    def quarantine_version(self) -> int:
-        """See `AuditStore.quarantine_version`."""
-        with self._polls.read() as session:
-            return sql_quarantine.version(session)
-
-    def quarantine_changes(self, since: int) -> QuarantineChanges:
-        """See `AuditStore.quarantine_changes`."""
-        with self._polls.read() as session:
-            return sql_quarantine.changes(session, since)
-
     def add_counts(self, counts: Mapping[str, int]) -> None:
-        """See `AuditStore.add_counts`."""
         if not counts:
             return
+        # Sorted: two writers that lock the same counters in different order would deadlock.
+        rows = [{"name": name, "value": int(counts[name])} for name in sorted(counts)]
         with self._database.write() as session:
-            sql_verdicts.add_counts(session, counts)
+            added = insert_into(session, CounterRow)
+            upsert = added.on_conflict_do_update(
+                index_elements=[CounterRow.name],
+                set_={"value": CounterRow.value + added.excluded.value},
+            )
+            session.execute(upsert, rows)
 
     def counts(self) -> dict[str, int]:
-        """See `AuditStore.counts`."""
         with self._database.read() as session:
-            return sql_verdicts.all_counts(session)
+            return {row.name: row.value for row in session.scalars(select(CounterRow))}
 
     def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
-        """See `AuditStore.add_scores`."""
         if not scored:
             return
         with self._database.write() as session:
-            sql_verdicts.add_scores(session, scored, sample=sample, recent=recent)
+            # Two writers that forget the same rows in different order would deadlock.
+            lock(session, SCORES_LOCK)
+            session.execute(insert(ScoreRow), [ScoreRow.values(record) for record in scored])
+            for scorer in {record.scorer for record in scored}:
+                mine = select(ScoreRow.seq).where(ScoreRow.scorer == scorer)
+                newest = mine.order_by(ScoreRow.seq.desc()).limit(recent)
+                lowest = mine.order_by(ScoreRow.priority, ScoreRow.seq).limit(sample)
+                session.execute(
+                    delete(ScoreRow)
+                    .where(ScoreRow.scorer == scorer)
+                    .where(ScoreRow.seq.not_in(newest), ScoreRow.seq.not_in(lowest))
+                    .execution_options(synchronize_session=False)
+                )
 
     def scores(self) -> list[ScoredQuery]:
-        """See `AuditStore.scores`."""
         with self._database.read() as session:
-            return sql_verdicts.all_scores(session)
+            rows = session.scalars(select(ScoreRow).order_by(ScoreRow.seq))
+            return [row.to_scored() for row in rows]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._database.name!r})"
 
     def close(self) -> None:
-        """See `AuditStore.close`."""
         self._database.close()
         self._polls.close()
+
+
+def _prepare(database: Database) -> None:
+    """Create missing tables, columns and indexes; processes that do so together wait in turn.
+
+    Raises:
+        StoreError: The database fails, or the tables were made by a newer version of ragguard.
+    """
+    with database.read() as session:
+        found = _version(session)
+    if found is None or found < SCHEMA_VERSION:
+        with database.write() as session:
+            lock(session, SCHEMA_LOCK)
+            # Asked again under the lock: another process may have been faster.
+            found = _version(session)
+            if found is None or found < SCHEMA_VERSION:
+                # Versions have only ever added tables, indexes, and columns that may be empty or
+                # have a default of the database's: making what is missing is enough.
+                _make_what_is_missing(session)
+                if found is not None and found < _TURNS_SINCE:
+                    _give_turns(session)
+                session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
+                if found is None:
+                    # The time and not 0: versions of two stores that take each other's place at
+                    # one address are not mistaken for each other.
+                    now_ms = time.time_ns() // 1_000_000
+                    session.add(MetaRow(name="quarantine_version", value=now_ms))
+                found = SCHEMA_VERSION
+    if found > SCHEMA_VERSION:
+        raise StoreError(
+            f"the audit store {database.name} has schema version {found}, this ragguard "
+            f"knows {SCHEMA_VERSION}; upgrade ragguard-middleware or use another store"
+        )
+
+
+def _make_what_is_missing(session: Session) -> None:
+    connection = session.connection()
+    for table in Base.metadata.sorted_tables:
+        session.execute(CreateTable(table, if_not_exists=True))
+    found = inspect(connection)
+    for table in Base.metadata.sorted_tables:
+        present = {column["name"] for column in found.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in present:
+                definition = CreateColumn(column).compile(dialect=connection.dialect)
+                session.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
+        # In one order: of two indexes that serve equally well SQLite takes the last one made.
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
+            index.create(connection, checkfirst=True)
+
+
+def _give_turns(session: Session) -> None:
+    # Open events keep turn 0, so they come before all that is reported from now on.
+    session.execute(text("DROP INDEX IF EXISTS ragguard_events_claimable"))
+    session.execute(
+        update(EventRow)
+        .where(EventRow.claimable_at.isnot(None), ~EventRow.passages.any())
+        .values(bare=True)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _version(session: Session) -> int | None:
+    if not inspect(session.connection()).has_table(MetaRow.__tablename__):
+        return None
+    return session.scalar(select(MetaRow.value).where(MetaRow.name == "schema_version"))

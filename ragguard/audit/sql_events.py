@@ -1,175 +1,236 @@
-"""Events and attributions in a SQL database; each function is part of its caller's transaction.
+"""Events and attributions in a SQL database.
 
 What an event goes through is described in `AuditStore`: it is added, claimed under a lease, and
-finished or failed, each by whoever holds the claim.
+finished or failed, each by whoever holds the claim. One that is reported again is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, select, update
+from sqlalchemy import ColumnElement, Select, case, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from ragguard.audit.dialect import insert_into
-from ragguard.audit.models import AttributionRow, EventRow
-from ragguard.audit.records import OPEN, Event, EventStatus
-from ragguard.audit.sql_reporting import add_events
-from ragguard.audit.sql_types import epoch_now
-from ragguard.errors import EventNotFoundError
+from ragguard.attribution.result import Attribution
+from ragguard.audit.database import Database, insert_into
+from ragguard.audit.encoding import epoch_now, from_json, to_json
+from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
+from ragguard.audit.models import AttributionRow, EventRow, PassageRow
+from ragguard.audit.records import OPEN, Event, EventStatus, no_event
 
-__all__ = [
-    "add_events",
-    "attribution_body",
-    "claim_next",
-    "fail_event",
-    "finish_event",
-    "is_any_claimable",
-    "newest_events",
-    "one_event",
-    "renew_lease",
-]
+__all__ = ["SqlEvents"]
+
+_LANES_LENGTH = 17 * MAX_REPORTERS - 1  # a space between each two
 
 
-def one_event(session: Session, event_id: str) -> Event:
-    """Return the event, or raise `EventNotFoundError`."""
-    row = session.scalar(select(EventRow).where(EventRow.id == event_id))
-    if row is None:
-        raise _no_event(event_id)
-    return row.to_event()
+class SqlEvents:
+    """The events and attributions of a `SqlStore`."""
 
+    _database: Database
 
-def newest_events(session: Session, status: EventStatus | None, limit: int) -> list[Event]:
-    """Return at most `limit` events of the status, or of any, the newest first."""
-    newest = select(EventRow).order_by(EventRow.created_at.desc(), EventRow.seq.desc())
-    if status is not None:
-        newest = newest.where(EventRow.status == status)
-    return [row.to_event() for row in session.scalars(newest.limit(max(limit, 0)))]
+    def add_event(self, event: Event) -> None:
+        self.add_events([event])
 
+    def add_events(self, events: Sequence[Event]) -> None:
+        if not events:
+            return
+        with self._database.write() as session:
+            turns = _Turns(session)
+            ids = {event.id for event in events}
+            known = set(session.scalars(select(EventRow.id).where(EventRow.id.in_(ids))))
+            again: list[tuple[Event, int]] = []
+            fresh: dict[str, tuple[Event, int]] = {}
+            for event in events:
+                turn = turns.next(lane_of(event.reporter))
+                if event.id in known or event.id in fresh:
+                    again.append((event, turn))
+                else:
+                    fresh[event.id] = event, turn
+            again += _insert(session, fresh)
+            # In the order of ids, as they are inserted: two writers in different order would
+            # deadlock.
+            for event, turn in sorted(again, key=lambda item: item[0].id):
+                _count(session, event, turn)
 
-def is_any_claimable(session: Session, bare: Collection[str] | None) -> bool:
-    """Return whether `claim_next` would find an event now; takes no lock."""
-    return bool(_next_claimable(session, bare))
+    def event(self, event_id: str) -> Event:
+        with self._database.read() as session:
+            row = session.scalar(select(EventRow).where(EventRow.id == event_id))
+            if row is None:
+                raise no_event(event_id)
+            return row.to_event()
 
+    def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
+        newest = select(EventRow).order_by(EventRow.created_at.desc(), EventRow.seq.desc())
+        if status is not None:
+            newest = newest.where(EventRow.status == status)
+        with self._database.read() as session:
+            return [row.to_event() for row in session.scalars(newest.limit(max(limit, 0)))]
 
-def claim_next(session: Session, lease_s: float, bare: Collection[str] | None) -> Event | None:
-    """Claim the event whose turn it is, pending or with a lease that has ended; None without one.
+    def claim_event(
+        self, *, lease_s: float, passageless: Collection[str] | None = None
+    ) -> Event | None:
+        with self._database.read() as session:
+            # An idle worker polls: it must not take the write lock for nothing.
+            if not _claimable(session, passageless):
+                return None
+        with self._database.write() as session:
+            for next_one in _claimable(session, passageless):
+                # SQLite renders no FOR UPDATE: there the whole transaction holds the write lock.
+                place = next_one.with_for_update(skip_locked=True).scalar_subquery()
+                seq = _changed(
+                    session,
+                    EventRow.seq == place,
+                    status="running",
+                    attempts=EventRow.attempts + 1,
+                    claimable_at=epoch_now() + lease_s,
+                )
+                if seq is not None:
+                    return session.get_one(EventRow, seq).to_event()
+        return None
 
-    With `bare`, events without passages are passed over, but for those with these ids.
-    """
-    for next_one in _next_claimable(session, bare):
-        claim = (
-            update(EventRow)
-            # SQLite renders no FOR UPDATE: there the whole transaction holds the write lock.
-            .where(EventRow.seq == next_one.with_for_update(skip_locked=True).scalar_subquery())
-            .values(
-                status="running",
-                attempts=EventRow.attempts + 1,
-                claimable_at=epoch_now() + lease_s,
+    def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
+        running = (EventRow.id == event_id, EventRow.status == "running", *_held(attempt))
+        with self._database.write() as session:
+            return _changed(session, *running, claimable_at=epoch_now() + lease_s) is not None
+
+    def finish_event(
+        self, event_id: str, attribution: Attribution, *, attempt: int | None = None
+    ) -> bool:
+        body = to_json(attribution.to_dict())
+        done = {"status": "done", "error": None, "claimable_at": None}
+        with self._database.write() as session:
+            seq = _changed(session, EventRow.id == event_id, *_held(attempt), **done)
+            if seq is None:
+                return _left_alone(session, event_id)
+            stored = insert_into(session, AttributionRow).values(event_seq=seq, body_json=body)
+            session.execute(
+                stored.on_conflict_do_update(
+                    index_elements=[AttributionRow.event_seq],
+                    set_={"body_json": stored.excluded.body_json},
+                )
             )
-            .returning(EventRow.seq)
-            .execution_options(synchronize_session=False)
+            return True
+
+    def fail_event(
+        self,
+        event_id: str,
+        error: str,
+        *,
+        final: bool,
+        attempt: int | None = None,
+        counts: bool = True,
+    ) -> bool:
+        with self._database.write() as session:
+            seq = _changed(
+                session,
+                EventRow.id == event_id,
+                EventRow.status.in_(OPEN),
+                *_held(attempt),
+                status="failed" if final else "pending",
+                error=error,
+                claimable_at=None if final else 0.0,
+                failures=EventRow.failures + int(counts),
+            )
+            return seq is not None or _left_alone(session, event_id)
+
+    def attribution(self, event_id: str) -> Attribution | None:
+        found = (
+            select(AttributionRow.body_json)
+            .join(EventRow, EventRow.seq == AttributionRow.event_seq)
+            .where(EventRow.id == event_id)
         )
-        seq = session.scalar(claim)
-        if seq is not None:
-            return session.get_one(EventRow, seq).to_event()
-    return None
+        with self._database.read() as session:
+            body = session.scalar(found)
+        return None if body is None else Attribution.from_dict(from_json(body))
 
 
-def renew_lease(session: Session, event_id: str, lease_s: float, attempt: int | None) -> bool:
-    """Let the lease end `lease_s` seconds from now; False if the claim no longer stands."""
-    renewed = (
-        update(EventRow)
-        .where(EventRow.id == event_id, EventRow.status == "running", *_held(attempt))
-        .values(claimable_at=epoch_now() + lease_s)
-        .returning(EventRow.seq)
-        .execution_options(synchronize_session=False)
-    )
-    return session.scalar(renewed) is not None
+class _Turns:
+    """The turns that new events get."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._served = session.scalar(_by_turn(EventRow.turn))
+        self._last: dict[str, int | None] = {}
+
+    def next(self, lane: str) -> int:
+        if lane not in self._last:
+            self._last[lane] = self._session.scalar(
+                select(func.max(EventRow.turn)).where(
+                    EventRow.lane == lane, EventRow.claimable_at.isnot(None)
+                )
+            )
+        turn = next_turn(self._served, self._last[lane])
+        self._last[lane] = turn
+        return turn
 
 
-def finish_event(session: Session, event_id: str, body: str, attempt: int | None) -> bool:
-    """Set the event done and keep the attribution's JSON; False if the claim no longer stands.
-
-    Raises:
-        EventNotFoundError: The id is unknown.
-    """
-    done = (
-        update(EventRow)
-        .where(EventRow.id == event_id, *_held(attempt))
-        .values(status="done", error=None, claimable_at=None)
-        .returning(EventRow.seq)
-        .execution_options(synchronize_session=False)
-    )
-    seq = session.scalar(done)
-    if seq is None:
-        return _left_alone(session, event_id)
-    stored = insert_into(session, AttributionRow).values(event_seq=seq, body_json=body)
-    session.execute(
-        stored.on_conflict_do_update(
-            index_elements=[AttributionRow.event_seq],
-            set_={"body_json": stored.excluded.body_json},
-        )
-    )
-    return True
+def _by_turn(*columns: Any) -> Select[Any]:
+    claimable = select(*columns).where(EventRow.claimable_at <= epoch_now())
+    return claimable.order_by(EventRow.turn, EventRow.seq).limit(1)
 
 
-def fail_event(
-    session: Session, event_id: str, error: str, *, final: bool, attempt: int | None, counts: bool
-) -> bool:
-    """Set the event failed, or pending again; False if it is settled or claimed by others.
-
-    Raises:
-        EventNotFoundError: The id is unknown.
-    """
-    failed = (
-        update(EventRow)
-        .where(EventRow.id == event_id, EventRow.status.in_(OPEN), *_held(attempt))
-        .values(
-            status="failed" if final else "pending",
-            error=error,
-            claimable_at=None if final else 0.0,
-            failures=EventRow.failures + int(counts),
-        )
-        .returning(EventRow.seq)
-        .execution_options(synchronize_session=False)
-    )
-    return session.scalar(failed) is not None or _left_alone(session, event_id)
-
-
-def attribution_body(session: Session, event_id: str) -> str | None:
-    """Return the attribution's JSON, or None for an event that has none or is unknown."""
-    return session.scalar(
-        select(AttributionRow.body_json)
-        .join(EventRow, EventRow.seq == AttributionRow.event_seq)
-        .where(EventRow.id == event_id)
-    )
-
-
-def _next_claimable(session: Session, bare: Collection[str] | None) -> list[Select[Any]]:
+def _claimable(session: Session, passageless: Collection[str] | None) -> list[Select[Any]]:
     """Return the selections that find an event now, the one with the earliest turn first.
 
-    Each reads an index up to its first hit.
+    Each reads an index up to its first hit, and takes no lock.
     """
-    by_turn = (
-        select(EventRow.seq)
-        .where(EventRow.claimable_at <= epoch_now())
-        .order_by(EventRow.turn, EventRow.seq)
-        .limit(1)
-    )
-    if bare is None:
-        ways = [by_turn]
-    else:
-        ways = [by_turn.where(EventRow.bare.is_(False))]
-        if bare:
-            ways.append(by_turn.where(EventRow.id.in_(bare)))
+    ways = [_by_turn(EventRow.seq)]
+    if passageless is not None:
+        ways = [ways[0].where(EventRow.bare.is_(False))]
+        if passageless:
+            ways.append(_by_turn(EventRow.seq).where(EventRow.id.in_(passageless)))
     found = []
     for way in ways:
         place = session.execute(way.with_only_columns(EventRow.turn, EventRow.seq)).one_or_none()
         if place is not None:
             found.append((tuple(place), way))
     return [way for _, way in sorted(found, key=lambda item: item[0])]
+
+
+def _insert(session: Session, fresh: Mapping[str, tuple[Event, int]]) -> list[tuple[Event, int]]:
+    """Insert the events and return those that another process has inserted meanwhile.
+
+    Two processes may bring one event at once: the database lets the second one wait.
+    """
+    if not fresh:
+        return []
+    added = (
+        insert_into(session, EventRow)
+        .on_conflict_do_nothing(index_elements=[EventRow.id])
+        .returning(EventRow.id, EventRow.seq)
+    )
+    rows = [EventRow.values(*fresh[event_id]) for event_id in sorted(fresh)]
+    seqs = {row.id: row.seq for row in session.execute(added, rows)}
+    passages = [
+        PassageRow.values(seq, *item)
+        for event_id, seq in seqs.items()
+        for item in enumerate(fresh[event_id][0].passages)
+    ]
+    if passages:
+        session.execute(insert(PassageRow), passages)
+    return [one for event_id, one in fresh.items() if event_id not in seqs]
+
+
+def _count(session: Session, event: Event, turn: int) -> None:
+    lane = lane_of(event.reporter)
+    is_new = ~EventRow.lanes.contains(lane) & (func.length(EventRow.lanes) < _LANES_LENGTH)
+    is_sooner = EventRow.turn > turn
+    _changed(
+        session,
+        EventRow.id == event.id,
+        reports=EventRow.reports + event.reports,
+        lanes=case((is_new, EventRow.lanes + f" {lane}"), else_=EventRow.lanes),
+        # Not to wait behind a flood that happens to hold the same claim.
+        lane=case((is_sooner, lane), else_=EventRow.lane),
+        turn=case((is_sooner, turn), else_=EventRow.turn),
+    )
+
+
+def _changed(session: Session, *where: ColumnElement[bool], **values: Any) -> int | None:
+    """Change one event, and return its number; None where the conditions do not hold."""
+    change = update(EventRow).where(*where).values(**values).returning(EventRow.seq)
+    return session.scalar(change.execution_options(synchronize_session=False))
 
 
 def _held(attempt: int | None) -> tuple[ColumnElement[bool], ...]:
@@ -181,11 +242,5 @@ def _held(attempt: int | None) -> tuple[ColumnElement[bool], ...]:
 
 def _left_alone(session: Session, event_id: str) -> bool:
     if session.scalar(select(EventRow.seq).where(EventRow.id == event_id)) is None:
-        raise _no_event(event_id)
+        raise no_event(event_id)
     return False
-
-
-def _no_event(event_id: str) -> EventNotFoundError:
-    return EventNotFoundError(
-        f"no event {event_id!r} is in the audit store; use the id that report() returned"
-    )

@@ -7,13 +7,11 @@ import threading
 import time
 import weakref
 
-from ragguard.audit.changes import follow
-from ragguard.audit.memory import MemoryStore
 from ragguard.audit.records import AuditStore
 from ragguard.errors import InvalidInputError
 from ragguard.fork import follow_forks
 
-__all__ = ["QuarantineWatch"]
+__all__ = ["QuarantineWatch", "announce"]
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +49,7 @@ class QuarantineWatch:
         self.place = str(getattr(store, "place", ""))
         self._store = store
         self._interval_s = interval_s
-        self._polled = not isinstance(store, MemoryStore)
+        self._polled = bool(getattr(store, "shared", True))
         self._keys: frozenset[str] = frozenset()
         self._version = -1
         self._heard = time.monotonic()
@@ -60,7 +58,7 @@ class QuarantineWatch:
         self._thread: threading.Thread | None = None
         self._make_locks()
         self.refresh()
-        follow(self)
+        _followers.add(self)
         follow_forks(self)
         self._start()
 
@@ -190,3 +188,38 @@ def _poll(watched: weakref.ref[QuarantineWatch], stop: threading.Event, interval
             return
         watch.reload()
         del watch
+
+
+class _Followers:
+    """The watches of this process, by the place of their store."""
+
+    def __init__(self) -> None:
+        self._watches: weakref.WeakSet[QuarantineWatch] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        follow_forks(self)
+
+    def add(self, watch: QuarantineWatch) -> None:
+        with self._lock:
+            self._watches.add(watch)
+
+    def of(self, place: str) -> list[QuarantineWatch]:
+        with self._lock:
+            return [watch for watch in self._watches if watch.place == place]
+
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            self._lock = threading.Lock()
+        else:
+            self._lock.release()
+
+
+_followers = _Followers()
+
+
+def announce(place: str) -> None:
+    """Say that the quarantine at `place` was changed in this process; return when all know it."""
+    for watch in _followers.of(place):
+        watch.reload()

@@ -61,7 +61,7 @@ class Attempts:
         Raises:
             StoreError: The store fails.
         """
-        return self._store.claim_event(lease_s=self._lease_s, bare=bare)
+        return self._store.claim_event(lease_s=self._lease_s, passageless=bare)
 
     def make(self, event: Event, stop: threading.Event) -> bool:
         """Attribute a claimed event; False when the attempt failed, True when it is settled.

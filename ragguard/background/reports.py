@@ -9,7 +9,6 @@ from itertools import islice
 from types import NoneType
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
-from ragguard.audit.memory import MemoryStore
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.background.attribute_event import attribute_event, quarantine_responsible
@@ -71,7 +70,7 @@ class Reports:
             # Another process may be able to search for them; what is in memory is nobody else's.
             on_lost=on_lost,
             queries_come=seen.is_fresh,
-            leaves_bare=retrieve is None and not isinstance(store, MemoryStore),
+            leaves_bare=retrieve is None and getattr(store, "shared", True),
         )
 
     def take(

@@ -139,7 +139,7 @@ def test_a_store_of_version_2_is_brought_up_to_date(open_sql):
     newer.add_event(Event("open", "q", "r", (passage,), reporter="bob"))
     before = newer.event("open")
     assert (before.reports, before.reporters, before.failures) == (2, 2, 0)
-    claimed = [newer.claim_event(lease_s=3600, bare=[]) for _ in range(3)]
+    claimed = [newer.claim_event(lease_s=3600, passageless=[]) for _ in range(3)]
     assert [one and one.id for one in claimed] == ["open", "new", None]
     assert newer.claim_event(lease_s=3600).id == "bare"
 

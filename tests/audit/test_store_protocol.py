@@ -212,9 +212,9 @@ def test_events_without_passages_can_be_left_to_those_who_search(store):
     bringing = replace(event("b", 2), passages=(Passage("wool"),))
     for one in (event("a", 1), bringing, event("c", 3), event("d", 4)):
         store.add_event(one)
-    claimed = [store.claim_event(lease_s=3600, bare=["c", "unknown"]) for _ in range(3)]
+    claimed = [store.claim_event(lease_s=3600, passageless=["c", "unknown"]) for _ in range(3)]
     assert [c and c.id for c in claimed] == ["b", "c", None]
-    assert store.claim_event(lease_s=3600, bare=[]) is None
+    assert store.claim_event(lease_s=3600, passageless=[]) is None
     assert [store.claim_event(lease_s=3600).id for _ in range(2)] == ["a", "d"]
 
 

@@ -45,7 +45,7 @@ class PolledStore(MemoryStore):
 @pytest.fixture
 def polled(monkeypatch):
     # A subclass of MemoryStore would be asked directly; the watch must take it for another store.
-    monkeypatch.setattr("ragguard.audit.watch.MemoryStore", type("Other", (), {}))
+    monkeypatch.setattr(MemoryStore, "shared", True)
     return PolledStore()
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ragguard.audit.watchdog import Watchdog
+from ragguard.audit.postgres import Watchdog
 
 LONG = 60.0
 
