@@ -1,8 +1,10 @@
-"""What README.md and docs/attribution.md say in words about attribution holds in the results."""
+"""What README.md and docs/attribution.md say in words about attribution holds in the results.
+
+A claim is found by its mark, so that its words are free; the figures in it are compared.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
 from statistics import mean
 
 import pytest
@@ -11,13 +13,10 @@ from benchmarks.misgeneration import MAIN_KINDS, OWN, PLANTED
 from benchmarks.report import read
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.demo.corpus import load_corpus
+from tests.docs.claims import ROOT, claim
 
-ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-README, PAGE = (
-    " ".join((ROOT / name).read_text(encoding="utf-8").split())
-    for name in ("README.md", "docs/attribution.md")
-)
+PAGE = "docs/attribution.md"
 
 
 def sections(name):
@@ -42,23 +41,24 @@ def part():
 def test_the_readme(attribution):
     ours = rows(attribution["summary"], data="public", response="short", method="ragorigin")
     dacc = {row["form"]: row["dacc"] for row in ours}
-    assert (
-        f"{dacc['prepend']:.3f} with the question in front, {dacc['plain']:.3f} without" in README
-    )
-    assert f"{100 * ours[0]['clean_blamed']:.1f} % of events without any poison" in README
-    assert "One in fifty events without any poison" in README
+    said = claim("README.md", "attribution")
+    assert f"{dacc['prepend']:.3f}" in said
+    assert f"{dacc['plain']:.3f}" in said
+    assert f"{100 * ours[0]['clean_blamed']:.1f} %" in said
+    took = attribution["ms_per_event"]
+    assert f"{took['median']:.0f} ms" in said
+    assert f"{took['p95']:.0f} ms" in said
+    assert "One in fifty" in claim("README.md", "clean and misread")
     assert ours[0]["clean_blamed_pooled"] == pytest.approx(1 / 50, abs=0.004)
+    assert "one in six" in claim("README.md", "clean and misread")
     misread = rows(sections("events")["events"], data="public", stratum="misreading")
     assert misread[0]["causes"]["poisoning"] / misread[0]["events"] == pytest.approx(
         1 / 6, abs=0.01
     )
-    took = attribution["ms_per_event"]
-    times = f"{took['median']:.0f} ms of processor time (95th percentile: {took['p95']:.0f} ms"
-    assert f"takes about {times}" in README
 
 
 def test_the_wording_of_the_response_changes_nothing(attribution):
-    assert "Nothing changes if the wrong answer is reported in a sentence" in PAGE
+    claim(PAGE, "a sentence changes nothing")
     short, sentence = (
         [{**row, "response": ""} for row in rows(attribution["summary"], response=response)]
         for response in ("short", "sentence")
@@ -67,7 +67,7 @@ def test_the_wording_of_the_response_changes_nothing(attribution):
 
 
 def test_half_of_what_is_missed_ranks_below_the_scope(attribution):
-    assert "Half of what is missed in plain form ranks below the scope" in PAGE
+    assert "alf" in claim(PAGE, "half below the scope")
     plain = rows(attribution["poisoned"], form="plain", response="short", method="ragorigin")
     found = [row for row in plain if row["dataset"] != OWN and row["kind"] in MAIN_KINDS]
     below, missed = (mean(row[name] for row in found) for name in ("missed_by_scope", "fnr"))
@@ -75,13 +75,13 @@ def test_half_of_what_is_missed_ranks_below_the_scope(attribution):
 
 
 def test_one_text_that_is_not_found_ends_as_unclear(attribution):
-    assert "Where it is not found the event ends as unclear" in PAGE
+    assert "unclear" in claim(PAGE, "one text unclear")
     for row in attribution["single"]:
         assert row["causes"]["unclear"] == round((1 - row["recall"]) * row["events"])
 
 
 def test_many_plain_texts():
-    assert "Of ten or more plain texts more are missed than of five, two in five" in PAGE
+    assert "two in five" in claim(PAGE, "many texts")
     events = rows(sections("events")["events"], data="public", stratum="many_texts", form="plain")
     found = {row["case"]: row for row in events}
     few = found.pop("5 texts")
@@ -92,11 +92,11 @@ def test_many_plain_texts():
 
 
 def test_what_each_part_was_worth(part):
-    assert f"The scope of at least {MIN_SCOPE} passages" in PAGE
+    assert f"{MIN_SCOPE} passages" in claim(PAGE, "parts")
     ours, plain = part["as shipped", "prepend"], part["as shipped", "plain"]
     for variant in ("scope by Eq. 4 alone", "without GC"):
         assert part[variant, "plain"]["fnr"] > 1.3 * plain["fnr"]
-    assert "three times as many benign texts" in PAGE
+    assert "three times" in claim(PAGE, "parts")
     assert part["no abstention", "plain"]["fpr"] / plain["fpr"] == pytest.approx(3, abs=0.3)
     unmarked = part["without the mark of carriers", "prepend"]
     assert ours["fnr"] / unmarked["fnr"] == pytest.approx(0.5, abs=0.1)
@@ -125,8 +125,9 @@ def test_pages_that_begin_with_the_question():
         rows(variants, variant=name)[0] for name in ("as shipped", "without the mark of carriers")
     )
     pages = (shipped["fpr"] - unmarked["fpr"]) * (shipped["scope"] - PLANTED) * shipped["events"]
-    expected = f"for {sum(beginning)} of {len(own)} questions, and {pages:.0f} of these are blamed"
-    assert expected in PAGE
+    said = claim(PAGE, "pages that begin with the question")
+    assert f"{sum(beginning)} of {len(own)} questions" in said
+    assert f"{pages:.0f} of these" in said
 
 
 def test_the_paper_with_our_scope(part):
@@ -135,7 +136,7 @@ def test_the_paper_with_our_scope(part):
         assert part[printed, form]["fnr"] < part["as shipped", form]["fnr"]
         assert part[printed, form]["clean_blamed"] == 1.0
     loss = part["as shipped", "plain"]["dacc"] - part[printed, "plain"]["dacc"]
-    assert f"loses {loss:.2f} of accuracy in plain form" in PAGE
+    assert f"{loss:.2f}" in claim(PAGE, "the paper with our scope")
 
 
 def test_to_rank_is_not_to_decide():
@@ -146,17 +147,15 @@ def test_to_rank_is_not_to_decide():
         part = [row for row in part if row["dataset"] != OWN]
         return sum(row["found"] * row["events"] for row in part) / sum(r["events"] for r in part)
 
-    assert "holds nearly every planted text responsible" in PAGE
+    assert "a quarter" in claim(PAGE, "to rank is not to decide")
     for form in ("prepend", "plain"):
         assert found("influence", "two answers", form) > 0.9
         assert 0.3 < found("influence", "reader", form) < 0.55
-    assert "misses a quarter of those with the generator of two answers" in PAGE
     assert found("ragorigin", "two answers", "plain") == pytest.approx(0.75, abs=0.03)
 
 
 def test_size():
-    assert "does not matter to its own time" in PAGE
-    assert "Times are of the processor in one thread, median of 60" in PAGE
+    assert "median of 60" in claim(PAGE, "size")
     for row in sections("scale")["scale"]:
         assert row["events"] == 60
         # A flat index is read from end to end, which leaves cold caches behind.
