@@ -30,7 +30,7 @@ def test_an_excerpt_has_its_parts_in_order():
 
 
 def test_a_demo_that_prints_something_else_is_an_error():
-    with pytest.raises(ValueError, match="3. "):
+    with pytest.raises(ValueError, match=r"3\. "):
         excerpt(PRINTED.replace("3. Filtered", "Filtered"))
 
 
