@@ -37,7 +37,7 @@ from benchmarks.report import describe_run, write
 from benchmarks.stand_ins import SamplingGenerator, reader_support, two_answers_support
 from benchmarks.targets import Target, load_targets, says
 from ragguard.attribution import Attribution, InfluenceScore, RAGOrigin
-from ragguard.attribution.influence_score import answer_prompt
+from ragguard.attribution.llm.prompts import short_answer_prompt
 from ragguard.attribution.result import Attributor
 from ragguard.attribution.semantic_entropy import cluster_by_similarity, gist, semantic_entropy
 from ragguard.embedding import HashedEmbedder
@@ -188,7 +188,7 @@ def _entropy(question: str, generator: SamplingGenerator, prompt: str) -> float:
 
 
 def _prompt(event: Event, places: Sequence[int]) -> str:
-    return answer_prompt(event.target.question, [event.passages[i].text for i in places])
+    return short_answer_prompt(event.target.question, [event.passages[i].text for i in places])
 
 
 def _account(event: Event, samples: int) -> dict[str, float]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
@@ -27,14 +28,13 @@ from benchmarks.attributors.ablation_influence import (
 from ragguard.arguments import require_method, require_number, require_whole
 from ragguard.attribution.language.claim import answers_agree, claim
 from ragguard.attribution.llm.client import TextModel, Usage, as_text_model
-from ragguard.attribution.llm.dialogue import check_event, spent
 from ragguard.attribution.llm.prompts import answer_prompt, closed_book_prompt
 from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
-from ragguard.attribution.result import Attribution, Cause, PassageScore, Retrieve
+from ragguard.attribution.result import Attribution, Cause, Retrieve
+from ragguard.attribution.search import search_of
 from ragguard.embedding import CachedEmbedder, as_embedder
 from ragguard.errors import InvalidInputError, ProxyError
-from ragguard.passage import Passage, as_passages
 from ragguard.proxy import Proxy, default
 
 __all__ = ["AblationScore", "LeaveOneOut"]
@@ -107,8 +107,7 @@ class _Baseline(ABC):
             ProxyError: The proxy's answer has the wrong shape or is not finite.
             GenerationError: The generator did not answer.
         """
-        search = check_event(query, response, retrieve)
-        scope = as_passages(search(query, self._top_k))[: self._top_k]
+        scope = search_of(query, response, retrieve)(query, self._top_k)
         count = len(scope)
         masks = np.concatenate(
             [np.ones((1, count), dtype=bool), np.zeros((1, count), dtype=bool), self._masks(count)]
@@ -120,28 +119,21 @@ class _Baseline(ABC):
         responsible = _standing_apart(influence) & (together > alone)
         cause, reason = _cause(count, int(responsible.sum()), together > alone)
         similarities = embedding_similarity(self._embedder, query, scope)
-        rows = [
-            PassageScore(passage, float(similarity), 0.0, 0.0, float(weight), bool(guilty))
-            for passage, similarity, weight, guilty in zip(
-                scope, similarities, influence, responsible, strict=True
-            )
-        ]
-        order = np.argsort(-influence, kind="stable")
-        return Attribution(
-            query=query,
-            response=response,
-            method=self._method,
-            responsible=_chosen(scope, order, responsible),
-            scores=rows,
-            scope_size=count,
-            cause=cause,
-            reason=reason,
-            details={
+        nothing = [0.0] * count
+        return Attribution.of(
+            query,
+            response,
+            self._method,
+            scope,
+            (similarities.tolist(), nothing, nothing, influence.tolist()),
+            responsible.tolist(),
+            (cause, reason),
+            {
                 "score_all": together,
                 "score_none": alone,
                 "ablations": len(masks),
                 "not_scored": ["semantic_correlation", "generation_influence"],
-                **spent(usage),
+                **asdict(usage),
             },
         )
 
@@ -251,12 +243,6 @@ def _standing_apart(influence: NDArray[np.float64]) -> NDArray[np.bool_]:
     if split.explained == 0.0 or (len(influence) >= 4 and one_cluster):
         return carrying & carrying.all()
     return carrying & split.high
-
-
-def _chosen(
-    scope: Sequence[Passage], order: NDArray[np.int64], responsible: NDArray[np.bool_]
-) -> list[Passage]:
-    return [scope[index] for index in order if responsible[index]]
 
 
 def _cause(count: int, guilty: int, lead: bool) -> tuple[Cause, str]:

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import require_number, require_whole
 from ragguard.attribution.language.refusal import is_refusal
-from ragguard.attribution.llm.client import TextModel
-from ragguard.attribution.llm.dialogue import Dialogue
-from ragguard.attribution.llm.rounds import Questioner
+from ragguard.attribution.llm.prompts import short_answer_prompt
+from ragguard.attribution.llm.rounds import Conclusion, LLMAttributor, Rounds
 from ragguard.attribution.result import Cause, Retrieve
 from ragguard.attribution.semantic_entropy import (
     abstentions_apart,
@@ -27,31 +26,11 @@ from ragguard.attribution.semantic_entropy import (
     states,
 )
 from ragguard.errors import InvalidInputError
-from ragguard.passage import as_passages
 
-__all__ = ["InfluenceScore", "answer_prompt"]
-
-
-def answer_prompt(query: str, passages: Sequence[str]) -> str:
-    """Return the question put to the generator, with the passages as its only source.
-
-    Without passages the model is asked for what it knows by itself. Short answers are asked for,
-    since their meanings can be told apart by similarity.
-    """
-    if passages:
-        listed = "\n\n".join(f"[{n}] {text}" for n, text in enumerate(passages, start=1))
-        source = f"Answer from these passages:\n\n{listed}"
-    else:
-        source = "Answer from what you know."
-    prompt = (
-        f"{source}\n\nQuestion: {query}\n\nReply with the answer alone, in as few words as you "
-        "can. If there is none to be found, reply: unknown."
-    )
-    # Lone surrogates cannot be sent as UTF-8.
-    return prompt.encode("utf-8", "replace").decode("utf-8")
+__all__ = ["InfluenceScore"]
 
 
-class InfluenceScore(Questioner):
+class InfluenceScore(LLMAttributor):
     """Attribution by semantic entropy: IS_i = H_S(Y | all passages) - H_S(Y | passage i) (Eq. 6).
 
     The sign is the paper's: IS_i is minus the information that the other passages have and
@@ -101,7 +80,7 @@ class InfluenceScore(Questioner):
         similarity: float = 0.8,
         equivalent: Callable[[str, str], bool] | None = None,
         concurrency: int = 8,
-        prompt: Callable[[str, Sequence[str]], str] = answer_prompt,
+        prompt: Callable[[str, Sequence[str]], str] = short_answer_prompt,
     ) -> None:
         similarity = require_number("similarity", similarity)
         if not 0.0 < similarity <= 1.0:
@@ -113,8 +92,8 @@ class InfluenceScore(Questioner):
         self._equivalent = equivalent
         self._prompt = prompt
 
-    def _asking(self, model: TextModel, query: str, response: str, retrieve: Retrieve) -> Dialogue:
-        scope = as_passages(retrieve(query, self._top_k))[: self._top_k]
+    def _rounds(self, query: str, response: str, retrieve: Retrieve) -> Rounds:
+        scope = retrieve(query, self._top_k)
         texts = [passage.text for passage in scope]
         contexts = [texts, [], *([text] for text in texts)] if texts else []
         answers = yield [
@@ -128,15 +107,12 @@ class InfluenceScore(Questioner):
         repeats = [self._repeated(query, group, response) for group in groups]
         cause, reason = _cause(repeats)
         together, unaided, *alone = repeats or [0.0, 0.0]
-        return self._report(
-            model,
-            query,
-            response,
+        return Conclusion(
             scope,
-            responsibility=[entropies[0] - entropy for entropy in entropies[2:]],
-            responsible=[cause == "poisoning" and repeat >= 0.5 for repeat in alone],
-            finding=(cause, reason),
-            details={
+            [entropies[0] - entropy for entropy in entropies[2:]],
+            [cause == "poisoning" and repeat >= 0.5 for repeat in alone],
+            (cause, reason),
+            {
                 "samples": self._samples,
                 "entropy_all": entropies[0],
                 "entropy_none": entropies[1],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
 
 from ragguard.passage import Passage
@@ -66,68 +66,78 @@ class Attribution:
     reason: str
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
+    @classmethod
+    def of(
+        cls,
+        query: str,
+        response: str,
+        method: str,
+        scope: Sequence[Passage],
+        columns: Sequence[Sequence[float]],
+        responsible: Sequence[bool],
+        finding: tuple[Cause, str],
+        details: Mapping[str, Any],
+    ) -> Attribution:
+        """Put an attribution together; of passages equally responsible the better ranked is first.
+
+        Args:
+            query: The user's question.
+            response: What was reported.
+            method: The name of the method.
+            scope: n passages in rank order.
+            columns: ES, SC, GC and RS, n values each.
+            responsible: n flags.
+            finding: The cause, and the reason in words.
+            details: The method's own figures.
+        """
+        scores = [PassageScore(*row) for row in zip(scope, *columns, responsible, strict=True)]
+        blamed = [score for score in scores if score.responsible]
+        blamed.sort(key=lambda score: -score.responsibility)
+        passages = [score.passage for score in blamed]
+        return cls(
+            query, response, method, passages, scores, len(scores), *finding, details=details
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types; embeddings are left out."""
-        return {
-            "query": self.query,
-            "response": self.response,
-            "method": self.method,
-            "scope_size": self.scope_size,
-            "cause": self.cause,
-            "reason": self.reason,
-            "details": dict(self.details),
-            "scores": [
-                {
-                    **_passage_to_dict(score.passage),
-                    "embedding_similarity": score.embedding_similarity,
-                    "semantic_correlation": score.semantic_correlation,
-                    "generation_influence": score.generation_influence,
-                    "responsibility": score.responsibility,
-                    "responsible": score.responsible,
-                }
-                for score in self.scores
-            ],
-        }
+        scores = [
+            {
+                "id": score.passage.id,
+                "text": score.passage.text,
+                "score": score.passage.score,
+                "metadata": dict(score.passage.metadata),
+                **{name: getattr(score, name) for name in _SCORES},
+            }
+            for score in self.scores
+        ]
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        return {**plain, "details": dict(self.details), "scores": scores}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Attribution:
         """Rebuild what `to_dict` returned."""
         scores = [
             PassageScore(
-                passage=Passage(
+                Passage(
                     row["text"],
                     id=row["id"],
                     score=row.get("score"),
                     metadata=row.get("metadata") or {},
                 ),
-                embedding_similarity=row["embedding_similarity"],
-                semantic_correlation=row["semantic_correlation"],
-                generation_influence=row["generation_influence"],
-                responsibility=row["responsibility"],
-                responsible=row["responsible"],
+                **{name: row[name] for name in _SCORES},
             )
             for row in data["scores"]
         ]
         return cls(
-            query=data["query"],
-            response=data["response"],
-            method=data["method"],
             responsible=[score.passage for score in scores if score.responsible],
             scores=scores,
-            scope_size=data["scope_size"],
-            cause=data["cause"],
-            reason=data["reason"],
             details=data["details"],
+            **{name: data[name] for name in _PLAIN},
         )
 
 
-def _passage_to_dict(passage: Passage) -> dict[str, Any]:
-    return {
-        "id": passage.id,
-        "text": passage.text,
-        "score": passage.score,
-        "metadata": dict(passage.metadata),
-    }
+_SCORES = tuple(each.name for each in fields(PassageScore) if each.name != "passage")
+_PLAIN = ("query", "response", "method", "scope_size", "cause", "reason")
 
 
 class Attributor(Protocol):

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragguard.attribution.result import Retrieve
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.chroma import ChromaCollection
-from ragguard.knowledge.faiss import FaissIndex, Texts
-from ragguard.knowledge.langchain import LangChainRetriever, LangChainStore
-from ragguard.knowledge.llama_index import LlamaIndexIndex, LlamaIndexRetriever
 from ragguard.knowledge.waiting import settled
 from ragguard.passage import Passage, as_passages
 
-__all__ = ["as_retrieve"]
+if TYPE_CHECKING:
+    from ragguard.knowledge.faiss import Texts
+
+__all__ = ["as_retrieve", "search_of"]
 
 
 def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None) -> Retrieve:
@@ -54,18 +53,33 @@ def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None
         )
     if isinstance(source, type):
         raise InvalidInputError(f"pass an instance of {source.__name__}, not the class")
+    if isinstance(source, _Search):
+        return source
+    return _Search(_search_method(source, texts, embedder))
+
+
+def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Callable[..., Any]:
+    # Imported here: a guard that is given a function of its own loads no adapter.
     if texts is not None:
+        from ragguard.knowledge.faiss import FaissIndex
+
         return FaissIndex(source, texts, embedder).retrieve
 
     def has(*methods: str) -> bool:
         return all(callable(getattr(source, method, None)) for method in methods)
 
     if has("similarity_search") or has("asimilarity_search"):
+        from ragguard.knowledge.langchain import LangChainStore
+
         return LangChainStore(source).retrieve
     store = getattr(source, "vectorstore", None)
     if callable(getattr(store, "similarity_search", None)):
+        from ragguard.knowledge.langchain import LangChainStore
+
         return LangChainStore(store, getattr(source, "search_kwargs", None)).retrieve
     if has("as_retriever"):
+        from ragguard.knowledge.llama_index import LlamaIndexIndex
+
         return LlamaIndexIndex(source).retrieve
     if has("query_points"):
         raise InvalidInputError(
@@ -73,14 +87,23 @@ def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None
             "ragguard.knowledge.QdrantCollection(client, name, embedder=...)"
         )
     if has("query", "upsert", "count"):
+        from ragguard.knowledge.chroma import ChromaCollection
+
         return ChromaCollection(source, embedder).retrieve
     if has("retrieve"):
-        method = source.retrieve
-        return _callable(method) if _takes(method, "", 1) else LlamaIndexRetriever(source).retrieve
+        method: Callable[..., Any] = source.retrieve
+        if _takes(method, "", 1):
+            return method
+        from ragguard.knowledge.llama_index import LlamaIndexRetriever
+
+        return LlamaIndexRetriever(source).retrieve
     if has("invoke"):
+        from ragguard.knowledge.langchain import LangChainRetriever
+
         return LangChainRetriever(source).retrieve
     if callable(source):
-        return _callable(source)
+        search: Callable[..., Any] = source
+        return search
     raise InvalidInputError(
         f"retrieve must be a callable retrieve(query, limit), not a {type(source).__name__}; a "
         "LangChain or LlamaIndex retriever, vector store or index will do, and so will a Chroma "
@@ -88,10 +111,35 @@ def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None
     )
 
 
-def _callable(search: Callable[..., Any]) -> Retrieve:
-    if _takes(search, "", 1, offset=0):
-        return _paged(search)
-    return lambda query, limit: _passages(search(query, limit))
+def search_of(query: str, response: str, retrieve: Any) -> Retrieve:
+    """Return `retrieve`, which is what `as_retrieve` takes, as the search for one event.
+
+    Raises:
+        InvalidInputError: The query or the response is blank, or `retrieve` cannot be searched.
+    """
+    for name, text in (("query", query), ("response", response)):
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r}")
+    return as_retrieve(retrieve)
+
+
+class _Search:
+    """A search whose answers are checked, asked for page after page where it takes `offset`."""
+
+    def __init__(self, search: Callable[..., Any]) -> None:
+        self._search = search
+        self._paged = _takes(search, "", 1, offset=0)
+
+    def __call__(self, query: str, limit: int) -> list[Passage]:
+        if not self._paged:
+            return _passages(self._search(query, limit))[:limit]
+        found: list[Passage] = []
+        while len(found) < limit:
+            page = _passages(self._search(query, limit - len(found), offset=len(found)))
+            if not page:
+                break
+            found += page
+        return found[:limit]
 
 
 def _passages(answer: Any) -> list[Passage]:
@@ -102,21 +150,6 @@ def _passages(answer: Any) -> list[Passage]:
             f"none; it returned a {type(found).__name__}"
         )
     return as_passages(found)
-
-
-def _paged(search: Callable[..., Any]) -> Retrieve:
-    """Return a search that asks for page after page until it has `limit` or there are no more."""
-
-    def retrieve(query: str, limit: int) -> list[Passage]:
-        found: list[Passage] = []
-        while len(found) < limit:
-            page = _passages(search(query, limit - len(found), offset=len(found)))
-            if not page:
-                break
-            found += page
-        return found[:limit]
-
-    return retrieve
 
 
 def _takes(function: Callable[..., Any], *positional: Any, **named: Any) -> bool:

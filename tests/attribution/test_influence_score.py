@@ -8,7 +8,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from ragguard.attribution.influence_score import InfluenceScore, answer_prompt
+from ragguard.attribution.influence_score import InfluenceScore
+from ragguard.attribution.llm.prompts import short_answer_prompt
 from ragguard.attribution.result import Attribution
 from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.passage import Passage
@@ -98,7 +99,7 @@ class TestInfluenceScore:
         result = method.attribute(QUERY, RESPONSE, retrieve_from(*texts))
         assert result.scope_size == 2
         assert result.details["calls"] == 3 * (2 + 2) == len(chat_server.prompts)
-        expected = [answer_prompt(QUERY, c) for c in ([*texts[:2]], [], [POISON], [GENUINE])]
+        expected = [short_answer_prompt(QUERY, c) for c in ([*texts[:2]], [], [POISON], [GENUINE])]
         assert Counter(chat_server.prompts) == Counter(expected * 3)
 
     def test_whole_sentences_that_differ_in_one_word_are_told_apart(self):
@@ -208,4 +209,4 @@ class TestBadInput:
             await method.aattribute(QUERY, RESPONSE, retrieve_from(POISON))
 
     def test_lone_surrogates_can_be_sent(self):
-        answer_prompt("q\ud800", ["p\udfff"]).encode("utf-8")
+        short_answer_prompt("q\ud800", ["p\udfff"]).encode("utf-8")

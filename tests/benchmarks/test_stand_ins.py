@@ -18,9 +18,8 @@ from benchmarks.stand_ins import (
     reader_support,
     two_answers_support,
 )
-from ragguard.attribution.influence_score import answer_prompt as influence_prompt
 from ragguard.attribution.llm.client import as_text_model
-from ragguard.attribution.llm.prompts import answer_prompt, closed_book_prompt
+from ragguard.attribution.llm.prompts import answer_prompt, closed_book_prompt, short_answer_prompt
 from ragguard.attribution.ragforensics import judgement_prompt
 
 QUESTION = "Who designed the Halden bridge?"
@@ -28,7 +27,7 @@ LIE = "The Halden bridge was designed by Orla Venn.\n\nIt is [1] of two."
 TRUTH = "The Halden bridge was designed by Piet Aster."
 
 
-@pytest.mark.parametrize("prompt", [answer_prompt, influence_prompt])
+@pytest.mark.parametrize("prompt", [answer_prompt, short_answer_prompt])
 def test_every_passage_of_a_prompt_is_read(prompt):
     read = []
 
@@ -41,7 +40,9 @@ def test_every_passage_of_a_prompt_is_read(prompt):
     assert read == [(QUESTION, LIE), (QUESTION, TRUTH)]
 
 
-@pytest.mark.parametrize("prompt", [closed_book_prompt(QUESTION), influence_prompt(QUESTION, [])])
+@pytest.mark.parametrize(
+    "prompt", [closed_book_prompt(QUESTION), short_answer_prompt(QUESTION, [])]
+)
 def test_without_passages_it_does_not_know(prompt):
     generator = SamplingGenerator(lambda question, text: {"x": 9.0}, temperature=1.0, seed=0)
     assert generator(prompt).content == UNKNOWN

@@ -1,43 +1,82 @@
-"""How a language model is called: a function, LangChain's way, or LlamaIndex's."""
+"""How language models are called and what they answer: functions, LangChain's way, LlamaIndex's."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Calls", "model_calls", "model_name"]
+__all__ = ["Usage", "is_transient", "model_calls", "model_name", "read_answer"]
 
-Calls = tuple[Callable[[str], Any] | None, Callable[[str], Awaitable[Any]] | None]
+_Call = Callable[[str], Any] | None
+_AsyncCall = Callable[[str], Awaitable[Any]] | None
+
+_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+# Exact class names anywhere in the exception's ancestry, so that no client library is imported:
+# httpx, requests, the OpenAI and Anthropic clients, and Google's API core, in this order.
+_TRANSIENT_NAMES = frozenset(
+    """TransportError Timeout ConnectionError IncompleteRead APIConnectionError RateLimitError
+    InternalServerError ServiceUnavailable ResourceExhausted DeadlineExceeded""".split()
+)
 
 
-def model_calls(model: Any) -> Calls | None:
-    """Return the model's synchronous and asynchronous calls, or None if it has neither."""
+@dataclass(frozen=True)
+class Usage:
+    """What a model has been asked for so far.
+
+    Attributes:
+        calls: Requests made, retries included.
+        input_tokens: Prompt tokens, as far as the framework reports them.
+        output_tokens: Answer tokens, as far as the framework reports them.
+        cost: What these tokens cost by the model's `Prices`; 0 without prices.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Return both together."""
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cost + other.cost,
+        )
+
+
+def model_name(model: Any) -> str:
+    """Return what error messages call the model."""
+    name = getattr(model, "__name__", None)
+    return name if isinstance(name, str) else type(model).__name__
+
+
+def model_calls(model: Any) -> tuple[_Call, _AsyncCall]:
+    """Return the model's synchronous and asynchronous calls, each None if it has no such."""
     invoke, ainvoke = _method(model, "invoke"), _method(model, "ainvoke")
     if invoke or ainvoke:
         return invoke, ainvoke
     complete, acomplete = _method(model, "complete"), _method(model, "acomplete")
     chat, achat = _method(model, "chat"), _method(model, "achat")
     if complete or acomplete or chat or achat:
-        return _completion_calls(complete, acomplete, chat, achat)
+        return _completing(complete, chat), _acompleting(acomplete, achat)
     if not callable(model):
-        return None
-    if inspect.iscoroutinefunction(model) or inspect.iscoroutinefunction(
-        getattr(model, "__call__", None)  # noqa: B004 - an instance with an async __call__
-    ):
+        return None, None
+    if any(map(inspect.iscoroutinefunction, (model, type(model).__call__))):
         return None, model
     return model, None
 
 
-def _completion_calls(
-    complete: Callable[..., Any] | None,
-    acomplete: Callable[..., Any] | None,
-    chat: Callable[..., Any] | None,
-    achat: Callable[..., Any] | None,
-) -> Calls:
-    """Prefer completion; fall back to chat where a model is chat-only."""
+def _method(model: Any, name: str) -> Callable[..., Any] | None:
+    found = getattr(model, name, None)
+    return found if callable(found) else None
+
+
+def _completing(complete: Callable[..., Any] | None, chat: Callable[..., Any] | None) -> _Call:
+    """Return a call of `complete`, or of `chat` where a model is chat-only."""
 
     def call(prompt: str) -> Any:
         if complete is not None:
@@ -49,6 +88,12 @@ def _completion_calls(
         assert chat is not None
         return chat([_user_message(prompt)])
 
+    return call if complete or chat else None
+
+
+def _acompleting(
+    acomplete: Callable[..., Any] | None, achat: Callable[..., Any] | None
+) -> _AsyncCall:
     async def acall(prompt: str) -> Any:
         if acomplete is not None:
             try:
@@ -59,18 +104,7 @@ def _completion_calls(
         assert achat is not None
         return await achat([_user_message(prompt)])
 
-    return (call if complete or chat else None), (acall if acomplete or achat else None)
-
-
-def _method(model: Any, name: str) -> Callable[..., Any] | None:
-    found = getattr(model, name, None)
-    return found if callable(found) else None
-
-
-def model_name(model: Any) -> str:
-    """Return what error messages call the model."""
-    name = getattr(model, "__name__", None)
-    return name if isinstance(name, str) else type(model).__name__
+    return acall if acomplete or achat else None
 
 
 @dataclass(frozen=True)
@@ -84,3 +118,60 @@ def _user_message(prompt: str) -> Any:
     types = sys.modules.get("llama_index.core.base.llms.types")
     message = _UserMessage if types is None else types.ChatMessage
     return message(role="user", content=prompt)
+
+
+def read_answer(answer: Any) -> tuple[str | None, Usage]:
+    """Read text and token counts from a str, a message, or a completion or chat response."""
+    if isinstance(answer, str):
+        return answer, Usage()
+    content = getattr(answer, "content", None)  # LangChain's messages
+    if content is None:
+        content = getattr(getattr(answer, "message", None), "content", None)  # ChatResponse
+    if content is None:
+        content = getattr(answer, "text", None)  # CompletionResponse
+    return _text_of(content), _usage_of(answer)
+
+
+def _text_of(content: Any) -> str | None:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Iterable) or isinstance(content, (bytes, Mapping)):
+        return None
+    parts = (block if isinstance(block, str) else _field(block, "text") for block in content)
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+def _usage_of(answer: Any) -> Usage:
+    for source in (
+        getattr(answer, "usage_metadata", None),
+        _field(getattr(answer, "response_metadata", None), "token_usage"),
+        _field(getattr(answer, "raw", None), "usage"),
+        getattr(answer, "additional_kwargs", None),
+    ):
+        read = _int_field(source, "input_tokens", "prompt_tokens")
+        written = _int_field(source, "output_tokens", "completion_tokens")
+        if read or written:
+            return Usage(0, read, written)
+    return Usage()
+
+
+def _field(holder: Any, name: str) -> Any:
+    return holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+
+
+def _int_field(holder: Any, *names: str) -> int:
+    return next((v for v in (_field(holder, name) for name in names) if isinstance(v, int)), 0)
+
+
+def is_transient(error: BaseException) -> bool:
+    """Return True if the same request may succeed later: timeouts, lost connections, 429, 5xx."""
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "code", "status"):
+            status = getattr(holder, name, None)
+            if isinstance(status, int) and 100 <= status < 600:
+                return status in _TRANSIENT_STATUS or status >= 500
+    if isinstance(error, (TimeoutError, ConnectionError)):
+        return True
+    if isinstance(getattr(error, "reason", None), OSError):  # urllib.error.URLError
+        return True
+    return not _TRANSIENT_NAMES.isdisjoint(kind.__name__ for kind in type(error).__mro__)

@@ -4,31 +4,59 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import copy
+import math
 import random
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
-from tenacity import (
-    AsyncRetrying,
-    BaseRetrying,
-    RetryCallState,
-    Retrying,
-    retry_if_exception,
-    stop_after_attempt,
+from ragguard.attribution.llm.adapters import (
+    Usage,
+    is_transient,
+    model_calls,
+    model_name,
+    read_answer,
 )
-
-from ragguard.attribution.llm.adapters import model_calls, model_name
-from ragguard.attribution.llm.answers import Prices, Usage, read_answer
-from ragguard.attribution.llm.transient import is_transient
 from ragguard.background_loop import BackgroundLoop
 from ragguard.errors import GenerationError, InvalidInputError
 
-__all__ = ["Prices", "TextModel", "Usage", "as_text_model", "is_transient"]
+__all__ = ["Prices", "TextModel", "Usage", "as_text_model"]
 
 _LOOP = BackgroundLoop("ragguard-model-loop")
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What a model's tokens cost, in any currency.
+
+    Attributes:
+        input_per_million: A million prompt tokens.
+        output_per_million: A million answer tokens.
+
+    Raises:
+        InvalidInputError: One is negative or not finite.
+    """
+
+    input_per_million: float
+    output_per_million: float
+
+    def __post_init__(self) -> None:
+        for name in ("input_per_million", "output_per_million"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise InvalidInputError(
+                    f"{name} must be a price of 0 or more, not {getattr(self, name)!r}"
+                )
+
+    def of(self, usage: Usage) -> float:
+        """Return what the tokens of `usage` cost."""
+        return (
+            usage.input_tokens * self.input_per_million
+            + usage.output_tokens * self.output_per_million
+        ) / 1e6
 
 
 class TextModel:
@@ -48,15 +76,7 @@ class TextModel:
         retries: int = 3,
         backoff_s: float = 0.5,
         prices: Prices | None = None,
-        parent: TextModel | None = None,
     ) -> None:
-        """Wrap a synchronous call, an asynchronous one, or both.
-
-        Raises:
-            InvalidInputError: Neither call is given, or `retries` or `backoff_s` is negative.
-        """
-        if call is None and acall is None:
-            raise InvalidInputError("a text model needs a synchronous or an asynchronous call")
         if retries < 0 or backoff_s < 0:
             raise InvalidInputError("retries and backoff_s must not be negative; pass 0 for none")
         self.name = name
@@ -65,7 +85,7 @@ class TextModel:
         self._retries = retries
         self._backoff_s = backoff_s
         self._prices = prices
-        self._parent = parent
+        self._parent: TextModel | None = None
         self._usage = Usage()
         self._lock = threading.Lock()
 
@@ -80,15 +100,9 @@ class TextModel:
 
     def metered(self) -> TextModel:
         """Return the same model with counters at zero; this one goes on counting for both."""
-        return TextModel(
-            self._call,
-            self._acall,
-            name=self.name,
-            retries=self._retries,
-            backoff_s=self._backoff_s,
-            prices=self._prices,
-            parent=self,
-        )
+        model = copy.copy(self)
+        model._parent, model._usage, model._lock = self, Usage(), threading.Lock()
+        return model
 
     def __call__(self, prompt: str) -> str:
         """Return `generate(prompt)`."""
@@ -104,20 +118,16 @@ class TextModel:
         if self._call is None:
             answered: str = _LOOP.resolved(self.agenerate(prompt))
             return answered
-        call = self._call
-
-        def ask() -> Any:
+        attempt = 0
+        while True:
+            attempt += 1
             self._count(Usage(calls=1))
-            return _LOOP.resolved(call(prompt))
-
-        retrying = Retrying(**self._policy(), sleep=time.sleep)
-        try:
-            answer = retrying(ask)
-        except GenerationError:
-            raise
-        except Exception as error:
-            raise self._failure(error, retrying) from error
-        return self._text(answer)
+            try:
+                answer = _LOOP.resolved(self._call(prompt))
+            except Exception as error:
+                time.sleep(self._pause(error, attempt))
+            else:
+                return self._text(answer)
 
     async def agenerate(self, prompt: str) -> str:
         """Return what `generate` returns without blocking the event loop.
@@ -129,20 +139,16 @@ class TextModel:
         """
         if self._acall is None:
             return await asyncio.to_thread(self.generate, prompt)
-        acall = self._acall
-
-        async def ask() -> Any:
+        attempt = 0
+        while True:
+            attempt += 1
             self._count(Usage(calls=1))
-            return await acall(prompt)
-
-        retrying = AsyncRetrying(**self._policy(), sleep=asyncio.sleep)
-        try:
-            answer: Any = await retrying(ask)
-        except GenerationError:
-            raise
-        except Exception as error:
-            raise self._failure(error, retrying) from error
-        return self._text(answer)
+            try:
+                answer = await self._acall(prompt)
+            except Exception as error:
+                await asyncio.sleep(self._pause(error, attempt))
+            else:
+                return self._text(answer)
 
     def generate_many(self, prompts: Sequence[str], *, limit: int = 8) -> list[str]:
         """Return the answers in the order of `prompts`, at most `limit` requests at a time.
@@ -192,29 +198,25 @@ class TextModel:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _policy(self) -> dict[str, Any]:
-        """Return how often tenacity tries, after which errors, and how long it waits between."""
+    def _pause(self, error: Exception, attempt: int) -> float:
+        """Return for how long to wait before the next attempt, in seconds.
 
-        def pause(state: RetryCallState) -> float:
-            longer = 2.0 ** (state.attempt_number - 1)
-            return self._backoff_s * longer * random.uniform(1.0, 1.25)
-
-        return {
-            "stop": stop_after_attempt(self._retries + 1),
-            "wait": pause,
-            "retry": retry_if_exception(is_transient),
-            "reraise": True,
-        }
-
-    def _failure(self, error: Exception, retrying: BaseRetrying) -> GenerationError:
-        """Return what to raise in place of the model's last error."""
+        Raises:
+            GenerationError: There is none: the error is permanent, or this was the last.
+        """
+        if isinstance(error, GenerationError):
+            raise error
+        transient = is_transient(error)
+        if transient and attempt <= self._retries:
+            return self._backoff_s * 2.0 ** (attempt - 1) * random.uniform(1.0, 1.25)
         advice = (
-            f"in {retrying.statistics['attempt_number']} attempts; check the model's service and "
-            "your rate limit"
-            if is_transient(error)
+            f"in {attempt} attempts; check the model's service and your rate limit"
+            if transient
             else "which a retry would not cure; call the model yourself to see why"
         )
-        return GenerationError(f"{self.name} raised {type(error).__name__} ({error}), {advice}")
+        raise GenerationError(
+            f"{self.name} raised {type(error).__name__} ({error}), {advice}"
+        ) from error
 
     def _text(self, answer: Any) -> str:
         text, usage = read_answer(answer)
@@ -229,13 +231,11 @@ class TextModel:
     def _count(self, more: Usage) -> None:
         if self._prices is not None:
             more += Usage(cost=self._prices.of(more))
-        self._add(more)
-
-    def _add(self, more: Usage) -> None:
-        with self._lock:
-            self._usage += more
-        if self._parent is not None:
-            self._parent._add(more)
+        model: TextModel | None = self
+        while model is not None:
+            with model._lock:
+                model._usage += more
+            model = model._parent
 
 
 def as_text_model(
@@ -252,28 +252,21 @@ def as_text_model(
         prices: What its tokens cost; `Usage.cost` and `Attribution.details["cost"]` count by them.
 
     Raises:
-        InvalidInputError: `model` is none of these.
+        InvalidInputError: `model` is none of these, or `retries` or `backoff_s` is negative.
 
     >>> as_text_model(lambda prompt: prompt.upper()).generate("quiet")
     'QUIET'
     """
     if isinstance(model, TextModel):
         return model
-    calls = None if isinstance(model, type) else model_calls(model)
-    if calls is None:
+    name = model_name(model)
+    call, acall = (None, None) if isinstance(model, type) else model_calls(model)
+    if call is None and acall is None:
         raise InvalidInputError(
-            f"cannot ask a {model_name(model)} for text; pass a callable str -> str, an instance "
+            f"cannot ask a {name} for text; pass a callable str -> str, an instance "
             "of a LangChain chat model or LLM, or a LlamaIndex LLM"
         )
-    call, acall = calls
-    return TextModel(
-        call,
-        acall,
-        name=model_name(model),
-        retries=retries,
-        backoff_s=backoff_s,
-        prices=prices,
-    )
+    return TextModel(call, acall, name=name, retries=retries, backoff_s=backoff_s, prices=prices)
 
 
 def _check_limit(limit: int) -> None:

@@ -1,23 +1,50 @@
-"""What the methods that ask one language model share: how they are run, and what they report."""
+"""Attribution by what a language model answers, asked in rounds, synchronously or on a loop.
+
+A method is written once, as a generator that yields the prompts of a round, is sent their answers
+in the same order, and returns its `Conclusion`. So the two ways to run it cannot differ.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 from ragguard.arguments import require_whole
 from ragguard.attribution.llm.client import TextModel, as_text_model
-from ragguard.attribution.llm.dialogue import Dialogue, aconclude, check_event, conclude, spent
 from ragguard.attribution.ragorigin.scores import embedding_similarity
-from ragguard.attribution.result import Attribution, Cause, PassageScore, Retrieve
+from ragguard.attribution.result import Attribution, Cause, Retrieve
+from ragguard.attribution.search import search_of
 from ragguard.embedding import CachedEmbedder, as_embedder
 from ragguard.passage import Passage
 
-__all__ = ["Questioner"]
+__all__ = ["Conclusion", "LLMAttributor", "Rounds"]
 
 
-class Questioner(ABC):
+class Conclusion(NamedTuple):
+    """What a method has found about n passages.
+
+    Attributes:
+        scope: The passages, in rank order.
+        responsibility: n scores, in the method's unit.
+        responsible: n flags.
+        finding: The cause, and the reason in words.
+        details: The method's own figures.
+    """
+
+    scope: Sequence[Passage]
+    responsibility: Sequence[float]
+    responsible: Sequence[bool]
+    finding: tuple[Cause, str]
+    details: Mapping[str, Any]
+
+
+Rounds = Generator[list[str], list[str], Conclusion]
+
+
+class LLMAttributor(ABC):
     """Attribution by what a language model answers, as the subclass asks it.
 
     Args:
@@ -48,79 +75,59 @@ class Questioner(ABC):
                 `as_retrieve` takes.
             GenerationError: The model did not answer.
         """
-        search = check_event(query, response, retrieve)
+        rounds = self._rounds(query, response, search_of(query, response, retrieve))
         model = self._model.metered()
-        asking = self._asking(model, query, response, search)
-        return conclude(model, asking, limit=self._concurrency)
+        step = _advance(rounds, None)
+        while isinstance(step, list):
+            step = _advance(rounds, model.generate_many(step, limit=self._concurrency))
+        return self._report(query, response, model, step)
 
     async def aattribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return what `attribute` returns, without blocking the event loop.
+
+        What is done between the rounds (retrieval, embedding) runs in a worker thread.
 
         Raises:
             InvalidInputError: As `attribute`.
             GenerationError: As `attribute`.
         """
-        search = check_event(query, response, retrieve)
+        rounds = self._rounds(query, response, search_of(query, response, retrieve))
         model = self._model.metered()
-        asking = self._asking(model, query, response, search)
-        return await aconclude(model, asking, limit=self._concurrency)
+        step = await asyncio.to_thread(_advance, rounds, None)
+        while isinstance(step, list):
+            answers = await model.agenerate_many(step, limit=self._concurrency)
+            step = await asyncio.to_thread(_advance, rounds, answers)
+        return await asyncio.to_thread(self._report, query, response, model, step)
 
     @abstractmethod
-    def _asking(self, model: TextModel, query: str, response: str, retrieve: Retrieve) -> Dialogue:
-        """Yield the prompts of each round, and return the `_report` on their answers."""
+    def _rounds(self, query: str, response: str, retrieve: Retrieve) -> Rounds:
+        """Yield the prompts of each round, and return the conclusion from their answers."""
 
     def _report(
-        self,
-        model: TextModel,
-        query: str,
-        response: str,
-        scope: Sequence[Passage],
-        *,
-        responsibility: Sequence[float],
-        responsible: Sequence[bool],
-        finding: tuple[Cause, str],
-        details: Mapping[str, Any],
+        self, query: str, response: str, model: TextModel, found: Conclusion
     ) -> Attribution:
-        """Return the attribution; of passages equally responsible, the better ranked comes first.
-
-        Args:
-            model: The metered model, for what was spent.
-            query: The user's question.
-            response: What was reported.
-            scope: n passages in rank order.
-            responsibility: n scores, in the method's unit.
-            responsible: n flags.
-            finding: The cause, and the reason in words.
-            details: The method's own figures.
-        """
-        similarities = embedding_similarity(self._embedder, query, scope)
-        scores = [
-            PassageScore(
-                passage=passage,
-                embedding_similarity=float(similarity),
-                semantic_correlation=0.0,
-                generation_influence=0.0,
-                responsibility=score,
-                responsible=guilty,
-            )
-            for passage, similarity, score, guilty in zip(
-                scope, similarities, responsibility, responsible, strict=True
-            )
-        ]
-        cause, reason = finding
-        guilty_first = sorted(scores, key=lambda score: -score.responsibility)
-        return Attribution(
-            query=query,
-            response=response,
-            method=self._method,
-            responsible=[score.passage for score in guilty_first if score.responsible],
-            scores=scores,
-            scope_size=len(scores),
-            cause=cause,
-            reason=reason,
-            details={
-                **details,
+        nothing = [0.0] * len(found.scope)
+        similarity = embedding_similarity(self._embedder, query, found.scope)
+        return Attribution.of(
+            query,
+            response,
+            self._method,
+            found.scope,
+            (similarity.tolist(), nothing, nothing, found.responsibility),
+            found.responsible,
+            found.finding,
+            {
+                **found.details,
                 "not_scored": ["semantic_correlation", "generation_influence"],
-                **spent(model.usage),
+                **asdict(model.usage),
             },
         )
+
+
+def _advance(rounds: Rounds, answers: list[str] | None) -> list[str] | Conclusion:
+    # A StopIteration cannot cross from a worker thread into a coroutine.
+    try:
+        return next(rounds) if answers is None else rounds.send(answers)
+    except StopIteration as stop:
+        conclusion: Conclusion = stop.value
+        return conclusion

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragguard.arguments import require_method, require_whole
-from ragguard.attribution.llm.client import TextModel, Usage, as_text_model
-from ragguard.attribution.llm.dialogue import check_event, spent
+from ragguard.attribution.llm.client import Usage, as_text_model
 from ragguard.attribution.llm.prompts import closed_book_prompt
 from ragguard.attribution.ragorigin.abstention import Evidence, Finding, find_cause, suspects
 from ragguard.attribution.ragorigin.responsibility import Weighting, responsibility
@@ -28,7 +27,8 @@ from ragguard.attribution.ragorigin.scope import (
 )
 from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
-from ragguard.attribution.result import Attribution, PassageScore, Retrieve
+from ragguard.attribution.result import Attribution, Retrieve
+from ragguard.attribution.search import search_of
 from ragguard.embedding import CachedEmbedder, as_embedder
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
@@ -109,7 +109,7 @@ class RAGOrigin:
             ProxyError: The proxy's answer has the wrong shape or is not finite.
             GenerationError: A language model did not answer.
         """
-        search = check_event(query, response, retrieve)
+        search = search_of(query, response, retrieve)
         generate = None if self._generate is None else self._generate.metered()
         judge = None if self._judge is None else self._judge.metered()
         meter = SupportMeter(self._proxy, query, response)
@@ -146,36 +146,22 @@ class RAGOrigin:
             )
         else:
             finding = find_cause(scope, evidence, probe, top_k=self._top_k)
-        scores = [
-            PassageScore(
-                passage=passage,
-                embedding_similarity=float(es),
-                semantic_correlation=float(sc),
-                generation_influence=float(gc),
-                responsibility=float(rs),
-                responsible=bool(guilty),
-            )
-            for passage, es, sc, gc, rs, guilty in zip(
-                scope.passages, *columns, combined, finding.responsible, strict=True
-            )
-        ]
-        return Attribution(
-            query=query,
-            response=response,
-            method="ragorigin",
-            responsible=_best_first(scope.passages, combined, finding.responsible),
-            scores=scores,
-            scope_size=len(scores),
-            cause=finding.cause,
-            reason=finding.reason,
-            details={
+        return Attribution.of(
+            query,
+            response,
+            "ragorigin",
+            scope.passages,
+            [column.tolist() for column in (*columns, combined)],
+            finding.responsible.tolist(),
+            (finding.cause, finding.reason),
+            {
                 "segments": list(scope.reproduced),
                 "complete": scope.complete,
                 "p_value": suspicion.p_value,
                 "standing": suspicion.standing,
                 "support": support.tolist(),
                 "refused": meter.refused,
-                **_spent(generate, judge),
+                **asdict(sum((model.usage for model in (generate, judge) if model), Usage())),
             },
         )
 
@@ -197,14 +183,3 @@ def _comparable(passages: Sequence[Passage]) -> list[Passage]:
     if len(shapes) == 1 and None not in shapes:
         return list(passages)
     return [Passage(passage.text, id=passage.id) for passage in passages]
-
-
-def _best_first(
-    passages: Sequence[Passage], scores: NDArray[np.float64], chosen: NDArray[np.bool_]
-) -> list[Passage]:
-    order = np.argsort(-scores, kind="stable")
-    return [passages[i] for i in order if chosen[i]]
-
-
-def _spent(*models: TextModel | None) -> dict[str, float]:
-    return spent(sum((model.usage for model in models if model is not None), Usage()))

@@ -23,7 +23,7 @@ from ragguard.attribution.ragorigin.support import (
 )
 from ragguard.attribution.result import Retrieve
 from ragguard.content import content_key
-from ragguard.passage import Passage, as_passages
+from ragguard.passage import Passage
 
 __all__ = [
     "MIN_SCOPE",
@@ -70,7 +70,7 @@ class Ranking:
         """Return the `count` best passages with different texts, or all there are if fewer."""
         while len(self._unique) < count and not self._at_end:
             self._limit = max(count, 2 * self._limit)
-            page = as_passages(self._retrieve(self._query, self._limit))[: self._limit]
+            page = self._retrieve(self._query, self._limit)
             self._at_end = len(page) < self._limit or len(page) <= self._fetched
             self._fetched = len(page)
             self._unique = list({content_key(p.text): p for p in reversed(page)}.values())[::-1]

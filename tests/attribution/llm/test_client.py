@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from ragguard.attribution.llm import client
+from ragguard.attribution.llm.adapters import is_transient
 from ragguard.attribution.llm.client import (
     Prices,
     TextModel,
     Usage,
     as_text_model,
-    is_transient,
 )
 from ragguard.errors import GenerationError, InvalidInputError
 

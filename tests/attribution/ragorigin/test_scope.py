@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ragguard.attribution.llm.client import as_text_model
 from ragguard.attribution.ragorigin.scope import AnswerProbe, LikelihoodProbe, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.support import SupportMeter
+from ragguard.attribution.search import as_retrieve
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
 
@@ -118,12 +119,13 @@ def test_equal_texts_count_once_under_the_first_id():
 
 
 def test_a_knowledge_base_that_ignores_the_limit_is_cut():
-    ranking = Ranking(lambda query, limit: [Passage(str(i)) for i in range(50)], "q")
+    ranking = Ranking(as_retrieve(lambda query, limit: [Passage(str(i)) for i in range(50)]), "q")
     assert len(ranking.first(3)) == 3
 
 
 def test_plain_strings_from_retrieve_are_taken():
-    assert Ranking(lambda query, limit: ["x", "y"][:limit], "q").first(5)[1].text == "y"
+    ranking = Ranking(as_retrieve(lambda query, limit: ["x", "y"][:limit]), "q")
+    assert ranking.first(5)[1].text == "y"
 
 
 QUESTION = "Who designed the Halden bridge?"
