@@ -12,8 +12,8 @@ from typing import Any
 
 from ragguard.arguments import require_whole
 from ragguard.attribution.llm.prompts import fenced, without_thoughts
-from ragguard.attribution.llm.rounds import Conclusion, LLMAttributor, Rounds
 from ragguard.attribution.result import Cause, Retrieve
+from ragguard.attribution.rounds import Conclusion, LLMAttributor, Rounds
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 from ragguard.text import encodable
