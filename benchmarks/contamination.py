@@ -194,7 +194,7 @@ def _scored(asked: Sequence[Query]) -> list[ScoredQuery]:
     with Guard(store=store, mode="monitor", on_error="raise") as guard:
         for start in range(0, len(asked), 500):
             guard.filter_batch([query[:2] for query in asked[start : start + 500]], k=_K)
-            guard._counter.flush()
+            guard._parts.counter.flush()
     return store.scores()
 
 

@@ -56,7 +56,7 @@ def _guard(store: str | None, attributor: Apart | None = None) -> Iterator[Guard
 
 def _reporting(store: str | None, queries: list[Query]) -> dict[str, float]:
     with _guard(store) as guard:
-        guard._reports._worker.start = lambda: None  # type: ignore[method-assign]
+        guard._parts.reports._worker.start = lambda: None  # type: ignore[method-assign]
         times = []
         for number in range(1000):
             query, passages = queries[number % len(queries)]

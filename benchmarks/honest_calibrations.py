@@ -68,7 +68,7 @@ def recorded(records: Sequence[Record], over_fetch: int) -> list[ScoredQuery]:
         for record in records:
             found = retrieve(record, embedder, over_fetch * _K)
             guard.filter(record.question, [Passage(text) for text in found.texts], k=_K)
-        guard._counter.flush()
+        guard._parts.counter.flush()
     # Some questions are in two sets of data, and a few have no more than k hits.
     kept = [one for one in store.scores() if one.with_reference == (over_fetch > 1)]
     return list({record.question: record for record in kept}.values())

@@ -140,9 +140,9 @@ def _recording(queries: Sequence[Query], rounds: int, store: str) -> dict[str, f
     """Return the median time of a query with and without recording, in microseconds."""
     found = {}
     with _warm(store, queries) as guard:
-        add = guard._counter.add
+        add = guard._parts.counter.add
         for name, counted in (("recorded", add), ("not_recorded", lambda *_, **__: None)):
-            guard._counter.add = counted  # type: ignore[method-assign]
+            guard._parts.counter.add = counted  # type: ignore[method-assign]
             times = []
             for _ in range(rounds):
                 for query in queries:
@@ -150,7 +150,7 @@ def _recording(queries: Sequence[Query], rounds: int, store: str) -> dict[str, f
                     guard.filter(*query)
                     times.append(time.perf_counter() - started)
             found[f"{name}_us"] = 1e6 * statistics.median(times)
-        guard._counter.add = add  # type: ignore[method-assign]
+        guard._parts.counter.add = add  # type: ignore[method-assign]
     return found
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
+from ragguard.arguments import require_path
 from ragguard.audit.records import ScoredQuery
 from ragguard.embedding.protocol import Embedder
-from ragguard.errors import CalibrationError
+from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.admission import gate_line, require_admissible, require_calm
-from ragguard.inline.conformal import Calibration, default_calibration
+from ragguard.inline.conformal import Calibration, default_calibration, save_calibration
 from ragguard.inline.drift import Drift, DriftWatch
 from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.judgement import Judge, Strategy
@@ -96,7 +98,10 @@ class Calibrator:
             CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or, without `force`,
                 the record looks attacked and `clean_looking` is False, or the calibration is
                 refused by `ragguard.inline.admission`.
+            InvalidInputError: `newest` is not positive.
         """
+        if newest is not None and (type(newest) is not int or newest < 1):
+            raise InvalidInputError(f"newest must be a positive int or None, not {newest!r}")
         recording = Recording.of(scored, SCORER, newest=newest)
         fired = recording.fired(self.adopted, self._alpha)
         if not clean_looking:
@@ -106,6 +111,17 @@ class Calibrator:
             self.adopted, self._alpha, recording.size, with_reference=recording.with_reference
         )
         return self._adopt(recording.calibration(fired, below=line), force=force)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the adopted calibration as JSON.
+
+        Raises:
+            CalibrationError: There is none but the shipped one, or the file cannot be written.
+            InvalidInputError: `path` is no path.
+        """
+        if self.adopted is None:
+            raise CalibrationError("the guard has no calibration of its own; call calibrate first")
+        save_calibration(self.adopted, require_path("path", path))
 
     def watch(self, scored: Sequence[ScoredQuery]) -> None:
         """Look for drift in further queries; one thread at a time."""

@@ -5,37 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any, Self
 
-from ragguard.arguments import (
-    pairs,
-    require_choice,
-    require_k,
-    require_method,
-    require_number,
-    require_path,
-)
+from ragguard.arguments import pairs, require_k
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
-from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
-from ragguard.audit.counting import VerdictCounter
-from ragguard.background.reports import Reports
-from ragguard.background.waiting import Deadline
-from ragguard.calibrator import Calibrator
-from ragguard.copies import pickled, twin
-from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
-from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.filtering import Filtering, OnError
-from ragguard.health import Health, health_of
-from ragguard.inline.conformal import Calibration, save_calibration
+from ragguard.audit import AuditStore
+from ragguard.embedding import Embedder
+from ragguard.filtering import OnError
+from ragguard.health import Health
+from ragguard.inline.conformal import Calibration
 from ragguard.inline.judgement import Strategy
-from ragguard.inline.traffic import as_calibration
+from ragguard.parts import Parts, remade
 from ragguard.passage import Passage
-from ragguard.recent import RecentPassages
 from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Guard"]
 
-_CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
+RetrievedSets = Iterable[tuple[str, Sequence[str | Passage]]]  # a query and its passages each
 
 
 class Guard:
@@ -87,54 +74,7 @@ class Guard:
         attributor: Attributor | None = None,
         max_ms: float = 50.0,
     ) -> None:
-        self._settings = {name: value for name, value in locals().items() if name != "self"}
-        require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
-        require_choice("mode", mode, ("filter", "monitor"))
-        require_choice("on_error", on_error, ("pass", "hold", "raise"))
-        alpha = require_number("alpha", alpha)
-        if not 0.0 < alpha < 1.0:
-            raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha:g}; try 0.01")
-        max_ms = require_number("max_ms", max_ms)
-        if not max_ms > 0.0:
-            raise InvalidInputError(f"max_ms must be positive, not {max_ms:g}; try 50")
-        if attributor is not None:
-            require_method("attributor", attributor, "attribute(query, response, retrieve)")
-        self._embedder = CachedEmbedder(as_embedder(embedder))
-        if retrieve is not None:
-            # Not above: it imports every kind of knowledge base, and a filter needs none.
-            from ragguard.attribution.search import as_retrieve
-
-            retrieve = as_retrieve(retrieve)
-        self._calibrator = Calibrator(
-            self._embedder,
-            strategy=strategy,
-            alpha=alpha,
-            calibration=as_calibration(calibration),
-        )
-        self._owns_store = store is None or isinstance(store, (str, os.PathLike))
-        self._store = open_store(store)
-        self._quarantine = QuarantineWatch(self._store)
-        self._counter = VerdictCounter(self._store, on_scored=self._watch_drift)
-        seen = RecentPassages()
-        self._filtering = Filtering(
-            self._calibrator,
-            self._embedder,
-            quarantine=self._quarantine,
-            seen=seen,
-            counter=self._counter,
-            mode=mode,
-            on_error=on_error,
-            max_ms=max_ms,
-        )
-        self._reports = Reports(
-            self._store,
-            seen=seen,
-            quarantine=self._quarantine,
-            embedder=self._embedder,
-            retrieve=retrieve,
-            attributor=attributor,
-            on_lost=lambda reports: self._counter.add(reports_lost=reports),
-        )
+        self._parts = Parts(**{name: value for name, value in locals().items() if name != "self"})
 
     @classmethod
     def ragdefender(cls, **options: Any) -> Self:
@@ -144,13 +84,13 @@ class Guard:
         no effect.
         """
         guard = cls(**options)
-        guard._calibrator.judge_without_gate()
+        guard._parts.calibrator.judge_without_gate()
         return guard
 
     @property
     def store(self) -> AuditStore:
         """The audit store."""
-        return self._store
+        return self._parts.store
 
     def filter(
         self, query: str, passages: Sequence[str | Passage], *, k: int | None = None
@@ -171,7 +111,7 @@ class Guard:
             InvalidInputError: An argument is of the wrong type; whatever `on_error` says.
             RagguardError: Judging failed and `on_error` is "raise".
         """
-        return self._filtering.one(query, passages, k)
+        return self._parts.filtering.one(query, passages, k)
 
     async def afilter(
         self, query: str, passages: Sequence[str | Passage], *, k: int | None = None
@@ -180,10 +120,7 @@ class Guard:
         return await asyncio.to_thread(self.filter, query, passages, k=k)
 
     def filter_batch(
-        self,
-        queries_and_passages: Iterable[tuple[str, Sequence[str | Passage]]],
-        *,
-        k: int | None = None,
+        self, queries_and_passages: RetrievedSets, *, k: int | None = None
     ) -> list[Verdict]:
         """Judge many retrieved sets; what `filter` would answer to each, in order.
 
@@ -199,23 +136,16 @@ class Guard:
             InvalidInputError: An argument is of the wrong type; nothing was judged then.
             RagguardError: Judging failed and `on_error` is "raise".
         """
-        return self._filtering.batch(queries_and_passages, k)
+        return self._parts.filtering.batch(queries_and_passages, k)
 
     async def afilter_batch(
-        self,
-        queries_and_passages: Iterable[tuple[str, Sequence[str | Passage]]],
-        *,
-        k: int | None = None,
+        self, queries_and_passages: RetrievedSets, *, k: int | None = None
     ) -> list[Verdict]:
         """Return what `filter_batch` returns, without blocking the event loop."""
         return await asyncio.to_thread(self.filter_batch, queries_and_passages, k=k)
 
     def calibrate(
-        self,
-        traffic: Iterable[tuple[str, Sequence[str | Passage]]],
-        *,
-        k: int | None = None,
-        force: bool = False,
+        self, traffic: RetrievedSets, *, k: int | None = None, force: bool = False
     ) -> Calibration:
         """Adopt trusted clean traffic as the measure of what is normal, and return it.
 
@@ -235,7 +165,7 @@ class Guard:
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         require_k(k)
-        return self._calibrator.adopt_traffic(pairs("traffic", traffic), k, force=force)
+        return self._parts.calibrator.adopt_traffic(pairs("traffic", traffic), k, force=force)
 
     def calibrate_from_store(
         self, *, newest: int | None = None, clean_looking: bool = False, force: bool = False
@@ -260,11 +190,9 @@ class Guard:
             InvalidInputError: `newest` is not positive.
             StoreError: The store cannot be read.
         """
-        if newest is not None and (type(newest) is not int or newest < 1):
-            raise InvalidInputError(f"newest must be a positive int or None, not {newest!r}")
-        self._counter.flush()
-        return self._calibrator.adopt_recorded(
-            self._store.scores(), newest=newest, clean_looking=clean_looking, force=force
+        self._parts.counter.flush()
+        return self._parts.calibrator.adopt_recorded(
+            self._parts.store.scores(), newest=newest, clean_looking=clean_looking, force=force
         )
 
     def save_calibration(self, path: str | os.PathLike[str]) -> None:
@@ -274,10 +202,7 @@ class Guard:
             CalibrationError: The guard uses the shipped calibration, or the file cannot be written.
             InvalidInputError: `path` is no path.
         """
-        adopted = self._calibrator.adopted
-        if adopted is None:
-            raise CalibrationError("the guard has no calibration of its own; call calibrate first")
-        save_calibration(adopted, require_path("path", path))
+        self._parts.calibrator.save(path)
 
     def report(
         self,
@@ -317,7 +242,7 @@ class Guard:
             StoreError: With `wait`: the store does not have the event yet. It goes on waiting in
                 memory.
         """
-        return self._reports.take(query, response, passages, reporter, wait)
+        return self._parts.reports.take(query, response, passages, reporter, wait)
 
     def attribution(self, event_id: str, timeout: float | None = None) -> Attribution:
         """Return the attribution of an event.
@@ -333,13 +258,11 @@ class Guard:
             EventLostError: It was reported by this guard and lost; the message says why.
             EventNotFoundError: There is no such event.
         """
-        return self._reports.attribution(event_id, timeout)
+        return self._parts.reports.attribution(event_id, timeout)
 
     def health(self) -> Health:
         """Return how the guard and its store are; looks at nothing but memory, and never waits."""
-        return health_of(
-            self._store, self._quarantine, self._counter, self._reports, self._calibrator
-        )
+        return self._parts.health()
 
     def close(self) -> None:
         """Write what is pending and stop all threads. Open events stay in the store.
@@ -347,13 +270,7 @@ class Guard:
         Returns after 10 seconds at most, whatever the store does; the log says what could not be
         written.
         """
-        deadline = Deadline(_CLOSE_S)
-        self._quarantine.close()
-        self._counter.stop()
-        self._reports.close(deadline.left())
-        self._counter.close(deadline.left())
-        if self._owns_store:
-            self._store.close()
+        self._parts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -362,19 +279,18 @@ class Guard:
         self.close()
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={self._settings[name]!r}" for name in ("mode", "alpha"))
-        return f"<{type(self).__name__} {shown}, embedder={self._embedder.name!r}, {self._store!r}>"
+        parts = self._parts
+        shown = ", ".join(f"{name}={parts.settings[name]!r}" for name in ("mode", "alpha"))
+        return f"<{type(self).__name__} {shown}, embedder={parts.embedder.name!r}, {parts.store!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return pickled(self)
+        return remade, (type(self), self._parts.pickled(), self._parts.calibrator.gated)
 
     def __copy__(self) -> Self:
-        return twin(self, {})
+        made: Self = remade(type(self), self._parts.copied(), self._parts.calibrator.gated)
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return twin(self, memo)
-
-    def _watch_drift(self, scored: Sequence[ScoredQuery]) -> None:
-        # Bound to the guard, which so outlives its last name until garbage is collected: time for
-        # the counter's thread to write what a guard that nobody closed has counted last.
-        self._calibrator.watch(scored)
+        # Models and stores are no data: they are shared, also with what else refers to them.
+        memo.update({id(value): value for value in self._parts.settings.values()})
+        return copy(self)

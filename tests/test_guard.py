@@ -683,7 +683,7 @@ def test_quarantine_holds_while_judging_fails():
 
     with Guard() as guard:
         guard.store.add_quarantine([QuarantineEntry(content_key("planted"), "p", "planted", "bad")])
-        guard._calibrator.judge = Broken()
+        guard._parts.calibrator.judge = Broken()
         verdict = guard.filter("q", ["kept", "planted"])
     assert [passage.text for passage in verdict.kept] == ["kept"]
     assert verdict.evidence[1].signal == "quarantine"

@@ -115,7 +115,7 @@ def test_a_batch_larger_than_the_cache_is_embedded_once():
     embedder = Counting()
     sets = [(QUESTION, [*DOUBTED, f"Page {n} tells of the ferry."]) for n in range(30)]
     with Guard(embedder=embedder, calibration=DOUBTING) as guard:
-        guard._embedder._max_bytes = 10_000
+        guard._parts.embedder._max_bytes = 10_000
         assert all(verdict.attacked for verdict in guard.filter_batch(sets))
     assert len(embedder.calls) == 1
 
@@ -133,7 +133,7 @@ def test_one_bad_set_costs_its_own_verdict_only(caplog):
     ):
         verdicts = guard.filter_batch(sets)
         assert verdicts == [alone.filter(*item) for item in sets]
-        guard._counter.flush()
+        guard._parts.counter.flush()
         assert guard.store.counts()["errors"] == 1
         assert guard.store.counts()["queries"] == 3
     assert [verdict.error is None for verdict in verdicts] == [True, False, True]
@@ -164,7 +164,7 @@ def test_bad_input_is_refused_before_anything_is_judged(sets):
             guard.filter_batch(sets)
         with pytest.raises(InvalidInputError):
             guard.filter_batch([(QUESTION, QUIET)], k=0)
-        guard._counter.flush()
+        guard._parts.counter.flush()
         assert guard.store.counts() == {}
 
 
@@ -216,7 +216,7 @@ def test_batches_are_recorded_like_single_queries():
         for item in sets:
             alone.filter(*item)
         for one in (guard, alone):
-            one._counter.flush()
+            one._parts.counter.flush()
         mine, theirs = guard.store.scores(), alone.store.scores()
     moment = mine[0].recorded_at
     assert [replace(r, recorded_at=moment) for r in mine] == [

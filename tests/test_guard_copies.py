@@ -91,14 +91,14 @@ def test_every_argument_goes_along(copied):
     }
     others = set(inspect.signature(Guard).parameters) - set(given)
     with Guard(**given) as guard, copied(guard) as other:
-        mine, its = guard._settings, other._settings
+        mine, its = guard._parts.settings, other._parts.settings
         assert set(its) == set(inspect.signature(Guard).parameters) == set(given) | others
         for name in {*given} - {"store", "attributor", "calibration"}:
             assert its[name] == given[name]
         assert {its[name] == mine[name] for name in others} <= {True}
         assert isinstance(its["attributor"], Attributor)
         assert other.store._max_finished == 7
-        assert (other._calibrator.adopted.scores == given["calibration"].scores).all()
+        assert (other._parts.calibrator.adopted.scores == given["calibration"].scores).all()
 
 
 @every_way
@@ -109,12 +109,12 @@ def test_an_adopted_calibration_goes_along(copied):
         with copied(guard) as other:
             mine, its = (g.filter(QUESTION, QUIET).p_value for g in (guard, other))
             assert mine == its > 0.01
-            assert isinstance(other._calibrator.adopted, Calibration)
-            assert (other._calibrator.adopted.scores == adopted.scores).all()
+            assert isinstance(other._parts.calibrator.adopted, Calibration)
+            assert (other._parts.calibrator.adopted.scores == adopted.scores).all()
         with Guard() as shipped:
-            assert shipped._calibrator.adopted is None
+            assert shipped._parts.calibrator.adopted is None
             with copied(shipped) as other:
-                assert other._calibrator.adopted is None
+                assert other._parts.calibrator.adopted is None
 
 
 @every_way
@@ -193,7 +193,7 @@ def test_deepcopy_shares_the_model_also_with_what_else_refers_to_it():
     with Guard(embedder=model) as guard:
         other, again = copy.deepcopy((guard, model))
         assert again is model
-        assert other._settings["embedder"] is model
+        assert other._parts.settings["embedder"] is model
         other.close()
 
 

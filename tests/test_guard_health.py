@@ -69,7 +69,7 @@ def test_the_parts_of_a_guard_are_told(tmp_path):
         health = guard.health()
         assert "audit.db" in health.store
         assert health.quarantined == 1
-        assert health.calibration == guard._calibrator.adopted.source
+        assert health.calibration == guard._parts.calibrator.adopted.source
         assert set(health.threads) == {
             "ragguard-quarantine",
             "ragguard-counts",
@@ -116,7 +116,7 @@ def test_a_store_that_hangs_is_told_by_a_query(monkeypatch, caplog):
 
 
 def test_a_guard_that_is_closed_while_its_store_hangs_counts_what_it_leaves(monkeypatch, caplog):
-    monkeypatch.setattr("ragguard.guard._CLOSE_S", 0.5)
+    monkeypatch.setattr("ragguard.parts._CLOSE_S", 0.5)
     store = Remote()
     guard = Guard(store=store)
     store.up.clear()

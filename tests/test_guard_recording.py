@@ -46,7 +46,7 @@ class Watched:
 
 
 def records(guard):
-    guard._counter.flush()
+    guard._parts.counter.flush()
     return guard.store.scores()
 
 
@@ -134,7 +134,7 @@ def test_filter_calls_no_store():
         guard.filter_batch([(QUESTION, QUIET), (QUESTION, POISON)])
         me = threading.get_ident()
         assert [name for name, thread in store.calls if thread == me] == []
-        guard._counter.flush()
+        guard._parts.counter.flush()
     assert ("add_scores", me) in store.calls
 
 
@@ -142,7 +142,7 @@ def test_filter_opens_no_file_and_writes_no_database(tmp_path, monkeypatch):
     me = threading.get_ident()
     with Guard(store=tmp_path / "audit.db") as guard:
         guard.filter(QUESTION, [*POISON, *QUIET])  # whatever is loaded once
-        guard._counter.close()  # from here on nothing but `filter` runs
+        guard._parts.counter.close()  # from here on nothing but `filter` runs
 
         def refuse(name, original):
             def opened(*arguments, **options):
@@ -313,8 +313,8 @@ def test_one_warning_when_the_traffic_drifts(caplog):
     with Guard() as guard:
         for _ in range(1200):
             guard.filter(QUESTION, [POISON[0], *QUIET])
-        guard._counter.flush()
-        guard._counter.flush()
+        guard._parts.counter.flush()
+        guard._parts.counter.flush()
     drifts = [record for record in caplog.records if "the gate fired on" in record.message]
     assert len(drifts) == 1
     assert "500 of the last 500" in drifts[0].message
@@ -333,7 +333,7 @@ def test_traffic_as_calibrated_warns_of_nothing(caplog):
         guard.calibrate([query() for _ in range(300)], force=True)
         for _ in range(1100):
             guard.filter(*query())
-        guard._counter.flush()
+        guard._parts.counter.flush()
     assert "the gate fired on" not in caplog.text
 
 

@@ -123,14 +123,14 @@ def test_what_was_lost_is_counted_and_said():
     store = Hanging()
     with Guard(attributor=Fast(), store=store) as guard:
         ids = [guard.report(QUERY, f"{i}", reporter="mallory") for i in range(2_000)]
-        lost = guard._reports.lost
+        lost = guard._parts.reports.lost
         assert lost >= 2_000 - 1_000 - 200
         with pytest.raises(EventLostError, match=f"{ids[-1]} was lost: too many reports wait"):
             guard.attribution(ids[-1])
         with pytest.raises(EventNotFoundError):  # which it is, too
             guard.attribution(ids[-1], timeout=WAIT)
         kept = guard.report(QUERY, "Ann Dale", reporter="ann")
-        assert guard._reports.lost == lost + 1  # for her one of the flood's is dropped
+        assert guard._parts.reports.lost == lost + 1  # for her one of the flood's is dropped
         store.go.set()
         assert guard.attribution(kept, timeout=WAIT).response == "Ann Dale"
         assert guard.attribution(ids[0], timeout=WAIT).response == "0"
@@ -176,4 +176,4 @@ def test_reporting_does_not_wait_for_a_store_that_is_down():
         for i in range(100):
             guard.report(QUERY, f"{i}")
         assert time.monotonic() - started < 5
-        assert guard._reports.waiting == 100
+        assert guard._parts.reports.waiting == 100

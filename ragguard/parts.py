@@ -1,0 +1,156 @@
+"""The parts of a guard: made from its settings, joined, closed, and made anew for a copy."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragguard.arguments import require_choice, require_method, require_number
+from ragguard.attribution.result import Attributor, Retrieve
+from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
+from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.memory import MemoryStore
+from ragguard.background.reports import Reports
+from ragguard.background.waiting import Deadline
+from ragguard.calibrator import Calibrator
+from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
+from ragguard.errors import InvalidInputError
+from ragguard.filtering import Filtering, OnError
+from ragguard.health import Health, health_of
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.judgement import Strategy
+from ragguard.inline.traffic import as_calibration
+from ragguard.recent import RecentPassages
+from ragguard.verdict import Mode
+
+__all__ = ["Parts", "remade"]
+
+_CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
+
+
+class Parts:
+    """What a guard is made of; takes the arguments of `Guard`, checks them, and raises its errors.
+
+    Attributes:
+        settings: The arguments as they were given.
+        embedder: With a cache, for both halves.
+        calibrator: Holds the judge in force.
+        store: The audit store.
+        quarantine: Follows the store.
+        counter: Writes to the store what was judged.
+        filtering: The inline half.
+        reports: The background half.
+    """
+
+    def __init__(
+        self,
+        *,
+        embedder: Embedder | Any | None,
+        strategy: Strategy,
+        alpha: float,
+        store: str | os.PathLike[str] | AuditStore | None,
+        mode: Mode,
+        on_error: OnError,
+        calibration: Calibration | str | os.PathLike[str] | None,
+        retrieve: Retrieve | Any | None,
+        attributor: Attributor | None,
+        max_ms: float,
+    ) -> None:
+        self.settings = {name: value for name, value in locals().items() if name != "self"}
+        require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
+        require_choice("mode", mode, ("filter", "monitor"))
+        require_choice("on_error", on_error, ("pass", "hold", "raise"))
+        alpha = require_number("alpha", alpha)
+        if not 0.0 < alpha < 1.0:
+            raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha:g}; try 0.01")
+        max_ms = require_number("max_ms", max_ms)
+        if not max_ms > 0.0:
+            raise InvalidInputError(f"max_ms must be positive, not {max_ms:g}; try 50")
+        if attributor is not None:
+            require_method("attributor", attributor, "attribute(query, response, retrieve)")
+        self.embedder = CachedEmbedder(as_embedder(embedder))
+        if retrieve is not None:
+            # Not above: it imports every kind of knowledge base, and a filter needs none.
+            from ragguard.attribution.search import as_retrieve
+
+            retrieve = as_retrieve(retrieve)
+        self.calibrator = Calibrator(
+            self.embedder,
+            strategy=strategy,
+            alpha=alpha,
+            calibration=as_calibration(calibration),
+        )
+        self._owns_store = store is None or isinstance(store, (str, os.PathLike))
+        self.store = open_store(store)
+        self.quarantine = QuarantineWatch(self.store)
+        self.counter = VerdictCounter(self.store, on_scored=self._watch_drift)
+        seen = RecentPassages()
+        self.filtering = Filtering(
+            self.calibrator,
+            self.embedder,
+            quarantine=self.quarantine,
+            seen=seen,
+            counter=self.counter,
+            mode=mode,
+            on_error=on_error,
+            max_ms=max_ms,
+        )
+        self.reports = Reports(
+            self.store,
+            seen=seen,
+            quarantine=self.quarantine,
+            embedder=self.embedder,
+            retrieve=retrieve,
+            attributor=attributor,
+            on_lost=lambda reports: self.counter.add(reports_lost=reports),
+        )
+
+    def health(self) -> Health:
+        """Return how they are."""
+        return health_of(self.store, self.quarantine, self.counter, self.reports, self.calibrator)
+
+    def close(self) -> None:
+        """Write what is pending, and stop all threads."""
+        deadline = Deadline(_CLOSE_S)
+        self.quarantine.close()
+        self.counter.stop()
+        self.reports.close(deadline.left())
+        self.counter.close(deadline.left())
+        if self._owns_store:
+            self.store.close()
+
+    def copied(self) -> dict[str, Any]:
+        """Return the settings for a copy, which adopts the calibration and shares what is given."""
+        in_memory = isinstance(self.store, MemoryStore)
+        store = self.store if in_memory else self.settings["store"]
+        return {**self.settings, "store": store, "calibration": self.calibrator.adopted}
+
+    def pickled(self) -> dict[str, Any]:
+        """Return the settings for a copy in another process, which opens the store for itself.
+
+        Raises:
+            InvalidInputError: The store is an object that cannot be pickled.
+        """
+        settings = self.copied()
+        store = settings["store"]
+        if not isinstance(store, (str, os.PathLike)):
+            try:
+                pickle.dumps(store)
+            except Exception as error:  # whatever the store is made of
+                raise InvalidInputError(
+                    f"a guard on a {type(store).__name__} object cannot be pickled ({error}); make "
+                    "it with the store's URL, Guard(store=URL), which the copy opens for itself"
+                ) from error
+        return settings
+
+    def _watch_drift(self, scored: Sequence[ScoredQuery]) -> None:
+        # Bound to the parts, which so outlive their guard until garbage is collected: time for the
+        # counter's thread to write what a guard that nobody closed has counted last.
+        self.calibrator.watch(scored)
+
+
+def remade(kind: type[Any], settings: Mapping[str, Any], gated: bool) -> Any:
+    """Return a guard of the class `kind` with these settings, and with a gate or without."""
+    return kind(**settings) if gated else kind.ragdefender(**settings)
