@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from ragguard.lru import Remembered, on_forget
+from ragguard.passage import text_digest
 from ragguard.text import MAX_CHARS, letters_whole, tokens_whole
 
-__all__ = ["content_key", "text_digest"]
+__all__ = ["content_key"]
 
 _MAX_BYTES = 16 * 2**20  # of the keys remembered, with their texts
 _MOST_MARKS = 30  # in a row; more are in no language (UAX #15, Stream-Safe Text Format)
@@ -35,11 +36,6 @@ _NAMES = re.compile(r"[^\W_][+#]{1,2}(?!\w)")  # C++, C#, B+
 _MINUS = str.maketrans("\u2212\u2013", "--")
 # In these scripts marks are accents, or vowels that are often left out.
 _MARKED_AT_WILL = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "ARABIC", "HEBREW")
-
-
-def text_digest(text: str) -> bytes:
-    """Return 16 bytes that name a text to the letter (BLAKE2b); lone surrogates are letters too."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def content_key(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -10,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.content import text_digest
 from ragguard.errors import EmbeddingError, InvalidInputError
 
-__all__ = ["Passage", "as_passages"]
+__all__ = ["Passage", "as_passages", "text_digest"]
 
 
 @dataclass(frozen=True, init=False)
@@ -78,6 +78,11 @@ class Passage:
         set_field(self, "score", None if score is None else _as_number(score))
         set_field(self, "embedding", embedding)
         set_field(self, "metadata", {} if metadata is None else metadata)
+
+
+def text_digest(text: str) -> bytes:
+    """Return 16 bytes that name a text to the letter (BLAKE2b); lone surrogates are letters too."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _as_number(score: Any) -> float:

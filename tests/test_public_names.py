@@ -15,8 +15,8 @@ from ragguard import Evidence, Guard, Passage, Verdict, errors
 EXPORTED = {
     "ragguard": ["Evidence", "Guard", "Passage", "Verdict", "__version__"],
     "ragguard.guard": ["Guard"],
-    "ragguard.content": ["content_key", "text_digest"],
-    "ragguard.passage": ["Passage", "as_passages"],
+    "ragguard.content": ["content_key"],
+    "ragguard.passage": ["Passage", "as_passages", "text_digest"],
     "ragguard.verdict": ["Evidence", "Mode", "Verdict"],
     "ragguard.text": [
         "MAX_CHARS",

@@ -14,8 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragguard.audit.records import Event
-from ragguard.content import text_digest
-from ragguard.passage import Passage
+from ragguard.passage import Passage, text_digest
 from ragguard.text import both_ends
 
 __all__ = [

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.content import text_digest
 from ragguard.embedding.adapt import unit_rows
 from ragguard.embedding.protocol import Embedder, QueryEmbedder
 from ragguard.errors import EmbeddingError, RagguardError
 from ragguard.lru import LRU
+from ragguard.passage import text_digest
 from ragguard.text import MAX_CHARS, both_ends
 
 __all__ = ["CachedEmbedder"]
