@@ -28,7 +28,7 @@ class LRU(Generic[K, V]):
     def __init__(self, max_bytes: int, weigh: Callable[[K, V], int]) -> None:
         self._max_bytes = max_bytes
         self._weigh = weigh
-        self._entries: OrderedDict[K, V] = OrderedDict()
+        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()  # with what it weighs
         self._bytes = 0
         self._lock = threading.Lock()
         follow_forks(self)
@@ -40,13 +40,14 @@ class LRU(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """Return the value of a key, or None."""
-        value = self._entries.get(key)
-        if value is not None:
-            try:  # noqa: SIM105 - `suppress` would cost more than all the rest
-                self._entries.move_to_end(key)
-            except KeyError:  # another thread has just let it go
-                pass
-        return value
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        try:  # noqa: SIM105 - `suppress` would cost more than all the rest
+            self._entries.move_to_end(key)
+        except KeyError:  # another thread has just let it go
+            pass
+        return entry[0]
 
     def put(self, key: K, value: V) -> None:
         """Keep a value, and let go of the least recently used until all fit."""
@@ -54,14 +55,14 @@ class LRU(Generic[K, V]):
         with self._lock:
             old = self._entries.pop(key, None)
             if old is not None:
-                self._bytes -= self._weigh(key, old)
+                self._bytes -= old[1]
             if size > self._max_bytes:
                 return
-            self._entries[key] = value
+            self._entries[key] = value, size
             self._bytes += size
             while self._bytes > self._max_bytes:
-                gone, value = self._entries.popitem(last=False)
-                self._bytes -= self._weigh(gone, value)
+                _, (_, gone) = self._entries.popitem(last=False)
+                self._bytes -= gone
 
     def clear(self) -> None:
         """Let go of everything."""
@@ -76,7 +77,7 @@ class LRU(Generic[K, V]):
         if in_child:
             self._lock = threading.Lock()
             # Another thread may have been in the middle of a change.
-            self._bytes = sum(self._weigh(key, value) for key, value in self._entries.items())
+            self._bytes = sum(size for _, size in self._entries.values())
 
 
 class Remembered(LRU[K, V]):
@@ -99,11 +100,16 @@ class Remembered(LRU[K, V]):
 
     def __call__(self, key: K) -> V:
         """Return what the function returns."""
-        value = self.get(key)
-        if value is None:
-            value = self._work_out(key)
-            if self._weigh(key, value) <= self._most:
-                self.put(key, value)
+        entry = self._entries.get(key)  # `get` once more: this runs ten times a query
+        if entry is not None:
+            try:  # noqa: SIM105
+                self._entries.move_to_end(key)
+            except KeyError:
+                pass
+            return entry[0]
+        value = self._work_out(key)
+        if self._weigh(key, value) <= self._most:
+            self.put(key, value)
         return value
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ragguard.lru import LRU
 from ragguard.passage import Passage
 
-__all__ = ["RecentPassages", "passage_bytes"]
+__all__ = ["RecentPassages", "passages_bytes"]
 
 
 class RecentPassages:
@@ -40,17 +40,19 @@ class RecentPassages:
 
 
 def _bytes(query: str, passages: tuple[Passage, ...]) -> int:
-    return 500 + sys.getsizeof(query) + sum(map(passage_bytes, passages))
+    return 500 + sys.getsizeof(query) + passages_bytes(passages)
 
 
-def passage_bytes(passage: Passage) -> int:
-    """Return the bytes of a passage's text, id and vector; its metadata counts for what it shows.
+def passages_bytes(passages: Sequence[Passage]) -> int:
+    """Return the bytes of texts, ids and vectors; metadata counts for what it shows.
 
     Of metadata only the values themselves are counted, not what they hold.
     """
-    size = sys.getsizeof(passage.text) + sys.getsizeof(passage.id)
-    if passage.embedding is not None:
-        size += passage.embedding.nbytes
-    if passage.metadata:
-        size += sum([sys.getsizeof(value, 100) for value in passage.metadata.values()])
+    size = 0
+    for passage in passages:
+        size += sys.getsizeof(passage.text) + sys.getsizeof(passage.id)
+        if passage.embedding is not None:
+            size += passage.embedding.nbytes
+        if passage.metadata:
+            size += sum([sys.getsizeof(value, 100) for value in passage.metadata.values()])
     return size

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import Event
-from ragguard.recent import passage_bytes
+from ragguard.recent import passages_bytes
 
 __all__ = ["FairQueue", "event_bytes"]
 
@@ -16,9 +16,7 @@ __all__ = ["FairQueue", "event_bytes"]
 def event_bytes(event: Event) -> int:
     """Return the bytes of an event's texts."""
     return (
-        sys.getsizeof(event.query)
-        + sys.getsizeof(event.response)
-        + sum(map(passage_bytes, event.passages))
+        sys.getsizeof(event.query) + sys.getsizeof(event.response) + passages_bytes(event.passages)
     )
 
 

@@ -20,7 +20,7 @@ from ragguard.background.claims import (
 )
 from ragguard.background.queue import event_bytes
 from ragguard.passage import Passage
-from ragguard.recent import passage_bytes
+from ragguard.recent import passages_bytes
 
 NOON = 1_700_000_000 // 3600 * 3600
 
@@ -135,6 +135,6 @@ def test_an_event_is_bounded_whatever_is_reported(query, response, texts):
 def test_bytes_of_a_passage():
     vector = np.zeros(1000)
     plain = Passage("x" * 1000, id="p")
-    assert passage_bytes(plain) == sys.getsizeof("x" * 1000) + sys.getsizeof("p")
+    assert passages_bytes([plain]) == sys.getsizeof("x" * 1000) + sys.getsizeof("p")
     rich = Passage("x" * 1000, id="p", embedding=vector, metadata={"raw": "y" * 500})
-    assert passage_bytes(rich) == passage_bytes(plain) + 8000 + sys.getsizeof("y" * 500)
+    assert passages_bytes([rich]) == passages_bytes([plain]) + 8000 + sys.getsizeof("y" * 500)

@@ -139,13 +139,13 @@ class CacheMachine(RuleBasedStateMachine):
 
     @invariant()
     def bytes_are_bounded_and_counted(self):
-        rows = self.cache._rows._entries.values()
+        rows = [row for row, _ in self.cache._rows._entries.values()]
         assert self.cache._rows.bytes == sum(row.nbytes for row in rows) <= 4 * ROW
 
     @precondition(lambda self: self.model)
     @invariant()
     def rows_own_their_memory(self):
-        assert all(row.base is None for row in self.cache._rows._entries.values())
+        assert all(row.base is None for row, _ in self.cache._rows._entries.values())
 
 
 TestCacheMachine = CacheMachine.TestCase
@@ -222,7 +222,7 @@ def test_threads_share_the_cache():
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(200)))
-    held = sum(row.nbytes for row in cache._rows._entries.values())
+    held = sum(row.nbytes for row, _ in cache._rows._entries.values())
     assert cache._rows.bytes == held <= 20 * ROW
 
 
