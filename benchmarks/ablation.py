@@ -41,8 +41,8 @@ from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from ragguard.embedding import Embedder
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.detectors import BY_HAND, Detector
+from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import SCORER
-from ragguard.inline.signals import SIGNALS
 
 __all__ = ["SOUPS", "Change", "Refits", "changes", "main", "run", "soup"]
 

@@ -1,12 +1,13 @@
 """Candidates: signals that were tried and dropped, kept so that their worth can be measured.
 
-Each is a number in [0, 1] that grows with suspicion, as the signals of `ragguard.inline.signals`.
+Each is a number in [0, 1] that grows with suspicion, as the signals of `ragguard.inline.features`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain, pairwise
 from math import fsum
@@ -16,9 +17,14 @@ from numpy.typing import NDArray
 
 from benchmarks.fitting.samples import signals_of
 from benchmarks.retrieval import RetrievedSet
+from ragguard.inline.features.coverage import idf_weights
 from ragguard.inline.features.gibberish import unnaturalness
-from ragguard.inline.signals import content_weights
-from ragguard.inline.tokens import PassageWords, QueryWords, passage_words, query_words
+from ragguard.inline.tokens import (
+    TokenizedPassage,
+    TokenizedQuery,
+    tokenize_passage,
+    tokenize_query,
+)
 from ragguard.text import STOP_WORDS
 
 __all__ = [
@@ -51,12 +57,12 @@ _LEAST_STEM = 3  # letters
 def with_candidates(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
     """Return the signals of the first k passages and behind them the candidates."""
     texts = retrieved.texts if with_reference else retrieved.texts[:k]
-    words = [passage_words(text) for text in texts]
-    added = candidate_matrix(query_words(retrieved.question), words, min(k, len(words)))
+    words = [tokenize_passage(text) for text in texts]
+    added = candidate_matrix(tokenize_query(retrieved.question), words, min(k, len(words)))
     return np.hstack([signals_of(retrieved, k, with_reference=with_reference), added])
 
 
-def candidate_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int) -> Floats:
+def candidate_matrix(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
     """Compute all candidates of the first `k` passages.
 
     Args:
@@ -87,7 +93,7 @@ def candidate_matrix(query: QueryWords, passages: Sequence[PassageWords], k: int
     )
 
 
-def window_share(query: QueryWords, passage: PassageWords) -> float:
+def window_share(query: TokenizedQuery, passage: TokenizedPassage) -> float:
     """Return the largest share of the question's distinct words in one stretch of its length.
 
     Order does not count, so the question's words shuffled are seen.
@@ -101,13 +107,13 @@ def window_share(query: QueryWords, passage: PassageWords) -> float:
     return max(map(len, stretches), default=0) / max(1, len(distinct))
 
 
-def closeness(query: QueryWords, passages: Sequence[PassageWords], k: int) -> Floats:
+def closeness(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
     """Return by how much each of the k passages is closer to the question than those below.
 
     How close is the mean of coverage (the share of the question's content words, weighed by
     rarity) and window. Where there are none below, the median of the k is what counts.
     """
-    weights = content_weights(query, passages)
+    weights = idf_weights(query, passages)
     close = np.array(
         [
             (
@@ -123,7 +129,7 @@ def closeness(query: QueryWords, passages: Sequence[PassageWords], k: int) -> Fl
     return excess
 
 
-def concentration(query: QueryWords, passages: Sequence[PassageWords], k: int) -> Floats:
+def concentration(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
     """Return how many of the others share a term with each passage that those below lack.
 
     The false answer stands in every passage of an attack. The term shared most widely counts;
@@ -149,7 +155,7 @@ def concentration(query: QueryWords, passages: Sequence[PassageWords], k: int) -
     )
 
 
-def noise(query: QueryWords, passage: PassageWords) -> float:
+def noise(query: TokenizedQuery, passage: TokenizedPassage) -> float:
     """Return a number that says nothing: what a signal seems to be worth by chance."""
     digest = blake2b(" ".join(query.sequence).encode() + passage.joined.encode(), digest_size=4)
     return int.from_bytes(digest.digest(), "big") / 2**32
@@ -167,13 +173,12 @@ def stem(word: str) -> str:
     return word
 
 
-def _stemmed(passage: PassageWords) -> PassageWords:
-    words = tuple(map(stem, passage.sequence))
-    return passage._replace(sequence=words, distinct=frozenset(words))
+def _stemmed(passage: TokenizedPassage) -> TokenizedPassage:
+    return passage.rewritten(tuple(map(stem, passage.sequence)))
 
 
-def _stemmed_query(query: QueryWords) -> QueryWords:
+def _stemmed_query(query: TokenizedQuery) -> TokenizedQuery:
     words = tuple(map(stem, query.sequence))
     content = tuple(dict.fromkeys(map(stem, query.content)))
     pairs = frozenset(pairwise(words))
-    return query._replace(sequence=words, distinct=frozenset(words), content=content, pairs=pairs)
+    return replace(query, sequence=words, distinct=frozenset(words), content=content, pairs=pairs)

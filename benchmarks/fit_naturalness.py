@@ -27,17 +27,16 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 
 from benchmarks.data import Dataset, Record, load_folder
-from ragguard.inline.features.gibberish import (
+from ragguard.inline.class_bigram import (
     OTHER_SCRIPT,
     SHAPES,
     UNITS,
-    LanguageModel,
-    Unnaturalness,
+    ClassBigram,
     WordClasses,
-    language_model,
+    class_bigram,
     shape,
-    unnaturalness,
 )
+from ragguard.inline.features.gibberish import Unnaturalness, unnaturalness
 from ragguard.jsonl import open_input, read_lines
 from ragguard.text import STOP_WORDS, tokens
 
@@ -82,7 +81,7 @@ def _hits(datasets: Sequence[Dataset]) -> Iterator[str]:
             yield from record.hits
 
 
-def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> LanguageModel:
+def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> ClassBigram:
     """Return the model of language that `texts` give.
 
     Args:
@@ -113,7 +112,7 @@ def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> Lan
     oddness -= np.quantile([_worst_window(oddness, classes, words) for words in natural], _NATURAL)
     oddness[OTHER_SCRIPT, :] = oddness[:, OTHER_SCRIPT] = 0.0
     table = np.clip(np.round(oddness * UNITS), -127, 127).astype(np.int32)
-    return LanguageModel(classes, np.ascontiguousarray(table.T).ravel())
+    return ClassBigram(classes, np.ascontiguousarray(table.T).ravel())
 
 
 def _classes(sequences: Sequence[Ints], size: int) -> Ints:
@@ -182,8 +181,8 @@ def _worst_window(oddness: Floats, classes: WordClasses, words: Sequence[str]) -
     return float((sums[_WINDOW:] - sums[:-_WINDOW]).max() / _WINDOW)
 
 
-def write(path: Path, model: LanguageModel) -> None:
-    """Write a model, its words in order of frequency, as `language_model` reads it."""
+def write(path: Path, model: ClassBigram) -> None:
+    """Write a model, its words in order of frequency, as `class_bigram` reads it."""
     by_frequency = list(model.classes)
     # In a table read in this order the words that are looked up most lie together in memory
     # (8 to 12 % faster). In alphabetical order they take up less room in the file.
@@ -215,7 +214,7 @@ def _drawn(draw: Random, words: Sequence[str], length: int) -> str:
     return " ".join(draw.choice(words) for _ in range(length))
 
 
-def separation(datasets: Sequence[Dataset], model: LanguageModel) -> Table:
+def separation(datasets: Sequence[Dataset], model: ClassBigram) -> Table:
     """Return how much of what no person wrote lies above 99 % and 95 % of the report's hits."""
     hits = dict.fromkeys(hit for data in datasets for record in data.report for hit in record.hits)
     clean = np.array([unnaturalness(tokens(hit), model) for hit in hits])
@@ -251,7 +250,7 @@ def main() -> None:
     if arguments.out is not None:
         write(arguments.out, fitted)
         console.print(f"{arguments.out}: {len(fitted.classes)} words")
-    for name, model in (("fitted", fitted), ("shipped", language_model())):
+    for name, model in (("fitted", fitted), ("shipped", class_bigram())):
         found = [unnaturalness(words, model).soup for words in natural]
         shares = ", ".join(f"{q:.0%} {np.quantile(found, q):.3f}" for q in (0.5, 0.95, 0.99))
         console.print(f"{name}: soup of the choosing half's hits: {shares}")

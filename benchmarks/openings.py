@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ragguard.inline.signals import content_weights
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.features.coverage import idf_weights
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.text import STOP_WORDS, tokens
 
 __all__ = ["agreeing_openings", "opening"]
@@ -48,11 +48,11 @@ def agreeing_openings(question: str, texts: Sequence[str], below: Sequence[str])
     Returns:
         The largest of all words, in [0, 1]; 0 if no four openings share one.
     """
-    query = query_words(question)
+    query = tokenize_query(question)
     if len(texts) < _AGREEING or not query.content:
         return 0.0
-    read = [passage_words(text) for text in (*texts, *below)]
-    weights = content_weights(query, read)
+    read = [tokenize_passage(text) for text in (*texts, *below)]
+    weights = idf_weights(query, read)
     openings = [opening(text) for text in texts]
     held = [sum(weights[word] for word in query.content if word in said) for said in openings]
     best = 0.0

@@ -10,7 +10,7 @@ written with forms like these in mind.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -26,6 +26,7 @@ from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.tables import Table, share
 from ragguard.embedding import Embedder
 from ragguard.inline.judge import ConformalJudge
+from ragguard.inline.normalize import STEPS, WHOLE
 from ragguard.lru import forget_all
 from ragguard.passage import as_passages
 
@@ -35,23 +36,26 @@ CLEAN = "clean"
 FORMS = ("prepend", *WRITTEN_FORMS)
 
 
-def _nothing(*_: object) -> None:
-    return None
+def _without(name: str, parts: tuple[Any, ...], *left_out: str) -> dict[str, Any]:
+    return {name: tuple(part for part in parts if part.__name__ not in left_out)}
 
 
-_STEPS: Mapping[str, tuple[str, Callable[..., Any]]] = {
-    "no markup": ("tokens.unmarked", lambda text: text),
-    "no signs": ("meaning._with_letters", lambda _, passage: passage),
-    "no gaps": ("meaning._regapped", _nothing),
-    "no alike": ("meaning._alike", lambda *_: False),
-    "no words between": ("meaning._with_words_between", _nothing),
-    "no two pieces": ("meaning._in_two_pieces", _nothing),
-    "no misspelt": ("meaning._respelled", _nothing),
+_AS_IT_IS = dict.fromkeys(
+    ("tokens.strip_markup", "features.consensus.strip_markup"), lambda text: text
+)
+_STEPS: Mapping[str, Mapping[str, Any]] = {
+    "no markup": _AS_IT_IS,
+    "no signs": _without("normalize.STEPS", STEPS, "unleet"),
+    "no gaps": _without("normalize.WHOLE", WHOLE, "regap"),
+    "no alike": _without("normalize.WHOLE", WHOLE, "align"),
+    "no words between": _without("normalize.WHOLE", WHOLE, "interleaved"),
+    "no two pieces": _without("normalize.WHOLE", WHOLE, "rotated"),
+    "no misspelt": _without("normalize.STEPS", STEPS, "respell"),
 }
-READINGS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
+READINGS: Mapping[str, Mapping[str, Any]] = {
     "all": {},
-    **{name: dict([step]) for name, step in _STEPS.items()},
-    "none": dict(_STEPS.values()),
+    **_STEPS,
+    "none": {**_AS_IT_IS, "normalize.STEPS": ()},
 }
 """All steps, all but one, and none: what takes the place of what in `ragguard.inline`."""
 

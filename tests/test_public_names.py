@@ -96,7 +96,12 @@ AT_LEAST = {
     "ragguard.inline.screen": ["open_screen", "unjudged"],
     "ragguard.inline.ragdefender.tfidf": ["count_term_rich", "tfidf_terms", "top_terms"],
     "ragguard.embedding.vectors": ["similarity_matrix", "vectors"],
-    "ragguard.inline.tokens": ["PassageWords", "QueryWords", "passage_words", "query_words"],
+    "ragguard.inline.tokens": [
+        "TokenizedPassage",
+        "TokenizedQuery",
+        "tokenize_passage",
+        "tokenize_query",
+    ],
     "ragguard.background.attribute_event": ["attribute_event", "quarantine_responsible"],
     "ragguard.recent": ["RecentPassages"],
     "ragguard.audit.counting": ["VerdictCounter"],

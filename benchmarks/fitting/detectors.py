@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import FOLDS, Samples
 from ragguard.inline.detectors import Detector, Term
-from ragguard.inline.signals import SIGNALS
+from ragguard.inline.features import SIGNALS
 
 __all__ = [
     "cross_scores",

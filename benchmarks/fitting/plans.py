@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.forms import FITTED_FORMS
-from ragguard.inline.signals import SIGNALS
+from ragguard.inline.features import SIGNALS
 
 __all__ = ["PLANS", "Plan"]
 

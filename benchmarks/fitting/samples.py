@@ -15,8 +15,8 @@ from benchmarks.fitting.plans import Plan
 from benchmarks.forms import FITTED_FORMS
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
-from ragguard.inline.signals import SIGNALS, signal_matrix
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.features import SIGNALS, signal_matrix
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 
 __all__ = [
     "COUNTS",
@@ -85,8 +85,8 @@ class Reader(Protocol):
 def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
     """Return the signals of the first k passages, with or without the rest as reference."""
     texts = retrieved.texts if with_reference else retrieved.texts[:k]
-    words = [passage_words(text) for text in texts]
-    return signal_matrix(query_words(retrieved.question), words, min(k, len(words)))
+    words = [tokenize_passage(text) for text in texts]
+    return signal_matrix(tokenize_query(retrieved.question), words, min(k, len(words)))
 
 
 def samples(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> Iterator[Sample]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragguard.inline.features import SIGNALS
 from ragguard.inline.judgement import Scored
 from ragguard.inline.reasons import CLEAN, describe, named
 from ragguard.inline.scoring import contributions
-from ragguard.inline.signals import SIGNALS
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 

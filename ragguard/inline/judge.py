@@ -13,9 +13,10 @@ from ragguard.embedding.protocol import Embedder
 from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import JudgingError
 from ragguard.inline.budget import Budget
+from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.conformal import Calibration, default_calibration
 from ragguard.inline.explanation import explained
-from ragguard.inline.features.gibberish import language_model
+from ragguard.inline.features import signals_in_time
 from ragguard.inline.judgement import Judgement, Opened, Scored, Strategy
 from ragguard.inline.ragdefender.grouping import (
     GroupingStrategy,
@@ -28,8 +29,7 @@ from ragguard.inline.ragdefender.isolation import isolate
 from ragguard.inline.ragdefender.tfidf import tfidf_terms
 from ragguard.inline.scoring import nonconformity, suspicions
 from ragguard.inline.selection import may_join, select, singled_out
-from ragguard.inline.signals import signals_in_time
-from ragguard.inline.tokens import ENDS, ends_of, passage_words, query_words
+from ragguard.inline.tokens import ENDS, tokenize_ends, tokenize_passage, tokenize_query
 from ragguard.passage import Passage
 
 __all__ = ["ConformalJudge", "group_and_isolate"]
@@ -53,7 +53,7 @@ def group_and_isolate(
     rows = vectors(passages, embedder)
     similarity = similarity_matrix(rows)
     chosen: GroupingStrategy = (
-        choose_strategy(query_words(query).sequence) if strategy == "auto" else strategy
+        choose_strategy(tokenize_query(query).sequence) if strategy == "auto" else strategy
     )
     if chosen == "clustering":
         count = clustering_count(rows, [tfidf_terms(passage.text) for passage in passages])
@@ -87,7 +87,7 @@ class ConformalJudge:
         sample = calibration or default_calibration(1, with_reference=False)
         sample.require(alpha)
         # Read now, not at the first query.
-        language_model()
+        class_bigram()
         if strategy != "concentration":
             load_clustering()
         self._embedder = embedder
@@ -108,19 +108,19 @@ class ConformalJudge:
         distinct = dict.fromkeys(texts)
         hurried: set[str] = set()
         if max(map(len, distinct)) <= ENDS:  # there is time for all
-            read = {text: passage_words(text) for text in distinct}
+            read = {text: tokenize_passage(text) for text in distinct}
         else:
             read = {}
             for text in sorted(distinct, key=len):
                 if len(text) > ENDS and budget.spent():
                     hurried.add(text)
-                    read[text] = ends_of(text)
+                    read[text] = tokenize_ends(text)
                 else:
-                    read[text] = passage_words(text)
+                    read[text] = tokenize_passage(text)
         row_of = {text: row for row, text in enumerate(dict.fromkeys(texts[:k]))}
         reference = [text for text in dict.fromkeys(texts[k:]) if text not in row_of]
         signals, late = signals_in_time(
-            query_words(query),
+            tokenize_query(query),
             [read[text] for text in (*row_of, *reference)],
             len(row_of),
             budget,

@@ -1,6 +1,6 @@
 """Evidence in words that an operator understands.
 
-They say what was measured, on the passage as a reader would take it (`ragguard.inline.meaning`):
+They say what was measured, on the passage as a reader would take it (`ragguard.inline.normalize`):
 with the question's word where another one, or another spelling, stands for it.
 """
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.detectors import DETECTORS, Detector
-from ragguard.inline.signals import SIGNALS
+from ragguard.inline.features import SIGNALS
 
 __all__ = ["SCORER", "Scorer", "contributions", "nonconformity", "suspicions"]
 

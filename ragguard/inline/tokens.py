@@ -1,72 +1,101 @@
-"""The words of a passage, read once and shared by every signal."""
+"""A question and a passage as lists of words, read once and shared by every feature."""
 
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, Self, TypeVar
 
-from ragguard.inline.features.gibberish import language_model
-from ragguard.inline.normalize.html import unmarked
-from ragguard.inline.normalize.typos import LONGEST, SHORTEST, Spellings
 from ragguard.lru import Remembered
-from ragguard.prompt_injection import address, may_address
 from ragguard.text import (
-    MAX_CHARS,
     MOST_CHARS,
     STOP_WORDS,
     both_ends,
-    fold,
     parted_words,
     tokens,
     tokens_counted,
 )
+from ragguard.text.html import strip_markup
 
 __all__ = [
     "ENDS",
-    "PassageWords",
-    "QueryWords",
-    "ends_of",
-    "names",
-    "passage_words",
-    "query_words",
+    "TokenizedPassage",
+    "TokenizedQuery",
+    "leading_label",
+    "tokenize_ends",
+    "tokenize_passage",
+    "tokenize_query",
 ]
 
-# Bytes of what is remembered.
-_PASSAGES, _NAMES, _QUERIES = 64 * 2**20, 16 * 2**20, 16 * 2**20
-_WORD = 150  # bytes of a word in a tuple and in a set, with what is said of it
+T = TypeVar("T")
+
+_MAX_BYTES = 128 * 2**20  # of all passages that are remembered, with what features keep of them
+_WORD_BYTES = 300  # of a word in a tuple and in sets, that of names among them
+_MAX_QUERY_BYTES = 16 * 2**20
 ENDS = 2_000
 """Characters at both ends of a passage that are read whatever the time."""
 
+_LABELS = frozenset(
+    """answers ask asked faq faqs frequently q query question questions re subject title topic
+    user""".split()
+)
+_NUMBER = re.compile(r"q?[0-9]{1,2}")
+_NUMBERS_BEGIN = frozenset("q0123456789")
+_LONGEST_LABEL = 3  # words
 _QUERY_CHARS, _QUERY_WORDS = 2_000, 300  # of a longer question both ends are read
-_PIECE = re.compile(r"[^\W_]+")
-_SPACED = bytes(byte if chr(byte).isalnum() else 32 for byte in range(128)).ljust(256)
 _FEW_WORDS, _FEW_LETTERS = 3, 12  # a question of less may be found in other words by chance
 _INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 
 
-class PassageWords(NamedTuple):
-    """A passage as the signals read it.
+@dataclass(eq=False)
+class _Tokenized:
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def once(self, read: Callable[[Self], T]) -> T:
+        """Return `read(self)`, which is worked out once for as long as this is remembered."""
+        if read not in self._kept:
+            self._kept[read] = read(self)
+        found: T = self._kept[read]
+        return found
+
+
+@dataclass(eq=False)
+class TokenizedPassage(_Tokenized):
+    """A passage as the features read it. To be read only.
 
     Attributes:
         sequence: Its words in order, and after them the parts of those that some retrievers part.
-        distinct: Its words as a set.
-        address: How clearly it speaks to a language model (`ragguard.prompt_injection`).
-        odd: Its words of 4 to 32 letters that the model of `features.gibberish` does not
-            list.
         text: The passage as it was given.
-        letters: The words of `sequence` without anything between them.
         unread: How many characters in the middle of a very long text were not read.
+        distinct: Its words as a set.
     """
 
     sequence: tuple[str, ...]
-    distinct: frozenset[str]
-    address: float
-    odd: frozenset[str] = frozenset()
     text: str = ""
-    letters: str = ""
     unread: int = 0
+    _written: TokenizedPassage | None = field(default=None, repr=False)
+    distinct: frozenset[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Collect the words."""
+        self.distinct = frozenset(self.sequence)
+
+    def rewritten(self, sequence: tuple[str, ...]) -> TokenizedPassage:
+        """Return the passage with words of the question in place of others."""
+        return TokenizedPassage(sequence, self.text, self.unread, self.written)
+
+    @property
+    def written(self) -> TokenizedPassage:
+        """The passage as it is written, before `rewritten`."""
+        return self._written or self
+
+    @cached_property
+    def letters(self) -> str:
+        """Its words without anything between them."""
+        return "".join(self.sequence)
 
     @property
     def joined(self) -> str:
@@ -78,8 +107,9 @@ class PassageWords(NamedTuple):
         return f" {' '.join(self.sequence)} "
 
 
-class QueryWords(NamedTuple):
-    """A question as the signals read it.
+@dataclass(eq=False)
+class TokenizedQuery(_Tokenized):
+    """A question as the features read it. To be read only.
 
     Attributes:
         sequence: Its words in order.
@@ -91,10 +121,6 @@ class QueryWords(NamedTuple):
             of key words, but not in the question.
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
-        spellings: How its words of 4 to 32 letters may be written (`normalize.typos`).
-        letters: Its words without anything between them; empty for a short question.
-        digest: 16 hex digits of its content words without their order: the cheapest ways to ask
-            the same again are to shuffle, and to vary function words.
     """
 
     sequence: tuple[str, ...]
@@ -103,91 +129,47 @@ class QueryWords(NamedTuple):
     pairs: frozenset[tuple[str, str]]
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
-    spellings: Spellings
-    letters: str
-    digest: str
+
+    @cached_property
+    def letters(self) -> str:
+        """Its words without anything between them; empty for a short question."""
+        letters = "".join(self.sequence)
+        return "" if len(self.sequence) < _FEW_WORDS or len(letters) < _FEW_LETTERS else letters
 
 
-def ends_of(text: str) -> PassageWords:
+def tokenize_passage(text: str) -> TokenizedPassage:
+    """Read a passage without its markup; recent ones are remembered unless they are very long."""
+    return _passages(text)
+
+
+def tokenize_ends(text: str) -> TokenizedPassage:
     """Read both ends of a passage, for which there is always time."""
-    read = _read(both_ends(text, ENDS))
-    return read._replace(unread=read.unread + max(0, len(text) - ENDS))
+    read = _read_passage(both_ends(text, ENDS))
+    read.unread += max(0, len(text) - ENDS)
+    return read
 
 
-def passage_words(text: str) -> PassageWords:
-    """Read a passage; recent ones are remembered unless they are very long."""
-    return _remembered(text)
-
-
-def _read(text: str) -> PassageWords:
-    shown = unmarked(text)
+def _read_passage(text: str) -> TokenizedPassage:
+    shown = strip_markup(text)
     sequence, unread = tokens_counted(shown)
     sequence += parted_words(shown)
-    distinct = frozenset(sequence)
-    # The words of one passage in thirty leave it open, and only then the text is searched.
-    addresses = address(fold(shown), distinct) if may_address(distinct) else 0.0
-    unlisted = distinct - language_model().listed
-    odd = frozenset(
-        [word for word in unlisted if SHORTEST <= len(word) <= LONGEST and not word.isdigit()]
-    )
     unread += max(0, len(text) - MOST_CHARS) if shown is not text else 0
-    letters = "".join(sequence)
-    return PassageWords(tuple(sequence), distinct, addresses, odd, text, letters, unread)
+    return TokenizedPassage(tuple(sequence), text, unread)
 
 
-_remembered = Remembered(
-    _read,
-    max_bytes=_PASSAGES,
-    weigh=lambda text, read: 4 * len(text) + _WORD * len(read.sequence) + 1000,
+_passages = Remembered(
+    _read_passage,
+    max_bytes=_MAX_BYTES,
+    weigh=lambda text, read: 4 * len(text) + _WORD_BYTES * len(read.sequence) + 1000,
 )
 
 
-def names(text: str) -> frozenset[str] | None:
-    """Return the names and numbers of a text, folded: the words that begin with no small letter.
-
-    In a script without capitals every word does. None if the text has no capital at all, and so
-    does not tell names from other words. Not part of `passage_words`, since few passages need it.
-
-    >>> sorted(names("In 1874 the Marrow Light was built.") or ())
-    ['1874', 'light', 'marrow']
-    """
-    return _remembered_names(text).found
-
-
-class _Names(NamedTuple):
-    found: frozenset[str] | None
-
-
-def _read_names(text: str) -> _Names:
-    return _Names(_names(unmarked(text)[:MAX_CHARS]))
-
-
-def _names(text: str) -> frozenset[str] | None:
-    if text.isascii():
-        # Twice as fast as below. Of ASCII digits come first, then capitals, then small letters.
-        pieces = [piece for piece in text.encode().translate(_SPACED).split() if piece < b"a"]
-        if not pieces or max(pieces) < b"A":
-            return None
-        return frozenset(b" ".join(pieces).lower().decode().split()) - STOP_WORDS
-    found = [word for word in _PIECE.findall(text) if not word[0].islower()]
-    if not any(word[0].isupper() for word in found):
-        return None
-    return frozenset(tokens(" ".join(found))) - STOP_WORDS
-
-
-_remembered_names = Remembered(
-    _read_names,
-    max_bytes=_NAMES,
-    weigh=lambda text, read: 4 * len(text) + _WORD * len(read.found or ()) + 500,
-)
-
-
-def query_words(text: str) -> QueryWords:
+def tokenize_query(text: str) -> TokenizedQuery:
     """Read a question, of a very long one both ends; recent ones are remembered."""
-    return _remembered_queries(text)
+    return _queries(text)
 
 
-def _read_query(text: str) -> QueryWords:
+def _read_query(text: str) -> TokenizedQuery:
     sequence = tuple(tokens(both_ends(text, _QUERY_CHARS)))
     if len(sequence) > _QUERY_WORDS:
         half = _QUERY_WORDS // 2
@@ -199,25 +181,29 @@ def _read_query(text: str) -> QueryWords:
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
     asking = _INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
-    # A number that differs in one digit is another number.
-    spellings = Spellings.of(
-        [word for word in in_order if word.isalpha() and SHORTEST <= len(word) <= LONGEST]
-    )
-    letters = "".join(sequence)
-    if len(sequence) < _FEW_WORDS or len(letters) < _FEW_LETTERS:
-        letters = ""
-    distinct = frozenset(sequence)
-    words = " ".join(sorted(content)).encode("utf-8", "surrogatepass")
-    digest = blake2b(words, digest_size=8).hexdigest()
-    return QueryWords(
-        sequence, distinct, content, pairs, parted, asking, spellings, letters, digest
-    )
+    return TokenizedQuery(sequence, frozenset(sequence), content, pairs, parted, asking)
 
 
-def _query_bytes(text: str, query: QueryWords) -> int:
-    # The forms of its longer words, where they have been asked for, are most of it.
-    forms = sum([(len(word) + 2) * (len(word) + 160) for word in query.spellings.words])
-    return 4 * len(text) + 2 * _WORD * len(query.sequence) + forms + 1000
+def _query_bytes(text: str, query: TokenizedQuery) -> int:
+    # The keys by which misspelt words are found, where they have been asked for, are most of it.
+    keys = sum([(len(word) + 2) * (len(word) + 160) for word in query.distinct if len(word) <= 32])
+    return 4 * len(text) + 2 * 150 * len(query.sequence) + keys + 1000
 
 
-_remembered_queries = Remembered(_read_query, max_bytes=_QUERIES, weigh=_query_bytes)
+_queries = Remembered(_read_query, max_bytes=_MAX_QUERY_BYTES, weigh=_query_bytes)
+
+
+def leading_label(query: TokenizedQuery, sequence: Sequence[str]) -> int:
+    """Return how many leading words only announce a question ("Q:", "FAQ 3."), at most three.
+
+    A word of the question is none of them, nor is a passage's last word.
+
+    >>> leading_label(tokenize_query("who lit the pier"), "faq 12 who lit the pier".split())
+    2
+    """
+    most = min(_LONGEST_LABEL, len(sequence) - 1)
+    for at, word in enumerate(sequence[:most]):
+        leads = word in _LABELS or (word[0] in _NUMBERS_BEGIN and _NUMBER.fullmatch(word))
+        if not leads or word in query.distinct:
+            return at
+    return max(0, most)

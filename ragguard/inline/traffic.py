@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from types import NoneType
 
 import numpy as np
@@ -15,7 +16,7 @@ from ragguard.inline.conformal import Calibration, load_calibration
 from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.judgement import Judgement
 from ragguard.inline.scoring import SCORER
-from ragguard.inline.tokens import query_words
+from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage, as_passages
 
 __all__ = ["as_calibration", "calibrated_on", "recorded"]
@@ -94,5 +95,14 @@ def recorded(judgement: Judgement, query: str) -> ScoredQuery | None:
         with_reference=scored.with_reference,
         attacked=judgement.attacked,
         scorer=SCORER,
-        question=query_words(query).digest,
+        question=_digest(query),
     )
+
+
+def _digest(query: str) -> str:
+    """Return 16 hex digits of a question's content words, whatever their order.
+
+    The cheapest ways to ask the same again are to shuffle, and to vary function words.
+    """
+    words = " ".join(sorted(tokenize_query(query).content)).encode("utf-8", "surrogatepass")
+    return blake2b(words, digest_size=8).hexdigest()

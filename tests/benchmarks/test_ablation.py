@@ -23,14 +23,14 @@ from benchmarks.fitting.samples import FOLDS, Sample, Samples
 from benchmarks.tables import README
 from ragguard.errors import CalibrationError
 from ragguard.inline.detectors import BY_HAND, Detector
-from ragguard.inline.signals import SIGNALS
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.features import SIGNALS
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 
-QUERY = query_words("Who built the old pier?")
+QUERY = tokenize_query("Who built the old pier?")
 
 
 def read(*texts):
-    return [passage_words(text) for text in texts]
+    return [tokenize_passage(text) for text in texts]
 
 
 WHOLE = "Who built the old pier, Ann said."
@@ -62,7 +62,7 @@ class TestCandidates:
         assert concentration(QUERY, read("Ann", "Ann", "Ann"), 2).tolist() == [0.0, 0.0]
 
     def test_the_window_by_hand(self):
-        query = query_words("who built the pier")
+        query = tokenize_query("who built the pier")
         for text, share in {
             "pier, the? built! who": 1.0,
             "who x x built": 0.5,
@@ -70,8 +70,8 @@ class TestCandidates:
             "who who who": 0.25,
             "": 0.0,
         }.items():
-            assert window_share(query, passage_words(text)) == share
-        assert window_share(query_words(""), passage_words("who")) == 0.0
+            assert window_share(query, tokenize_passage(text)) == share
+        assert window_share(tokenize_query(""), tokenize_passage("who")) == 0.0
 
     @given(*[st.lists(st.sampled_from("who built the pier x".split()), max_size=30)] * 2)
     def test_the_window_equals_that_of_trying_all(self, asked, said):
@@ -79,7 +79,7 @@ class TestCandidates:
             len(set(asked) & set(said[at : at + len(asked)])) / len(set(asked))
             for at in range(len(said) if asked else 0)
         ]
-        seen = window_share(query_words(" ".join(asked)), passage_words(" ".join(said)))
+        seen = window_share(tokenize_query(" ".join(asked)), tokenize_passage(" ".join(said)))
         assert seen == max(shares, default=0.0)
 
     def test_the_stemmed_window_sees_through_endings(self):
@@ -97,7 +97,7 @@ class TestCandidates:
     )
     def test_shares_of_every_passage(self, texts, question, data):
         k = data.draw(st.integers(1, len(texts)))
-        matrix = candidate_matrix(query_words(question), read(*texts), k)
+        matrix = candidate_matrix(tokenize_query(question), read(*texts), k)
         assert matrix.shape == (k, len(CANDIDATES))
         assert ((matrix >= 0) & (matrix <= 1)).all()
 

@@ -5,8 +5,9 @@ import pytest
 
 from benchmarks.data import Dataset, Record, load_folder, skerrin
 from benchmarks.fit_naturalness import _oddness, fit, plain_texts, separation, write
-from ragguard.inline.features import gibberish
-from ragguard.inline.features.gibberish import OTHER_SCRIPT, SHAPES, language_model, unnaturalness
+from ragguard.inline import class_bigram as model_of_pairs
+from ragguard.inline.class_bigram import OTHER_SCRIPT, SHAPES, class_bigram
+from ragguard.inline.features.gibberish import unnaturalness
 from ragguard.text import tokens
 
 
@@ -43,8 +44,8 @@ def test_oddness_by_hand():
 
 def test_what_is_written_is_read(model, tmp_path, monkeypatch):
     write(tmp_path / "word_classes.npz", model)
-    monkeypatch.setattr(gibberish.resources, "files", lambda package: tmp_path)
-    read = language_model.__wrapped__()
+    monkeypatch.setattr(model_of_pairs.resources, "files", lambda package: tmp_path)
+    read = class_bigram.__wrapped__()
     assert read.classes == model.classes
     assert (read.oddness == model.oddness).all()
     assert not read.oddness.reshape(256, 256)[OTHER_SCRIPT].any()

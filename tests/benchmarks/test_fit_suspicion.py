@@ -24,7 +24,7 @@ from benchmarks.fitting.samples import FOLDS, Sample, Samples, samples, sets_of
 from benchmarks.forms import FITTED_FORMS
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.detectors import BY_HAND, DETECTORS, Detector
-from ragguard.inline.signals import SIGNALS
+from ragguard.inline.features import SIGNALS
 
 ONCE = (5, False)
 PLAN = Plan(("a", "b"), ("prepend",))

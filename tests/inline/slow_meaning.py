@@ -2,16 +2,16 @@
 
 import re
 
-from ragguard.inline.features.gibberish import language_model
-from ragguard.inline.normalize.html import unmarked
+from ragguard.inline.class_bigram import class_bigram
 from ragguard.text import STOP_WORDS, parted_words, tokens
+from ragguard.text.html import strip_markup
 
 SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
 
 
 def words_of(text):
     """The words of a text without its markup, and those that some retrievers part."""
-    shown = unmarked(text)
+    shown = strip_markup(text)
     return tokens(shown) + parted_words(shown)
 
 
@@ -234,7 +234,7 @@ def as_meant(asked, text):
     odd = {
         word
         for word in said
-        if 4 <= len(word) <= 32 and word not in language_model().classes and not word.isdigit()
+        if 4 <= len(word) <= 32 and word not in class_bigram().classes and not word.isdigit()
     }
     found = regapped(asked, said) or at_an_edge(asked, said, odd, lead_in(asked, said))
     said = found or said

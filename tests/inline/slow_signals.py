@@ -9,10 +9,11 @@ from math import exp, fsum, log
 
 from slow_meaning import as_meant, words_of
 
-from ragguard.inline.features.gibberish import OTHER_SCRIPT, UNITS, language_model, unnaturalness
-from ragguard.inline.normalize.html import unmarked
+from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
+from ragguard.inline.features.gibberish import unnaturalness
 from ragguard.prompt_injection import address
 from ragguard.text import STOP_WORDS, fold, tokens
+from ragguard.text.html import strip_markup
 
 INTERROGATIVES = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
 LEAD_INS = (
@@ -170,7 +171,7 @@ def dense(asked, said, weights):
 
 def gain(before, word, after):
     """How much less odd, in nats, a text is without a word between two others, "" for none."""
-    model = language_model()
+    model = class_bigram()
     first, middle, last = (
         model.classes[one] if one else OTHER_SCRIPT for one in (before, word, after)
     )
@@ -267,7 +268,7 @@ def own_signals(query, texts, k):
 
 def names_of(text):
     """The words that begin with no small letter, folded; None if none begins with a capital."""
-    shown = unmarked(text)[:20_000]
+    shown = strip_markup(text)[:20_000]
     found = [word for word in re.findall(r"[^\W_]+", shown) if not word[0].islower()]
     if not [word for word in found if word[0].isupper()]:
         return None

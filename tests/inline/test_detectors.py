@@ -3,7 +3,7 @@
 import pytest
 
 from ragguard.inline.detectors import BY_HAND, DETECTORS
-from ragguard.inline.signals import SIGNALS
+from ragguard.inline.features import SIGNALS
 
 EVERY = pytest.mark.parametrize("detector", DETECTORS.values(), ids=list(DETECTORS))
 

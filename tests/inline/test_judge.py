@@ -12,12 +12,12 @@ from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.conformal import Calibration
+from ragguard.inline.features import SIGNALS
 from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.ragdefender.filter import RAGDefenderJudge
 from ragguard.inline.reasons import CLEAN, describe
 from ragguard.inline.scoring import SCORER
 from ragguard.inline.screen import open_screen, unjudged
-from ragguard.inline.signals import SIGNALS
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [

@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as hnp
 
 from ragguard.inline.conformal import default_calibration
 from ragguard.inline.detectors import BY_HAND, DETECTORS, Detector
+from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import SCORER, Scorer, contributions, nonconformity, suspicions
-from ragguard.inline.signals import SIGNALS
 
 matrices = hnp.arrays(
     np.float64,

@@ -5,9 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.lru import forget_all
-from ragguard.prompt_injection import address
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(
@@ -23,23 +22,23 @@ CUES = st.sampled_from(
 
 
 def test_a_passage_by_hand():
-    read = passage_words("The pier, the PIER!")
+    read = tokenize_passage("The pier, the PIER!")
     assert read.sequence == ("the", "pier", "the", "pier")
     assert read.distinct == {"the", "pier"}
     assert read.joined == " the pier the pier "
-    assert passage_words("").joined.strip() == ""
+    assert tokenize_passage("").joined.strip() == ""
 
 
 def test_a_question_by_hand():
-    read = query_words("Who built the pier, the pier?")
+    read = tokenize_query("Who built the pier, the pier?")
     assert read.sequence == ("who", "built", "the", "pier", "the", "pier")
     assert read.content == ("built", "pier")
-    assert query_words("Who is it?").content == ("who", "is", "it")
-    assert query_words("?").content == ()
+    assert tokenize_query("Who is it?").content == ("who", "is", "it")
+    assert tokenize_query("?").content == ()
 
 
 def test_the_neighbours_of_a_question_by_hand():
-    read = query_words("When was the lighthouse of Marrow Bay built, the lighthouse of?")
+    read = tokenize_query("When was the lighthouse of Marrow Bay built, the lighthouse of?")
     assert read.pairs == {
         ("when", "was"),
         ("was", "the"),
@@ -52,36 +51,58 @@ def test_the_neighbours_of_a_question_by_hand():
     }
     assert read.parted == {("lighthouse", "marrow")}
     # What stands side by side anywhere in the question is not parted.
-    assert query_words("pier of lamp, pier lamp").parted == set()
-    assert query_words("lamp the pier, pier lamp").parted == {("lamp", "pier")}
+    assert tokenize_query("pier of lamp, pier lamp").parted == set()
+    assert tokenize_query("lamp the pier, pier lamp").parted == {("lamp", "pier")}
     # Of function words alone none is left out, so that none parts others.
-    assert query_words("who is it").parted == set()
+    assert tokenize_query("who is it").parted == set()
     for short in ("", "?", "pier"):
-        assert query_words(short).pairs == set()
-        assert query_words(short).parted == set()
+        assert tokenize_query(short).pairs == set()
+        assert tokenize_query(short).parted == set()
 
 
 @given(ANY_TEXT | st.lists(CUES).map(" ".join))
 def test_a_passage_is_read_as_by_the_plain_definition(text):
     words = re.findall(r"[^\W_]+", fold(text)) + parted_words(text)
-    read = passage_words(text)
+    read = tokenize_passage(text)
     assert read.sequence == tuple(words)
     assert read.distinct == frozenset(words)
     assert read.joined == " " + " ".join(words) + " "
-    assert read.address == address(fold(text)) == address(fold(text), read.distinct)
 
 
 def test_a_passage_is_read_once_until_it_is_forgotten():
     forget_all()
-    read = passage_words("The pier.")
-    assert passage_words("The pier.") is read
+    read = tokenize_passage("The pier.")
+    assert tokenize_passage("The pier.") is read
     forget_all()
-    assert passage_words("The pier.") is not read
+    assert tokenize_passage("The pier.") is not read
+
+
+def test_what_a_feature_reads_of_a_passage_is_worked_out_once_until_it_is_forgotten():
+    asked = []
+
+    def read(passage):
+        asked.append(passage.sequence)  # and None is an answer
+
+    forget_all()
+    for _ in range(2):
+        assert tokenize_passage("The pier.").once(read) is None
+    assert asked == [("the", "pier")]
+    forget_all()
+    tokenize_passage("The pier.").once(read)
+    assert len(asked) == 2
+
+
+def test_a_rewritten_passage_knows_how_it_was_written():
+    read = tokenize_passage("Hwo built it?")
+    meant = read.rewritten(("who", "built", "it"))
+    assert meant.distinct == {"who", "built", "it"}
+    assert meant.written is meant.rewritten(("who",)).written is read.written is read
+    assert (meant.text, meant.unread) == (read.text, read.unread)
 
 
 @given(ANY_TEXT)
 def test_any_text(text):
-    read, asked = passage_words(text), query_words(text)
+    read, asked = tokenize_passage(text), tokenize_query(text)
     assert list(asked.sequence) == tokens(text)
     assert list(read.sequence) == tokens(text) + parted_words(text)
     assert asked.distinct == set(asked.sequence)
@@ -94,7 +115,7 @@ def test_any_text(text):
 
 @given(st.lists(st.sampled_from("pier lamp tide the of who s".split())).map(" ".join))
 def test_the_neighbours_of_a_question_are_those_of_the_plain_definition(text):
-    said, asked = text.split(), query_words(text)
+    said, asked = text.split(), tokenize_query(text)
     pairs = [(said[at], said[at + 1]) for at in range(len(said) - 1)]
     assert asked.pairs == set(pairs)
     content = asked.content
@@ -106,31 +127,12 @@ def test_the_neighbours_of_a_question_are_those_of_the_plain_definition(text):
 
 def test_a_name_in_the_genitive_is_not_parted():
     # "The keeper's lamp" and "keeper lamp" are one name.
-    assert query_words("the keeper's lamp of the pier").parted == {("lamp", "pier")}
-    assert query_words("the keeper has a lamp").parted == {("keeper", "lamp")}
-
-
-def test_longer_words_that_are_not_listed_are_odd():
-    assert passage_words("The lihgthouse, a lighthouse, qzx, p1er, 1874 and 1874qz").odd == {
-        "lihgthouse",
-        "p1er",
-        "1874qz",
-    }
-    assert passage_words("").odd == frozenset()
-
-
-def test_the_spellings_of_a_question_lead_to_its_longer_words():
-    spellings = query_words("who saw the pier lamps").spellings.forms
-    assert {form for form, word in spellings.items() if word == "pier"} == {
-        *("pier", "ier", "per", "pir", "pie", "*peir"),
-    }
-    assert set(spellings.values()) == {"pier", "lamps"}
-    # A form of several words is that of the last.
-    assert query_words("tamp lamp").spellings.forms["amp"] == "lamp"
+    assert tokenize_query("the keeper's lamp of the pier").parted == {("lamp", "pier")}
+    assert tokenize_query("the keeper has a lamp").parted == {("keeper", "lamp")}
 
 
 def test_the_words_that_ask_by_hand():
-    assert query_words("In which year, and who built it?").asking == {"which", "who"}
-    assert query_words("Was the pier built?").asking == {"was"}
-    assert query_words("pier of the town").asking == set()
-    assert query_words("").asking == set()
+    assert tokenize_query("In which year, and who built it?").asking == {"which", "who"}
+    assert tokenize_query("Was the pier built?").asking == {"was"}
+    assert tokenize_query("pier of the town").asking == set()
+    assert tokenize_query("").asking == set()

@@ -1,1 +1,162 @@
-"""The features: what may speak against one passage, one file each, by the literature's name."""
+"""The features: what may speak against one passage of a retrieved set, one file each.
+
+Every signal is a number in [0, 1] that grows with suspicion and is read from the words alone, so
+that it means the same with any embedder. An attack needs its passage retrieved, and the surest way
+is to carry the question (PoisonedRAG, Zou et al. 2025: the retrieval part S of a poisoned text
+S + I is the question itself). So most features ask how much of the question stands in the passage
+and in what form; clean passages hold its words too, but hardly ever in these forms:
+
+- `verbatim`: word for word, as a whole, at an edge, and said again elsewhere;
+- `window`: in any order, all in one short stretch;
+- `insertion`: strewn in, where the passage would read better without;
+- `keyword_stuffing`: key words in a row, as no sentence puts them;
+- `gibberish`: in text that no person wrote.
+
+`company` asks the same of the others: one page may quote a question by chance; that two do so in
+the same form is rarer than either alone. `consensus` and
+`ragguard.prompt_injection` do without the question's wording.
+
+The shorter the question, the likelier its words meet by chance: shares of it are discounted by
+its length. Every signal of a passage that holds less than `LEAST_COVERAGE` of the question's
+content is 0, prompt injection excepted: such a passage does not carry the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.inline.budget import Budget
+from ragguard.inline.features.consensus import agreement
+from ragguard.inline.features.coverage import LEAST_COVERAGE, Match, idf_coverage, idf_weights
+from ragguard.inline.features.gibberish import gibberish_signals
+from ragguard.inline.features.insertion import insertion_signals
+from ragguard.inline.features.keyword_stuffing import keyword_stuffing_signals
+from ragguard.inline.features.verbatim import verbatim_signals
+from ragguard.inline.features.window import window_signals
+from ragguard.inline.normalize import as_meant
+from ragguard.inline.tokens import ENDS, TokenizedPassage, TokenizedQuery, tokenize_ends
+from ragguard.prompt_injection import address, may_address
+from ragguard.text import fold
+from ragguard.text.html import strip_markup
+
+__all__ = [
+    "FEATURES",
+    "SIGNALS",
+    "company",
+    "prompt_injection",
+    "signal_matrix",
+    "signals_in_time",
+]
+
+Floats = NDArray[np.float64]
+
+FEATURES: tuple[Callable[[Match], dict[str, float]], ...] = (
+    verbatim_signals,
+    window_signals,
+    insertion_signals,
+    keyword_stuffing_signals,
+    gibberish_signals,
+)
+"""What is read of one passage by itself: signals by name, 0 where one is left out."""
+
+OWN = (
+    "echo_whole",
+    "echo_edge",
+    "restatement",
+    "heading",
+    "dense",
+    "disorder",
+    "strewn",
+    "key_pairs",
+    "key_row",
+    "key_edge",
+    "soup",
+)
+SHARED = ("restatement", "heading", "dense", "disorder", "strewn", "key_row")
+SIGNALS = (*OWN, *[f"company_{name}" for name in SHARED], "agreement", "address")
+"""The names of the columns of `signal_matrix`, in order."""
+
+_SHARED = [OWN.index(name) for name in SHARED]
+_COMPANY = slice(len(OWN), len(OWN) + len(SHARED))
+_AGREEMENT, _ADDRESS = SIGNALS.index("agreement"), SIGNALS.index("address")
+
+
+def signal_matrix(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
+    """Compute all signals of the first `k` passages.
+
+    Args:
+        query: The question.
+        passages: n passages in rank order; those from `k` on only help to tell which of the
+            question's words are rare in what is retrieved.
+        k: How many passages to judge, 1 <= k <= n.
+
+    Returns:
+        float64 array of shape (k, len(SIGNALS)), every entry in [0, 1].
+    """
+    return signals_in_time(query, passages, k, Budget())[0]
+
+
+def signals_in_time(
+    query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int, budget: Budget
+) -> tuple[Floats, frozenset[int]]:
+    """Return what `signal_matrix` returns, and the rows for which the budget did not suffice.
+
+    Of these passages the ends alone are read (`ragguard.inline.tokens.tokenize_ends`); short
+    passages come first, so that long ones cannot take their time.
+    """
+    signals = np.zeros((k, len(SIGNALS)))
+    passages = list(passages)
+    signals[:, _ADDRESS] = [passage.once(prompt_injection) for passage in passages[:k]]
+    if not query.sequence:
+        return signals, frozenset()
+    late: set[int] = set()
+    lengths = [len(passage.text) for passage in passages[:k]]
+    order = sorted(range(k), key=lengths.__getitem__)
+
+    def in_time(row: int) -> TokenizedPassage:
+        if lengths[row] > ENDS and budget.spent():
+            late.add(row)
+            return tokenize_ends(passages[row].text)
+        return passages[row]
+
+    for row in order:
+        passages[row] = as_meant(query, in_time(row))
+    weights = idf_weights(query, passages)
+    coverage = [idf_coverage(passage.distinct, weights) for passage in passages[:k]]
+    signals[:, _AGREEMENT] = agreement(query, weights, passages, coverage)
+    for row in order:
+        if (there := in_time(row)) is not passages[row]:
+            passages[row] = as_meant(query, there)
+        if coverage[row] >= LEAST_COVERAGE:
+            match = Match(query, passages[row], weights, coverage[row])
+            found = {name: value for read in FEATURES for name, value in read(match).items()}
+            signals[row, : len(OWN)] = [found.get(name, 0.0) for name in OWN]
+    if k > 1:
+        signals[:, _COMPANY] = company(signals[:, _SHARED])
+    return signals, frozenset(late)
+
+
+def company(shares: Floats) -> Floats:
+    """Return the smaller of a passage's own share and the largest of the others'.
+
+    Args:
+        shares: float64 array of shape (k, m); each column is taken for itself.
+
+    Returns:
+        float64 array of shape (k, m); zeros for a single passage.
+    """
+    if len(shares) < 2:
+        return np.zeros_like(shares)
+    order = np.sort(shares, axis=0)
+    others = np.where(shares >= order[-1], order[-2], order[-1])
+    smaller: Floats = np.minimum(shares, others)
+    return smaller
+
+
+def prompt_injection(passage: TokenizedPassage) -> float:
+    """Return how clearly a passage, markup aside, speaks to a language model, in [0, 1]."""
+    # The words of one passage in thirty leave it open, and only then the text is searched.
+    return address(fold(strip_markup(passage.text))) if may_address(passage.distinct) else 0.0

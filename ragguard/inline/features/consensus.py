@@ -1,25 +1,25 @@
-"""Agreement: several passages that say one thing more than the question, and little else.
+"""Consensus: several passages that state one thing more than the question, and little else.
+
+    v = coverage min(1, n / 4)^3 exp(-0.25 names - 0.02 words)
+    agreement = third-highest v of those that hold a word - mean v of those that do not
+
+v is the value of a passage: how much of the question, of n content words, it holds; less for every
+name but one, and slightly for every other word, that is not the question's. The third-highest is
+taken over the passages that share a word the question has not; copies of one page count once, and
+where passages that would not reach the generator hold the word too, it counts less.
 
 Who plants texts without the question in them still wants two things of each: it must speak of the
 question, to be retrieved, and state the answer that all of them are to bring about. A text written
-for that says hardly anything besides. A benign page that holds the answer is about more: it names
-other people, places and years. So passages that agree on a word are suspicious by how little else
-they say, as RAGDefender's concentration grouping is by how similar they are (Kim et al. 2025); of
-similarity alone clean sets have as much, since all of a set is on the subject.
-
-- The value of a passage: how much of the question it holds, less for every name and, slightly, for
-  every other word that is not the question's.
-- The score of a word that the question has not: the third-highest value of the passages that hold
-  it. Copies of one page, which agree on everything, count once.
-- Less where the passages that would not reach the generator hold the word too, and by what the
-  passages without the word are worth on average: on some subjects every page is short and plain.
-
-Questions of `_LONG_QUESTION` content words count in full, and shorter ones by the cube of their
-share of that: of "is it cold" any page on the subject holds everything.
+for that says hardly anything besides. A benign page that holds the answer is about more. So
+passages that agree on a word are suspicious by how little else they say, as RAGDefender's
+concentration grouping is by how similar they are (Kim et al. 2025); of similarity alone clean sets
+have as much, since all of a set is on the subject. Of "is it cold" any page on the subject holds
+everything, so that short questions count less.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import exp, fsum
 from typing import NamedTuple
@@ -27,11 +27,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.features.coverage import LEAST_COVERAGE, weight_of
-from ragguard.inline.tokens import PassageWords, QueryWords, names
-from ragguard.text import STOP_WORDS
+from ragguard.inline.features.coverage import LEAST_COVERAGE, idf_coverage
+from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
+from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
+from ragguard.text.html import strip_markup
 
-__all__ = ["AGREEING", "agreement"]
+__all__ = ["AGREEING", "agreement", "names"]
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +44,8 @@ _NAME = 0.25  # nats of value for every name but one, which may be the answer
 _WORD = 0.02  # nats for every content word that is not the question's
 _FLOOR = 0.1  # values below count as none
 _COPY = 0.6  # of the words of two passages together
+_PIECE = re.compile(r"[^\W_]+")
+_SPACED = bytes(byte if chr(byte).isalnum() else 32 for byte in range(128)).ljust(256)
 
 
 class _Spoken(NamedTuple):
@@ -56,9 +59,9 @@ _SILENT = _Spoken(frozenset(), 0.0)
 
 
 def agreement(
-    query: QueryWords,
+    query: TokenizedQuery,
     weights: Mapping[str, float],
-    passages: Sequence[PassageWords],
+    passages: Sequence[TokenizedPassage],
     coverage: Sequence[float],
 ) -> Floats:
     """Say of the first passages how far several of them agree and say little else.
@@ -97,7 +100,7 @@ def agreement(
         if score <= 0.0:
             continue
         if below is None:
-            below = [_spoken(query, one, weight_of(one.distinct, weights)) for one in reference]
+            below = [_spoken(query, one, idf_coverage(one.distinct, weights)) for one in reference]
         rest = [
             said.value
             for passage, said in zip(passages, (*spoken, *below), strict=True)
@@ -124,10 +127,10 @@ def agreement(
     )
 
 
-def _spoken(query: QueryWords, passage: PassageWords, coverage: float) -> _Spoken:
+def _spoken(query: TokenizedQuery, passage: TokenizedPassage, coverage: float) -> _Spoken:
     if coverage < LEAST_COVERAGE:
         return _SILENT
-    named = names(passage.text)
+    named = passage.written.once(_names_of)
     if named is None:
         return _SILENT
     # Names first: they are few, and most passages name too much.
@@ -141,7 +144,7 @@ def _spoken(query: QueryWords, passage: PassageWords, coverage: float) -> _Spoke
     return _Spoken(others, value) if value >= _FLOOR else _SILENT
 
 
-def _thirds(passages: Sequence[PassageWords], spoken: Sequence[_Spoken]) -> dict[str, float]:
+def _thirds(passages: Sequence[TokenizedPassage], spoken: Sequence[_Spoken]) -> dict[str, float]:
     """Return of every word that enough passages share the third-highest of their values."""
     # Of equal values by the words, so that the order of the passages does not matter.
     order = sorted(
@@ -168,3 +171,29 @@ def _thirds(passages: Sequence[PassageWords], spoken: Sequence[_Spoken]) -> dict
 def _copies(one: frozenset[str], other: frozenset[str]) -> bool:
     shared = len(one & other)
     return shared >= _COPY * (len(one) + len(other) - shared)
+
+
+def names(text: str) -> frozenset[str] | None:
+    """Return the names and numbers of a text, folded: the words that begin with no small letter.
+
+    In a script without capitals every word does. None if the text has no capital at all, and so
+    does not tell names from other words.
+
+    >>> sorted(names("In 1874 the Marrow Light was built.") or ())
+    ['1874', 'light', 'marrow']
+    """
+    text = strip_markup(text)[:MAX_CHARS]
+    if text.isascii():
+        # Twice as fast as below. Of ASCII digits come first, then capitals, then small letters.
+        pieces = [piece for piece in text.encode().translate(_SPACED).split() if piece < b"a"]
+        if not pieces or max(pieces) < b"A":
+            return None
+        return frozenset(b" ".join(pieces).lower().decode().split()) - STOP_WORDS
+    found = [word for word in _PIECE.findall(text) if not word[0].islower()]
+    if not any(word[0].isupper() for word in found):
+        return None
+    return frozenset(tokens(" ".join(found))) - STOP_WORDS
+
+
+def _names_of(passage: TokenizedPassage) -> frozenset[str] | None:
+    return names(passage.text)

@@ -1,37 +1,109 @@
-"""Shares on a scale of their own, and how much of a question a stretch of a passage quotes."""
+"""Coverage: how much of a question's content stands in a passage, or in a stretch of it.
+
+    idf(w) = log((n + 1) / (df(w) + 1/2)) + 1/2,    scaled to sum 1 over the content words
+
+after Spärck Jones (1972), over the n passages of the retrieved set. What else is a share is
+rescaled: 0 at and below a share that says nothing, 1 from a share on that says all there is to say.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log
 
-from ragguard.inline.tokens import QueryWords
+from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 
-__all__ = ["LEAST_COVERAGE", "outside", "quoted", "ramp", "weight_of"]
+__all__ = [
+    "FEW_WORDS",
+    "LEAST_COVERAGE",
+    "Match",
+    "coverage_outside",
+    "idf_coverage",
+    "idf_weights",
+    "quotation_score",
+    "rescale",
+]
 
 LEAST_COVERAGE = 1 / 3
 """Share of the question's content words, weighed by rarity, that a passage must hold."""
 
-# From a share that says nothing to one that says all there is to say.
-_HELD = (0.5, 1.0)
-_REST = (0.0, 0.4)
+FEW_WORDS = 0.6
+"""Share of the question's distinct words: no more show no run, no stretch and no insertion."""
+
+_LONG_QUESTION = 8  # words: from here on most of the question does not stand together by chance
+_HELD = (0.5, 1.0)  # share of the content that a quotation holds
+_REST = (0.0, 0.4)  # share of the content that is said outside it as well
 
 
-def ramp(share: float, between: tuple[float, float]) -> float:
+@dataclass(eq=False)
+class Match:
+    """A passage beside a question.
+
+    Attributes:
+        query: The question, of at least one word.
+        passage: The passage.
+        weights: The weight of every content word of the question; sum 1.
+        coverage: The weight of those that stand in the passage.
+    """
+
+    query: TokenizedQuery
+    passage: TokenizedPassage
+    weights: Mapping[str, float]
+    coverage: float
+
+    @cached_property
+    def share(self) -> float:
+        """The share of the question's distinct words that stand in the passage."""
+        return len(self.query.distinct & self.passage.distinct) / len(self.query.distinct)
+
+    @property
+    def long(self) -> float:
+        """How far the question is too long for its words to stand together by chance, in [0, 1]."""
+        return min(1.0, len(self.query.sequence) / _LONG_QUESTION)
+
+    @cached_property
+    def places(self) -> list[tuple[int, str]]:
+        """Where in the passage which word of the question stands, in order."""
+        shared = self.query.distinct & self.passage.distinct
+        return [(at, word) for at, word in enumerate(self.passage.sequence) if word in shared]
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How often each word of the question stands in the passage."""
+        return Counter([word for _, word in self.places])
+
+
+def rescale(share: float, between: tuple[float, float]) -> float:
     """Rescale so that the lower end and less is 0, and the upper end and more is 1.
 
-    >>> ramp(0.5, (0.4, 0.6)), ramp(0.3, (0.4, 0.6)), ramp(1.0, (0.4, 0.6))
+    >>> rescale(0.5, (0.4, 0.6)), rescale(0.3, (0.4, 0.6)), rescale(1.0, (0.4, 0.6))
     (0.5, 0.0, 1.0)
     """
     low, high = between
     return min(1.0, max(0.0, (share - low) / (high - low)))
 
 
-def weight_of(stretch: Container[str], weights: Mapping[str, float]) -> float:
+def idf_weights(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> dict[str, float]:
+    """Return the weight of every content word of the question in order, by the formula above."""
+    n = len(passages)
+    distinct = [passage.distinct for passage in passages]
+    weights = {
+        word: log((n + 1) / (sum([word in words for words in distinct]) + 0.5)) + 0.5
+        for word in query.content
+    }
+    total = sum(weights.values())
+    return {word: weight / total for word, weight in weights.items()}
+
+
+def idf_coverage(stretch: Container[str], weights: Mapping[str, float]) -> float:
     """Return the weight of the content words that stand in a stretch or passage, at most 1."""
     return min(1.0, sum([weight for word, weight in weights.items() if word in stretch]))
 
 
-def outside(
+def coverage_outside(
     stretch: Sequence[str], counts: Mapping[str, int], weights: Mapping[str, float]
 ) -> float:
     """Return the weight of the content words that a passage says outside a stretch as well.
@@ -49,8 +121,8 @@ def outside(
     return min(1.0, sum(found))
 
 
-def quoted(
-    query: QueryWords,
+def quotation_score(
+    query: TokenizedQuery,
     stretch: Sequence[str],
     counts: Mapping[str, int],
     weights: Mapping[str, float],
@@ -69,5 +141,5 @@ def quoted(
     """
     if query.asking and query.asking.isdisjoint(stretch):
         return 0.0
-    rest = ramp(outside(stretch, counts, weights), _REST)
-    return rest and rest * ramp(weight_of(stretch, weights), _HELD)
+    rest = rescale(coverage_outside(stretch, counts, weights), _REST)
+    return rest and rest * rescale(idf_coverage(stretch, weights), _HELD)

@@ -12,26 +12,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from ragguard.inline.features.gibberish import OTHER_SCRIPT, UNITS, language_model
-from ragguard.inline.tokens import QueryWords
+from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
+from ragguard.inline.features.coverage import FEW_WORDS, Match, rescale
+from ragguard.inline.tokens import TokenizedQuery
 
-__all__ = ["inserted_share"]
+__all__ = ["inserted_share", "insertion_signals"]
 
 # Gained by leaving a word out, -2 nats and 1: a word that fits, and one that does not.
 _NONE, _ALL = -2 * UNITS, UNITS
 _PER_PLACE = 0.25  # of many places one is odd by chance
 _PAIRS = 256
+_LONG_QUESTION = 10  # words, which are looked for anywhere
+_WORDING = (0.6, 1.0)  # share of the question's distinct words in the passage
 
 
 @cache
 def _oddness() -> list[int]:
     # A list: one number at a time is read from it several times faster than from an array.
-    found: list[int] = language_model().oddness.tolist()
+    found: list[int] = class_bigram().oddness.tolist()
     return found
 
 
+def insertion_signals(match: Match) -> dict[str, float]:
+    """Return the signal of words of the question strewn into a passage."""
+    if match.share <= FEW_WORDS:
+        return {}
+    long = min(1.0, len(match.query.sequence) / _LONG_QUESTION)
+    misfits = inserted_share(match.query, match.passage.sequence, match.places)
+    return {"strewn": long * rescale(match.share, _WORDING) * misfits}
+
+
 def inserted_share(
-    query: QueryWords, sequence: Sequence[str], places: Sequence[tuple[int, str]]
+    query: TokenizedQuery, sequence: Sequence[str], places: Sequence[tuple[int, str]]
 ) -> float:
     """Return the share of the question's distinct words that do not fit where they stand.
 
@@ -44,7 +56,7 @@ def inserted_share(
         sequence: The words of the passage.
         places: Where in the passage which word of the question stands, in order.
     """
-    classes = language_model().classes
+    classes = class_bigram().classes
     odd = _oddness()
     pairs = query.pairs
     misfit: dict[str, int] = {}

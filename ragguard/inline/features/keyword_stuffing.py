@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from ragguard.inline.features.coverage import ramp
-from ragguard.inline.tokens import QueryWords
+from ragguard.inline.features.coverage import Match, rescale
+from ragguard.inline.tokens import TokenizedQuery
 
-__all__ = ["NO_ROWS", "Rows", "key_word_rows"]
+__all__ = ["Rows", "key_word_rows", "keyword_stuffing_signals"]
 
 _SEVERAL = (1.0, 3.0)  # pairs in one row: what names show as well, and what only lists show
 _MOST = 0.6  # of the content words: from here on a row is long
@@ -39,11 +39,14 @@ class Rows(NamedTuple):
     edge: float
 
 
-NO_ROWS = Rows(0.0, 0.0, 0.0)
-"""Of a passage in which no two of the content words stand side by side, or as they always do."""
+def keyword_stuffing_signals(match: Match) -> dict[str, float]:
+    """Return the signals of the rows of key words in a passage."""
+    keys = [(at, word) for at, word in match.places if word in match.weights]
+    rows = key_word_rows(match.query, keys, len(match.passage.sequence))
+    return {"key_pairs": rows.parted, "key_row": rows.mixed, "key_edge": rows.edge}
 
 
-def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: int) -> Rows:
+def key_word_rows(query: TokenizedQuery, places: Sequence[tuple[int, str]], length: int) -> Rows:
     """Read the rows of a passage.
 
     Args:
@@ -51,8 +54,8 @@ def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: 
         places: Where in the passage which content word of the question stands, in order.
         length: How many words the passage has.
 
-    >>> from ragguard.inline.tokens import query_words
-    >>> query = query_words("who built the old pier of the town")
+    >>> from ragguard.inline.tokens import tokenize_query
+    >>> query = tokenize_query("who built the old pier of the town")
     >>> key_word_rows(query, [(0, "built"), (1, "old"), (2, "pier"), (3, "town")], 9).edge
     1.0
     """
@@ -66,11 +69,11 @@ def key_word_rows(query: QueryWords, places: Sequence[tuple[int, str]], length: 
         if not pairs:
             continue
         share = len(set(row)) / len(query.content)
-        parted = max(parted, ramp(in_order, _SEVERAL))
-        mixed = max(mixed, ramp(pairs, _SEVERAL) * min(1.0, share / _MOST))
+        parted = max(parted, rescale(in_order, _SEVERAL))
+        mixed = max(mixed, rescale(pairs, _SEVERAL) * min(1.0, share / _MOST))
         if places[first][0] == 0 or places[stop - 1][0] == length - 1:
-            edge = max(edge, ramp(share, _EDGE) * min(1.0, len(query.content) / _FEW_KEYS))
-    return Rows(parted, mixed, edge) if parted or mixed or edge else NO_ROWS
+            edge = max(edge, rescale(share, _EDGE) * min(1.0, len(query.content) / _FEW_KEYS))
+    return Rows(parted, mixed, edge)
 
 
 def _rows(ats: Sequence[int]) -> list[tuple[int, int]]:

@@ -7,14 +7,20 @@ again. A page that quotes a question, a quiz for example, says it once and goes 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ragguard.inline.features.coverage import outside, quoted, ramp, weight_of
-from ragguard.inline.tokens import PassageWords, QueryWords
+from ragguard.inline.features.coverage import (
+    FEW_WORDS,
+    Match,
+    coverage_outside,
+    idf_coverage,
+    quotation_score,
+    rescale,
+)
+from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 
-__all__ = ["Runs", "edge_runs", "longest_run", "runs"]
+__all__ = ["Runs", "edge_runs", "longest_run", "runs", "verbatim_signals"]
 
 _WHOLE = 0.9
 _WHOLE_WORDS = 3
@@ -25,13 +31,6 @@ _RUN = (0.5, 0.9)
 _EDGES = (0.3, 0.7)
 _EDGE_HELD = (0.7, 1.0)
 _EDGE_REST = (0.0, 0.3)
-_LEAD_INS = frozenset(
-    """answers ask asked faq faqs frequently q query question questions re subject title topic
-    user""".split()
-)
-_NUMBER = re.compile(r"q?[0-9]{1,2}")
-_NUMBERS_BEGIN = frozenset("q0123456789")
-_LONGEST_LEAD_IN = 3  # words
 
 
 class Runs(NamedTuple):
@@ -56,7 +55,20 @@ class Runs(NamedTuple):
 _NOTHING = Runs(False, False, 0.0, 0.0)
 
 
-def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
+def verbatim_signals(match: Match) -> dict[str, float]:
+    """Return the signals of the runs of the question in a passage."""
+    if match.share <= FEW_WORDS:
+        return {}
+    found = runs(match.query, match.passage, match.counts, match.weights)
+    return {
+        "echo_whole": float(found.whole),
+        "echo_edge": float(found.whole and found.at_edge),
+        "restatement": match.long * found.restatement,
+        "heading": found.heading,
+    }
+
+
+def longest_run(query: Sequence[str], passage: TokenizedPassage) -> tuple[int, int]:
     """Return length and start (in the question) of its longest word-for-word run in a passage.
 
     Args:
@@ -81,35 +93,18 @@ def longest_run(query: Sequence[str], passage: PassageWords) -> tuple[int, int]:
     return best, start
 
 
-def lead_in(query: QueryWords, sequence: Sequence[str]) -> int:
-    """Return with how many words a passage says that a question follows, at most three.
-
-    A word of the question is none of them, nor is a passage's last word.
-
-    >>> from ragguard.inline.tokens import query_words
-    >>> lead_in(query_words("who built the old pier"), "faq 12 who built the old pier".split())
-    2
-    """
-    most = min(_LONGEST_LEAD_IN, len(sequence) - 1)
-    for at, word in enumerate(sequence[:most]):
-        leads = word in _LEAD_INS or (word[0] in _NUMBERS_BEGIN and _NUMBER.fullmatch(word))
-        if not leads or word in query.distinct:
-            return at
-    return max(0, most)
-
-
-def edge_runs(query: QueryWords, sequence: Sequence[str]) -> tuple[int, int]:
+def edge_runs(query: TokenizedQuery, sequence: Sequence[str]) -> tuple[int, int]:
     """Return with how many words of a run of the question a passage begins and ends.
 
     A lead-in does not count, and a run shorter than two words is none. Of a passage that is one
     run all of it counts as its beginning.
 
-    >>> from ragguard.inline.tokens import query_words
-    >>> query = query_words("who built the old pier")
+    >>> from ragguard.inline.tokens import tokenize_query
+    >>> query = tokenize_query("who built the old pier")
     >>> edge_runs(query, "q who built it ann did on the old pier".split())
     (2, 3)
     """
-    lead = lead_in(query, sequence)
+    lead = leading_label(query, sequence)
     begins = _prefix(query.sequence, sequence[lead : lead + len(query.sequence)])
     left = len(sequence) - lead - begins
     backwards = sequence[-1 : -min(left, len(query.sequence)) - 1 : -1] if left else ()
@@ -132,8 +127,8 @@ def _prefix(query: Sequence[str], words: Sequence[str]) -> int:
 
 
 def runs(
-    query: QueryWords,
-    passage: PassageWords,
+    query: TokenizedQuery,
+    passage: TokenizedPassage,
     counts: Mapping[str, int],
     weights: Mapping[str, float],
 ) -> Runs:
@@ -151,22 +146,22 @@ def runs(
         return _NOTHING
     inside = asked[start : start + length]
     whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
-    restatement = ramp(length / len(asked), _RUN)
+    restatement = rescale(length / len(asked), _RUN)
     if restatement:
-        restatement *= quoted(query, inside, counts, weights)
+        restatement *= quotation_score(query, inside, counts, weights)
     at_edge = False
     if whole:
         stretch, joined = f" {' '.join(inside)} ", passage.joined
         before = joined[: joined.index(stretch)]
         # A heading and the question, where a page breaks off, hold no answer to it.
-        answers = len(said) >= 2 * len(asked) or outside(inside, counts, weights) > 0.0
+        answers = len(said) >= 2 * len(asked) or coverage_outside(inside, counts, weights) > 0.0
         ends = answers and joined.endswith(stretch)
-        at_edge = len(before.split()) <= lead_in(query, said) or ends
+        at_edge = len(before.split()) <= leading_label(query, said) or ends
     return Runs(whole, at_edge, restatement, _heading(query, said, counts, weights))
 
 
 def _heading(
-    query: QueryWords,
+    query: TokenizedQuery,
     said: Sequence[str],
     counts: Mapping[str, int],
     weights: Mapping[str, float],
@@ -175,10 +170,10 @@ def _heading(
     edges = begins + ends
     if edges <= _EDGES[0] * len(query.sequence):
         return 0.0
-    words = (*said[: begins + lead_in(query, said)], *said[len(said) - ends :])
+    words = (*said[: begins + leading_label(query, said)], *said[len(said) - ends :])
     return (
         min(1.0, edges / _LONG_EDGE)
-        * ramp(edges / len(query.sequence), _EDGES)
-        * ramp(weight_of(words, weights), _EDGE_HELD)
-        * ramp(outside(words, counts, weights), _EDGE_REST)
+        * rescale(edges / len(query.sequence), _EDGES)
+        * rescale(idf_coverage(words, weights), _EDGE_HELD)
+        * rescale(coverage_outside(words, counts, weights), _EDGE_REST)
     )

@@ -13,10 +13,10 @@ from itertools import pairwise
 from operator import sub
 from typing import NamedTuple
 
-from ragguard.inline.features.coverage import quoted, ramp
-from ragguard.inline.tokens import QueryWords
+from ragguard.inline.features.coverage import FEW_WORDS, Match, quotation_score, rescale
+from ragguard.inline.tokens import TokenizedQuery
 
-__all__ = ["Stretch", "dense", "stretches"]
+__all__ = ["Stretch", "dense", "stretches", "window_signals"]
 
 _SOME = 0.5
 _DENSE = (0.7, 1.0)  # a share that says nothing, and one that says all there is to say
@@ -42,16 +42,27 @@ class Stretch(NamedTuple):
 _NONE = Stretch(0.0, (), 0.0)
 
 
-def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
+def window_signals(match: Match) -> dict[str, float]:
+    """Return the signals of a passage's stretches as long as the question."""
+    if match.share <= FEW_WORDS:
+        return {}
+    stretch = stretches(match.query, match.places)
+    return {
+        "dense": match.long * dense(match.query, stretch, match.counts, match.weights),
+        "disorder": match.long * stretch.disorder,
+    }
+
+
+def stretches(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Stretch:
     """Read the stretches of a passage.
 
     Args:
         query: The question.
         places: Where in the passage which word of the question stands, in order.
 
-    >>> from ragguard.inline.tokens import query_words
+    >>> from ragguard.inline.tokens import tokenize_query
     >>> places = [(0, "pier"), (1, "old"), (2, "built"), (3, "who"), (4, "the")]
-    >>> stretches(query_words("who built the old pier"), places)[::2]
+    >>> stretches(tokenize_query("who built the old pier"), places)[::2]
     (1.0, 1.0)
     """
     length, distinct = len(query.sequence), len(query.distinct)
@@ -98,7 +109,7 @@ def stretches(query: QueryWords, places: Sequence[tuple[int, str]]) -> Stretch:
 
 
 def dense(
-    query: QueryWords,
+    query: TokenizedQuery,
     stretch: Stretch,
     counts: Mapping[str, int],
     weights: Mapping[str, float],
@@ -114,5 +125,5 @@ def dense(
     Returns:
         A number in [0, 1].
     """
-    share = ramp(stretch.share, _DENSE)
-    return share and share * quoted(query, stretch.words, counts, weights)
+    share = rescale(stretch.share, _DENSE)
+    return share and share * quotation_score(query, stretch.words, counts, weights)

@@ -1,1 +1,42 @@
-"""Reading a passage as a reader would take it, however it is written."""
+"""What a passage means by its words: the question's, where it writes them in another way.
+
+Retrievers that see parts of words, and people, read "howmanydoors", "h-o-w m-a-n-y d-o-o-r-s" and
+"hwo mnay d00r$" as the question that they are; a comparison word for word sees none of it. So
+these ways of writing are undone before any feature is read: signs for letters (`leet`), the
+question as a whole with other gaps, words alike, words between or two pieces (`alignment`), and
+typing errors anywhere (`typos`). Markup is undone before (`ragguard.text.html`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ragguard.inline.normalize.alignment import align, interleaved, regap, rotated
+from ragguard.inline.normalize.leet import unleet
+from ragguard.inline.normalize.typos import respell
+from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
+
+__all__ = ["STEPS", "WHOLE", "as_meant"]
+
+Step = Callable[[TokenizedQuery, TokenizedPassage], TokenizedPassage | None]
+
+WHOLE: tuple[Step, ...] = (regap, align, interleaved, rotated)
+"""How the question as a whole may be written; the first that applies is undone."""
+
+
+def _whole(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    for undo in WHOLE:
+        if (read := undo(query, passage)) is not None:
+            return read
+    return None
+
+
+STEPS: tuple[Step, ...] = (unleet, _whole, respell)
+"""One after the other; each returns a passage with other words, or None."""
+
+
+def as_meant(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage:
+    """Return a passage with the question's words in place of what means them."""
+    for step in STEPS:
+        passage = step(query, passage) or passage
+    return passage

@@ -11,10 +11,13 @@ of their inner letters alone are alike as well: people read them with ease (Rawl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ragguard.inline.class_bigram import class_bigram
+from ragguard.inline.normalize.leet import letters_of
+from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 from ragguard.lru import on_forget
 
 __all__ = [
@@ -22,9 +25,12 @@ __all__ = [
     "SHORTEST",
     "Spellings",
     "deletions",
-    "letters_of",
-    "likenesses",
+    "one_letter_off",
+    "oov_words",
+    "respell",
     "respelled",
+    "spellings_of",
+    "symspell_keys",
 ]
 
 SHORTEST = 4
@@ -33,33 +39,25 @@ SHORTEST = 4
 LONGEST = 32
 """Letters of a word at most: what a word is without one letter grows with the square of them."""
 
-_LETTERS = str.maketrans("013457", "oieast")
-
-
-def letters_of(word: str) -> str:
-    """Return a word with the digits in it read as the letters they look like.
-
-    >>> letters_of("p1er")
-    'pier'
-    """
-    return word.translate(_LETTERS)
+_SHORTEST_KNOWN = 3  # letters, where it is known which word it may be
+_SEVERAL = 2  # misspelt words
 
 
 @lru_cache(maxsize=4096)  # of 34 forms at most: some 20 MB at worst
-def likenesses(word: str) -> frozenset[str]:
+def symspell_keys(word: str) -> frozenset[str]:
     """Return what a word has in common with others that are read as it.
 
     Its deletions, and its letters: those between the first and the last are sorted, behind a sign
     that no word has.
 
-    >>> sorted(likenesses("p1er"))
+    >>> sorted(symspell_keys("p1er"))
     ['*peir', 'ier', 'per', 'pie', 'pier', 'pir']
     """
     letters = letters_of(word)
     return deletions(word) | {f"*{letters[:1]}{''.join(sorted(letters[1:-1]))}{letters[-1:]}"}
 
 
-on_forget(likenesses.cache_clear)
+on_forget(symspell_keys.cache_clear)
 
 
 def deletions(word: str) -> frozenset[str]:
@@ -104,10 +102,10 @@ class Spellings:
     def forms(self) -> dict[str, str]:
         """From every likeness of the words to the word, the last of several."""
         # Not at once: the passages of many a set hold nothing that could be one of them.
-        return {form: word for word in self.words for form in likenesses(word)}
+        return {form: word for word in self.words for form in symspell_keys(word)}
 
     def candidates(self, words: Iterable[str]) -> list[str]:
-        """Return the words of `SHORTEST` letters or more that may have one of these likenesses.
+        """Return the words of `SHORTEST` letters or more that may have one of these symspell_keys.
 
         Most words have none, and their edges show it at a fraction of the cost.
         """
@@ -140,8 +138,104 @@ def respelled(known: Spellings, asked: frozenset[str], odd: Iterable[str]) -> di
         if word in asked:
             continue
         # Words with a likeness in common differ by one letter in length at most.
-        meant = {known.forms[form] for form in likenesses(word) & known.forms.keys()}
+        meant = {known.forms[form] for form in symspell_keys(word) & known.forms.keys()}
         if not meant:
             continue
         found[word] = min(meant, key=lambda other: (abs(len(other) - len(word)), other))
     return found
+
+
+def oov_words(passage: TokenizedPassage) -> frozenset[str]:
+    """Return the words of 4 to 32 letters that the language model does not list, but no numbers."""
+    unlisted = passage.distinct - class_bigram().listed
+    return frozenset(
+        [word for word in unlisted if SHORTEST <= len(word) <= LONGEST and not word.isdigit()]
+    )
+
+
+def spellings_of(query: TokenizedQuery) -> Spellings:
+    """Return how the question's words of 4 to 32 letters may be written."""
+    # A number that differs in one digit is another number.
+    words = dict.fromkeys(query.sequence)
+    return Spellings.of(
+        [word for word in words if word.isalpha() and SHORTEST <= len(word) <= LONGEST]
+    )
+
+
+def one_letter_off(one: str, other: str) -> bool:
+    """Return True if two words may be one with a typing error."""
+    lengths = len(one), len(other)
+    if one.isdigit() or other.isdigit():  # another number is another number
+        return False
+    if min(lengths) < _SHORTEST_KNOWN or max(lengths) > LONGEST or abs(lengths[0] - lengths[1]) > 1:
+        return False
+    return not symspell_keys(one).isdisjoint(symspell_keys(other))
+
+
+def respell(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo typing errors in words of the question, wherever they stand.
+
+    One word may be like one of the question by chance, a plural or another spelling: so several
+    must be, and then those as well that are misspelt into another word where the question goes on
+    so; a single one only between the words that the question has beside it.
+    """
+    unlisted, known = passage.written.once(oov_words), query.once(spellings_of)
+    if not unlisted or not known.words:
+        return None
+    meant = respelled(known, query.distinct, unlisted)
+    if not meant:
+        return None
+    if len(set(meant.values())) < _SEVERAL:
+        sequence = _one_respelled(query.sequence, passage.sequence, meant)
+        return None if sequence is None else passage.rewritten(sequence)
+    # Who writes digits for letters does so in short words as well.
+    meant |= {
+        word: letters
+        for word in passage.distinct - query.distinct
+        if not word.isalpha() and (letters := letters_of(word)) in query.distinct
+    }
+    return passage.rewritten(_in_place(query, [meant.get(word, word) for word in passage.sequence]))
+
+
+def _one_respelled(
+    asked: tuple[str, ...], said: tuple[str, ...], meant: Mapping[str, str]
+) -> tuple[str, ...] | None:
+    """Return the words with a misspelt one replaced, if it stands as the question has it."""
+    for at, word in enumerate(said):
+        if word in meant:
+            place = asked.index(meant[word])
+            # Both neighbours, or the two beside a word that begins or ends the question.
+            first = max(0, min(place - 1, len(asked) - 3))
+            start = at - place + first
+            there = [*said[max(start, 0) : at], meant[word], *said[at + 1 : start + 3]]
+            if len(there) == 3 and tuple(there) == asked[first : first + 3]:
+                return (*said[:at], meant[word], *said[at + 1 :])
+    return None
+
+
+def _in_place(query: TokenizedQuery, said: list[str]) -> tuple[str, ...]:
+    """Return the words with those replaced that are like what the question has in their place."""
+    pairs = query.pairs
+    firsts, seconds = {one for one, _ in pairs}, {other for _, other in pairs}
+    forms: dict[str, list[str]] = {}
+    for word in query.distinct:
+        if _SHORTEST_KNOWN <= len(word) <= LONGEST:
+            for form in symspell_keys(word):
+                forms.setdefault(form, []).append(word)
+    last = len(said) - 1
+    for at, word in enumerate(said):
+        before = said[at - 1] if at else ""
+        after = said[at + 1] if at < last else ""
+        if word in query.distinct or not (before in firsts or after in seconds):
+            continue
+        if not _SHORTEST_KNOWN <= len(word) <= LONGEST:
+            continue
+        found = {one for form in symspell_keys(word) for one in forms.get(form, ())}
+        like = [
+            one
+            for one in found
+            if ((before, one) in pairs or (one, after) in pairs) and one_letter_off(word, one)
+        ]
+        if like:
+            said[at] = min(like)
+    return tuple(said)

@@ -7,10 +7,10 @@ import slow_signals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragguard.inline.features import SIGNALS, signal_matrix
+from ragguard.inline.features.consensus import names
 from ragguard.inline.scoring import suspicions
-from ragguard.inline.signals import SIGNALS, signal_matrix
-from ragguard.inline.tokens import names, passage_words, query_words
-from ragguard.lru import forget_all
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.text import MAX_CHARS
 
 QUESTION = "Which keeper lit the Marrow lamp?"
@@ -36,8 +36,8 @@ sets = st.lists(
 
 def agreement(passages, k=None, question=QUESTION):
     """Return the signal of the first k passages."""
-    read = [passage_words(text) for text in passages]
-    matrix = signal_matrix(query_words(question), read, len(read) if k is None else k)
+    read = [tokenize_passage(text) for text in passages]
+    matrix = signal_matrix(tokenize_query(question), read, len(read) if k is None else k)
     return matrix[:, SIGNALS.index("agreement")].tolist()
 
 
@@ -47,8 +47,8 @@ def test_three_texts_that_state_the_same_by_hand():
     others += [{"old", "hand", "people", "know", "called", "ann"}]
     values = [exp(-0.06), exp(-0.10 - 0.25), exp(-0.12)]
     for text, beside, value in zip(PLANTED, others, values, strict=True):
-        said = passage_words(text).sequence
-        asked = query_words(QUESTION).sequence
+        said = tokenize_passage(text).sequence
+        asked = tokenize_query(QUESTION).sequence
         assert slow_signals.beside_the_question(asked, said) == beside
         weights = slow_signals.weights_of(asked, [said])
         assert slow_signals.value_of(asked, said, text, weights) == pytest.approx(value)
@@ -113,8 +113,8 @@ def test_of_a_short_question_every_page_holds_all():
 
 
 def test_it_alone_can_make_a_set_suspicious():
-    read = [passage_words(text) for text in PLANTED + QUIET]
-    matrix = signal_matrix(query_words(QUESTION), read, len(read))
+    read = [tokenize_passage(text) for text in PLANTED + QUIET]
+    matrix = signal_matrix(tokenize_query(QUESTION), read, len(read))
     spoken = suspicions(matrix)
     matrix[:, SIGNALS.index("agreement")] = 0.0
     assert (spoken[:3] > suspicions(matrix)[:3]).all()
@@ -165,14 +165,7 @@ def test_names_are_read_in_the_part_of_a_text_that_is_read():
 @given(st.text(max_size=40))
 def test_names_of_any_text_are_its_words(text):
     found = names(text)
-    assert found is None or found <= set(passage_words(text).sequence) | set(
+    assert found is None or found <= set(tokenize_passage(text).sequence) | set(
         slow_signals.names_of(text)
     )
     assert found == (None if (slow := slow_signals.names_of(text)) is None else set(slow))
-
-
-def test_names_are_read_once_until_they_are_forgotten():
-    read = names("Ann and Bob lit it.")
-    assert names("Ann and Bob lit it.") is read
-    forget_all()
-    assert names("Ann and Bob lit it.") is not read

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.features.coverage import outside, ramp, weight_of
+from ragguard.inline.features.coverage import coverage_outside, idf_coverage, rescale
 
 ends = st.tuples(st.floats(0.0, 0.5), st.floats(0.6, 1.0))
 WEIGHTS = {"pier": 0.5, "lamp": 0.3, "tide": 0.2}
@@ -16,40 +16,40 @@ words = st.lists(st.sampled_from([*WEIGHTS, "wool", "the"]), max_size=8)
     [(0.0, 0.0), (0.4, 0.0), (0.5, 0.25), (0.7, 0.75), (0.8, 1.0), (9.0, 1.0)],
 )
 def test_a_ramp_by_hand(share, expected):
-    assert ramp(share, (0.4, 0.8)) == pytest.approx(expected)
+    assert rescale(share, (0.4, 0.8)) == pytest.approx(expected)
 
 
 @given(st.floats(-1.0, 2.0), st.floats(-1.0, 2.0), ends)
 def test_a_ramp_rises_from_0_at_its_lower_end_to_1_at_its_upper(one, other, between):
-    assert 0.0 <= ramp(one, between) <= 1.0
-    assert ramp(min(one, other), between) <= ramp(max(one, other), between)
-    assert [ramp(end, between) for end in between] == [0.0, 1.0]
-    assert ramp(sum(between) / 2, between) == pytest.approx(0.5)
+    assert 0.0 <= rescale(one, between) <= 1.0
+    assert rescale(min(one, other), between) <= rescale(max(one, other), between)
+    assert [rescale(end, between) for end in between] == [0.0, 1.0]
+    assert rescale(sum(between) / 2, between) == pytest.approx(0.5)
 
 
 def test_the_weight_of_a_stretch_by_hand():
-    assert weight_of(["pier", "wool", "pier"], WEIGHTS) == 0.5
-    assert weight_of(("lamp", "tide"), WEIGHTS) == 0.5
-    assert weight_of([], WEIGHTS) == weight_of(["pier"], {}) == 0.0
+    assert idf_coverage(["pier", "wool", "pier"], WEIGHTS) == 0.5
+    assert idf_coverage(("lamp", "tide"), WEIGHTS) == 0.5
+    assert idf_coverage([], WEIGHTS) == idf_coverage(["pier"], {}) == 0.0
 
 
 def test_outside_a_stretch_by_hand():
     counts = {"pier": 2, "lamp": 1}
-    assert outside([], counts, WEIGHTS) == 0.8
-    assert outside(["pier"], counts, WEIGHTS) == 0.8
-    assert outside(["pier", "pier"], counts, WEIGHTS) == 0.3
-    assert outside(("pier", "lamp", "pier", "the"), counts, WEIGHTS) == 0.0
+    assert coverage_outside([], counts, WEIGHTS) == 0.8
+    assert coverage_outside(["pier"], counts, WEIGHTS) == 0.8
+    assert coverage_outside(["pier", "pier"], counts, WEIGHTS) == 0.3
+    assert coverage_outside(("pier", "lamp", "pier", "the"), counts, WEIGHTS) == 0.0
 
 
 @given(words, words, words)
 def test_what_stands_outside_a_stretch_is_what_is_said_before_or_after_it(before, stretch, after):
     said = before + stretch + after
     counts = {word: said.count(word) for word in said if word in WEIGHTS}
-    assert outside(stretch, counts, WEIGHTS) == weight_of(before + after, WEIGHTS)
-    assert weight_of(said, WEIGHTS) == pytest.approx(sum(WEIGHTS[word] for word in counts))
+    assert coverage_outside(stretch, counts, WEIGHTS) == idf_coverage(before + after, WEIGHTS)
+    assert idf_coverage(said, WEIGHTS) == pytest.approx(sum(WEIGHTS[word] for word in counts))
 
 
 def test_rounding_makes_no_share_larger_than_1():
     tenths = {f"word{number}": 0.1 + 1e-12 for number in range(10)}
-    assert weight_of(list(tenths), tenths) == 1.0
-    assert outside([], dict.fromkeys(tenths, 1), tenths) == 1.0
+    assert idf_coverage(list(tenths), tenths) == 1.0
+    assert coverage_outside([], dict.fromkeys(tenths, 1), tenths) == 1.0

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.features.gibberish import (
+from ragguard.inline.class_bigram import (
     OTHER_SCRIPT,
     SHAPES,
     UNITS,
-    LanguageModel,
+    ClassBigram,
     WordClasses,
-    language_model,
+    class_bigram,
     shape,
-    unnaturalness,
 )
+from ragguard.inline.features.gibberish import unnaturalness
 from ragguard.text import tokens
 
 A, B = SHAPES, SHAPES + 1
@@ -46,7 +46,7 @@ def model(**pairs):
     oddness = np.zeros((256, 256), dtype=np.int32)
     for (first, second), nats in pairs.items():
         oddness["ab".index(second) + SHAPES, "ab".index(first) + SHAPES] = nats * UNITS
-    return LanguageModel(WordClasses({"a": A, "b": B}), oddness.ravel())
+    return ClassBigram(WordClasses({"a": A, "b": B}), oddness.ravel())
 
 
 def soup(text, **pairs):
@@ -90,14 +90,14 @@ def slow_soup(words, known):
     return most / (most + 32 * UNITS)
 
 
-LISTED = sorted(language_model().classes)[::1600]
+LISTED = sorted(class_bigram().classes)[::1600]
 
 
 @given(
     st.lists(st.sampled_from([*LISTED, "the", "of", "thw", "1874", "\u6771\u4eac"]), max_size=25)
 )
 def test_as_the_definition_says(words):
-    assert unnaturalness(words).soup == slow_soup(words, language_model())
+    assert unnaturalness(words).soup == slow_soup(words, class_bigram())
 
 
 @given(st.text(st.characters(exclude_categories=())))
@@ -121,7 +121,7 @@ def test_every_word_has_a_shape(word):
 def test_other_scripts_say_nothing():
     words = tokens("\u0928\u0947\u092a\u093e\u0932 \u0916\u0941\u0932\u093e " * 40)
     assert unnaturalness(words) == (0.0, 0.0)
-    table = language_model().oddness.reshape(256, 256)
+    table = class_bigram().oddness.reshape(256, 256)
     assert not table[OTHER_SCRIPT].any()
     assert not table[:, OTHER_SCRIPT].any()
 
@@ -143,7 +143,7 @@ def test_words_in_another_order_are_less_natural():
 
 
 def test_the_shipped_model():
-    known = language_model()
+    known = class_bigram()
     assert known.oddness.shape == (256 * 256,)
     assert np.abs(known.oddness).max() <= 127
     assert set(known.classes.values()) <= set(range(SHAPES, 256))

@@ -5,10 +5,10 @@ import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragguard.inline.class_bigram import SHAPES, UNITS, WordClasses
 from ragguard.inline.features import insertion
-from ragguard.inline.features.gibberish import SHAPES, UNITS, WordClasses
 from ragguard.inline.features.insertion import inserted_share
-from ragguard.inline.tokens import query_words
+from ragguard.inline.tokens import tokenize_query
 
 VOCABULARY = "who built the old pier of lamp was in harbour zzyzx 1874 \u6771\u4eac".split()
 words = st.sampled_from(VOCABULARY)
@@ -34,12 +34,12 @@ def small_model(monkeypatch):
         odd[classes[first] + 256 * classes[second]] = value * UNITS
     model = type("Model", (), {"classes": classes})()
     monkeypatch.setattr(insertion, "_oddness", lambda: odd)
-    monkeypatch.setattr(insertion, "language_model", lambda: model)
+    monkeypatch.setattr(insertion, "class_bigram", lambda: model)
 
 
 @pytest.mark.usefixtures("small_model")
 def test_the_share_by_hand():
-    query = query_words("x y")
+    query = tokenize_query("x y")
     # Three nats are more than the one that says all there is to say: one word of two.
     assert share(query, "a x a".split()) == 0.5
     # A gain of 0 is two of the three nats between a word that fits and one that does not.
@@ -51,14 +51,14 @@ def test_the_share_by_hand():
 
 @pytest.mark.usefixtures("small_model")
 def test_of_several_places_the_one_where_it_fits_least_counts_less():
-    query = query_words("x y")
+    query = tokenize_query("x y")
     assert share(query, "b x b a x a".split()) == pytest.approx(1 / 1.25 / 2)
     assert share(query, "b x b a x a x".split()) == pytest.approx(1 / 1.5 / 2)
 
 
 @pytest.mark.usefixtures("small_model")
 def test_beside_its_neighbour_of_the_question_a_word_is_quoted():
-    query = query_words("x y z")
+    query = tokenize_query("x y z")
     assert share(query, "a x y a".split()) == 0.0
     # The other way round neither is: x saves one nat, and without y two more would be lost.
     assert share(query, "a y x a".split()) == pytest.approx(1 / 3)
@@ -68,7 +68,7 @@ def test_beside_its_neighbour_of_the_question_a_word_is_quoted():
 
 @pytest.mark.usefixtures("small_model")
 def test_at_an_edge_a_word_has_a_neighbour_that_says_nothing():
-    query = query_words("x y")
+    query = tokenize_query("x y")
     assert share(query, ["x"]) == pytest.approx(2 / 3 / 2)
     # After a: two nats of its own, and a gain of 1 is enough.
     assert share(query, "a x".split()) == 0.5
@@ -79,7 +79,7 @@ def test_at_an_edge_a_word_has_a_neighbour_that_says_nothing():
 
 
 def test_words_strewn_into_a_text_fit_less_than_those_of_a_sentence():
-    query = query_words("who built the old pier of the harbour")
+    query = tokenize_query("who built the old pier of the harbour")
     natural = "the ferry leaves the harbour and the old pier twice a day and it was built in summer"
     strewn = (
         "the ferry who leaves twice built a day the in old summer it pier takes of forty harbour"
@@ -90,7 +90,7 @@ def test_words_strewn_into_a_text_fit_less_than_those_of_a_sentence():
 
 @given(questions, sentences)
 def test_the_share_equals_its_slow_reference(question, said):
-    query = query_words(question)
+    query = tokenize_query(question)
     found = share(query, said)
     assert found == pytest.approx(slow_signals.inserted_share(query.sequence, said))
     assert found == share(query, tuple(said))

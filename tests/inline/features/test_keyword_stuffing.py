@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.features.keyword_stuffing import Rows, key_word_rows
-from ragguard.inline.tokens import query_words
+from ragguard.inline.tokens import tokenize_query
 
 words = st.sampled_from("pier lamp tide gulls who the of s x".split())
 sentences = st.lists(words, max_size=15)
 questions = st.lists(words, min_size=1, max_size=12).map(" ".join)
 
 # Six content words; three pairs are parted by function words, "marrow bay" and "bay built" are not.
-QUERY = query_words("Who was the keeper of the lighthouse in Marrow Bay built by the Cranes?")
+QUERY = tokenize_query("Who was the keeper of the lighthouse in Marrow Bay built by the Cranes?")
 
 
 def rows(query, text):
@@ -80,23 +80,23 @@ def test_rows_at_an_edge_by_hand(text, edge):
 
 
 def test_few_key_words_at_an_edge_say_less():
-    assert rows(query_words("who is the keeper of the pier"), "keeper pier x").edge == (
+    assert rows(tokenize_query("who is the keeper of the pier"), "keeper pier x").edge == (
         pytest.approx(2 / slow_signals.FEW_KEYS)
     )
-    three = query_words("the keeper of the pier of the town")
+    three = tokenize_query("the keeper of the pier of the town")
     assert rows(three, "keeper pier town x").edge == pytest.approx(
         min(1.0, 3 / slow_signals.FEW_KEYS)
     )
 
 
 def test_a_question_of_one_key_word_has_no_row():
-    assert rows(query_words("who is the keeper"), "keeper keeper keeper") == Rows(0.0, 0.0, 0.0)
-    assert rows(query_words("?"), "keeper") == Rows(0.0, 0.0, 0.0)
+    assert rows(tokenize_query("who is the keeper"), "keeper keeper keeper") == Rows(0.0, 0.0, 0.0)
+    assert rows(tokenize_query("?"), "keeper") == Rows(0.0, 0.0, 0.0)
 
 
 @given(questions, sentences)
 def test_rows_equal_their_slow_reference(question, said):
-    query = query_words(question)
+    query = tokenize_query(question)
     found = rows(query, said)
     slow = slow_signals.key_word_rows(query.sequence, said)
     expected = [slow["key_pairs"], slow["key_row"], slow["key_edge"]]
@@ -108,5 +108,5 @@ def test_rows_equal_their_slow_reference(question, said):
 @given(questions)
 def test_the_question_itself_has_no_row(question):
     # Whatever stands side by side in it stands so in the question.
-    query = query_words(question)
+    query = tokenize_query(question)
     assert rows(query, query.sequence) == Rows(0.0, 0.0, 0.0)

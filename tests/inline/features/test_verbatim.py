@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.features.verbatim import edge_runs, longest_run, runs
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.text import tokens
 
 words = st.sampled_from("pier lamp tide who built the of question q".split())
@@ -17,12 +17,12 @@ questions = st.lists(words, min_size=1, max_size=10).map(" ".join)
 
 # Eight words; each of the four content words weighs a quarter.
 QUESTION = "When was the lighthouse of Marrow Bay built?"
-QUARTERS = dict.fromkeys(query_words(QUESTION).content, 0.25)
+QUARTERS = dict.fromkeys(tokenize_query(QUESTION).content, 0.25)
 
 
 def found(question, text, weights=None):
     """What of a question stands in a passage, its content words of one weight."""
-    query, passage = query_words(question), passage_words(text)
+    query, passage = tokenize_query(question), tokenize_passage(text)
     even = dict.fromkeys(query.content, 1 / len(query.content))
     return runs(query, passage, Counter(passage.sequence), weights or even)
 
@@ -32,22 +32,22 @@ def found(question, text, weights=None):
 
 def test_the_longest_run_by_hand():
     query = tokens("who built the old pier")
-    assert longest_run(query, passage_words("Nobody knows who built the mill.")) == (3, 0)
-    assert longest_run(query, passage_words("The old pier")) == (3, 2)
-    assert longest_run(query, passage_words("the pier, who built it?")) == (2, 0)
-    assert longest_run(query, passage_words("wool"))[0] == 0
-    assert longest_run(query, passage_words(""))[0] == 0
-    assert longest_run([], passage_words("who")) == (0, 0)
+    assert longest_run(query, tokenize_passage("Nobody knows who built the mill.")) == (3, 0)
+    assert longest_run(query, tokenize_passage("The old pier")) == (3, 2)
+    assert longest_run(query, tokenize_passage("the pier, who built it?")) == (2, 0)
+    assert longest_run(query, tokenize_passage("wool"))[0] == 0
+    assert longest_run(query, tokenize_passage(""))[0] == 0
+    assert longest_run([], tokenize_passage("who")) == (0, 0)
 
 
 def test_a_run_is_made_of_whole_words():
-    assert longest_run(["art"], passage_words("party start"))[0] == 0
-    assert longest_run(["a", "b"], passage_words("ba ab"))[0] == 0
+    assert longest_run(["art"], tokenize_passage("party start"))[0] == 0
+    assert longest_run(["a", "b"], tokenize_passage("ba ab"))[0] == 0
 
 
 @given(sentences, sentences)
 def test_the_longest_run_equals_that_of_trying_all(question, text):
-    query, passage = tokens(question), passage_words(text)
+    query, passage = tokens(question), tokenize_passage(text)
     length, start = longest_run(query, passage)
     assert (length, start) == slow_signals.longest_run(query, passage.sequence)
     assert f" {' '.join(query[start : start + length])} " in passage.joined or length == 0
@@ -56,7 +56,7 @@ def test_the_longest_run_equals_that_of_trying_all(question, text):
 @given(sentences, sentences, sentences)
 def test_the_run_of_a_text_that_holds_the_question_is_the_whole_question(question, before, after):
     query = tokens(question)
-    passage = passage_words(f"{before} {question} {after}")
+    passage = tokenize_passage(f"{before} {question} {after}")
     assert longest_run(query, passage) == (len(query), 0)
 
 
@@ -84,14 +84,14 @@ def test_the_run_of_a_text_that_holds_the_question_is_the_whole_question(questio
     ],
 )
 def test_runs_at_the_edges_by_hand(text, expected):
-    query = query_words("who built the old pier")
+    query = tokenize_query("who built the old pier")
     assert edge_runs(query, text.split()) == expected
     assert edge_runs(query, tuple(text.split())) == expected
 
 
 @given(questions, sentences)
 def test_runs_at_the_edges_equal_those_of_trying_all(question, text):
-    query, said = query_words(question), text.split()
+    query, said = tokenize_query(question), text.split()
     expected = slow_signals.edge_runs(query.sequence, said)
     assert edge_runs(query, said) == edge_runs(query, tuple(said)) == expected
     assert sum(expected) <= len(said)
@@ -99,7 +99,7 @@ def test_runs_at_the_edges_equal_those_of_trying_all(question, text):
 
 @given(questions, st.lists(st.sampled_from(["wool", "sand"]), min_size=1), st.data())
 def test_a_question_cut_in_two_is_found_at_both_edges(question, between, data):
-    query = query_words(question)
+    query = tokenize_query(question)
     cut = data.draw(st.integers(0, len(query.sequence)))
     said = [*query.sequence[:cut], *between, *query.sequence[cut:]]
     lead = bool(cut) and slow_signals.lead_in(query.sequence, said)
@@ -205,9 +205,9 @@ def test_a_heading_by_hand():
 
 @given(questions, sentences, sentences)
 def test_runs_equal_their_slow_reference(question, before, after):
-    query = query_words(question)
+    query = tokenize_query(question)
     for text in (before, f"{before} {question} {after}", f"{question} {after}"):
-        passage = passage_words(text)
+        passage = tokenize_passage(text)
         weights = slow_signals.weights_of(query.sequence, [passage.sequence])
         counts = Counter(word for word in passage.sequence if word in query.distinct)
         seen = runs(query, passage, counts, weights)

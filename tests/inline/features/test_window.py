@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.features.window import Stretch, dense, stretches
-from ragguard.inline.tokens import query_words
+from ragguard.inline.tokens import tokenize_query
 
 words = st.sampled_from("pier lamp tide who built the of x".split())
 sentences = st.lists(words, max_size=25)
 questions = st.lists(words, min_size=1, max_size=9).map(" ".join)
 
-QUERY = query_words("who built the old pier")
+QUERY = tokenize_query("who built the old pier")
 HALVES = {"built": 0.5, "old": 0.25, "pier": 0.25}
 
 
@@ -52,7 +52,7 @@ def test_a_stretch_is_as_long_as_the_question():
 
 
 def test_half_of_the_words_is_no_stretch():
-    query = query_words("who built the pier")
+    query = tokenize_query("who built the pier")
     assert read(query, "pier who".split()) == Stretch(0.0, (), 0.0)
     assert read(query, "pier who the".split()) == Stretch(
         0.75, ("pier", "who", "the"), pytest.approx(0.5)
@@ -85,13 +85,13 @@ def test_pairs_that_stand_are_no_disorder():
 
 
 def test_a_single_word_has_no_order():
-    assert read(query_words("pier"), ["pier"]) == Stretch(1.0, ("pier",), 0.0)
-    assert read(query_words("pier"), []) == Stretch(0.0, (), 0.0)
+    assert read(tokenize_query("pier"), ["pier"]) == Stretch(1.0, ("pier",), 0.0)
+    assert read(tokenize_query("pier"), []) == Stretch(0.0, (), 0.0)
 
 
 @given(questions, sentences)
 def test_stretches_equal_their_slow_reference(question, said):
-    query = query_words(question)
+    query = tokenize_query(question)
     found = read(query, said)
     share, inside, disorder = slow_signals.stretches(query.sequence, said)
     assert found == Stretch(pytest.approx(share), inside, pytest.approx(disorder))
@@ -100,7 +100,7 @@ def test_stretches_equal_their_slow_reference(question, said):
 
 @given(questions, sentences, sentences)
 def test_a_passage_that_quotes_the_question_has_a_stretch_of_all_of_it(question, before, after):
-    query = query_words(question)
+    query = tokenize_query(question)
     assert read(query, [*before, *query.sequence, *after]).share == 1.0
 
 
@@ -130,7 +130,7 @@ def test_a_stretch_that_does_not_ask_is_an_answer():
 
 @given(questions, sentences)
 def test_dense_equals_its_slow_reference(question, said):
-    query = query_words(question)
+    query = tokenize_query(question)
     weights = slow_signals.weights_of(query.sequence, [said])
     counts = Counter(word for word in said if word in query.distinct)
     found = dense(query, read(query, said), counts, weights)

@@ -4,16 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.normalize.typos import (
     LONGEST,
     SHORTEST,
     Spellings,
     deletions,
-    letters_of,
-    likenesses,
+    oov_words,
     respelled,
+    spellings_of,
+    symspell_keys,
 )
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 
 LOOKS_LIKE = {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t"}
 some_letters = st.text("abc134", max_size=7)
@@ -95,7 +97,7 @@ words = st.sampled_from(["pier", "piers", "lamp", "tide", "tied", "gulls"])
 def test_whatever_has_a_form_in_common_with_a_word_is_respelled(asked, odd):
     found = meant(asked, *odd)
     for word in odd:
-        alike = [other for other in asked if likenesses(word) & likenesses(other)]
+        alike = [other for other in asked if symspell_keys(word) & symspell_keys(other)]
         assert (word in found) == (bool(alike) and word not in asked)
         assert word not in found or found[word] in alike
 
@@ -107,7 +109,7 @@ def test_whatever_has_a_form_in_common_with_a_word_is_respelled(asked, odd):
 def test_what_may_mean_no_word_has_no_form_in_common_with_any(asked, odd):
     # Words in a question are all letters; digits in the text are read as letters.
     asked = [letters_of(word) for word in asked]
-    if any(likenesses(word) & likenesses(odd) for word in asked):
+    if any(symspell_keys(word) & symspell_keys(odd) for word in asked):
         assert known(*asked).candidates([odd]) == [odd]
 
 
@@ -119,17 +121,41 @@ def test_most_words_are_told_from_the_question_by_their_edges():
 
 def test_only_words_of_some_length_are_looked_at():
     short, long = "x" * (SHORTEST - 1), "qz" * (LONGEST // 2) + "q"
-    assert passage_words(f"{short} {short}x {long} {long[:-1]}").odd == {f"{short}x", long[:-1]}
-    asked = query_words(f"{short} {long}")
-    assert asked.spellings.forms == {}
+    assert oov_words(tokenize_passage(f"{short} {short}x {long} {long[:-1]}")) == {
+        f"{short}x",
+        long[:-1],
+    }
+    asked = tokenize_query(f"{short} {long}")
+    assert spellings_of(asked).forms == {}
     # A text may be one word, whose deletions would fill the memory.
-    assert passage_words("zq" * 10_000).odd == frozenset()
+    assert oov_words(tokenize_passage("zq" * 10_000)) == frozenset()
 
 
 def test_likenesses_are_the_deletions_and_the_letters_in_between_in_any_order():
-    assert likenesses("pier") == deletions("pier") | {"*peir"}
-    assert likenesses("lgihtohsue") & likenesses("lighthouse") == {"*lghhiostue"}
+    assert symspell_keys("pier") == deletions("pier") | {"*peir"}
+    assert symspell_keys("lgihtohsue") & symspell_keys("lighthouse") == {"*lghhiostue"}
     assert letters_of("l1gh7h0u53") == "lighthouse"
     assert meant(["lighthouse"], "lgihtohsue") == {"lgihtohsue": "lighthouse"}
     # The first and the last letter stay where they are.
     assert meant(["lighthouse"], "glihtohsue") == {}
+
+
+def test_longer_words_that_are_not_listed_are_odd():
+    assert oov_words(
+        tokenize_passage("The lihgthouse, a lighthouse, qzx, p1er, 1874 and 1874qz")
+    ) == {
+        "lihgthouse",
+        "p1er",
+        "1874qz",
+    }
+    assert oov_words(tokenize_passage("")) == frozenset()
+
+
+def test_the_spellings_of_a_question_lead_to_its_longer_words():
+    spellings = spellings_of(tokenize_query("who saw the pier lamps")).forms
+    assert {form for form, word in spellings.items() if word == "pier"} == {
+        *("pier", "ier", "per", "pir", "pie", "*peir"),
+    }
+    assert set(spellings.values()) == {"pier", "lamps"}
+    # A form of several words is that of the last.
+    assert spellings_of(tokenize_query("tamp lamp")).forms["amp"] == "lamp"

@@ -11,9 +11,9 @@ import slow_signals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragguard.inline.features.gibberish import UNITS, language_model
-from ragguard.inline.signals import LEAST_COVERAGE, SIGNALS, signal_matrix
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.class_bigram import UNITS, class_bigram
+from ragguard.inline.features import LEAST_COVERAGE, SIGNALS, signal_matrix
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.text import STOP_WORDS, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
@@ -64,8 +64,8 @@ def asked_and_retrieved(draw):
 
 def columns(query, passages, k=None):
     """Return the signals of the first k passages by name."""
-    read = [passage_words(text) for text in passages]
-    matrix = signal_matrix(query_words(query), read, len(read) if k is None else k)
+    read = [tokenize_passage(text) for text in passages]
+    matrix = signal_matrix(tokenize_query(query), read, len(read) if k is None else k)
     return dict(zip(SIGNALS, matrix.T, strict=True))
 
 
@@ -115,7 +115,7 @@ QUIET = ["Wool was sold on Mondays.", "A mill stood by the ford.", "The tide tur
 
 
 def test_the_question_of_these_tests():
-    asked = query_words(QUESTION)
+    asked = tokenize_query(QUESTION)
     assert len(asked.sequence) == 8
     assert asked.content == ("lighthouse", "marrow", "bay", "built")
     assert asked.parted == {("lighthouse", "marrow")}
@@ -156,8 +156,8 @@ def test_the_words_in_any_order_by_hand():
 
 def test_misspelt_words_are_read_as_they_are_meant():
     wrong = "When was the lihgthouse of Marorw Bay built?"
-    assert "lihgthouse" not in language_model().classes
-    assert "marorw" not in language_model().classes
+    assert "lihgthouse" not in class_bigram().classes
+    assert "marorw" not in class_bigram().classes
     assert first(QUESTION, [f"{wrong} In 1874.", *QUIET]) == first(
         QUESTION, [f"{QUESTION} In 1874.", *QUIET]
     )
@@ -178,7 +178,7 @@ def test_words_strewn_in_are_discounted_by_wording_and_length():
     # All words but one, every one parted from its neighbours of the question.
     text = "sand when wool was gulls the wool lighthouse sand of wool Bay sand built wool"
     said, asked = text.lower().split(), tokens(QUESTION)
-    table, classes = language_model().oddness, language_model().classes
+    table, classes = class_bigram().oddness, class_bigram().classes
     gains = []
     for at in range(1, len(said) - 1):
         before, word, after = (classes[one] for one in said[at - 1 : at + 2])
@@ -280,14 +280,18 @@ def assert_shares(matrix, rows):
 @given(ANY_TEXT, st.lists(ANY_TEXT, min_size=1, max_size=6), st.data())
 def test_every_signal_of_any_text_is_a_share(query, texts, data):
     k = data.draw(st.integers(1, len(texts)))
-    assert_shares(signal_matrix(query_words(query), [passage_words(text) for text in texts], k), k)
+    assert_shares(
+        signal_matrix(tokenize_query(query), [tokenize_passage(text) for text in texts], k), k
+    )
 
 
 @given(asked_and_retrieved(), st.data())
 def test_every_signal_of_texts_that_share_words_is_a_share(drawn, data):
     query, texts = drawn
     k = data.draw(st.integers(1, len(texts)))
-    assert_shares(signal_matrix(query_words(query), [passage_words(text) for text in texts], k), k)
+    assert_shares(
+        signal_matrix(tokenize_query(query), [tokenize_passage(text) for text in texts], k), k
+    )
 
 
 @settings(max_examples=50)
@@ -320,8 +324,8 @@ def test_signals_do_not_depend_on_the_order_of_judged_passages_nor_of_those_belo
 
 PROGRAM = """
 from random import Random
-from ragguard.inline.signals import signal_matrix
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.features import signal_matrix
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 
 random = Random(0)
 words = "lighthouse harbour lamp tide stone mill wool sand crown who built the of in was".split()
@@ -331,7 +335,7 @@ for _ in range(60):
     texts = [" ".join(random.choices(words, k=14)) + " " + query for _ in range(2)]
     texts += [" ".join([wrong.get(word, word) for word in random.choices(words, k=30)])]
     texts += [" ".join(random.choices(words, k=30)) for _ in range(3)]
-    matrix = signal_matrix(query_words(query), [passage_words(text) for text in texts], 5)
+    matrix = signal_matrix(tokenize_query(query), [tokenize_passage(text) for text in texts], 5)
     print([value.hex() for value in matrix.ravel().tolist()])
 """
 

@@ -5,8 +5,8 @@ comparison: full-width or accented letters, look-alikes from other scripts, invi
 between letters, padding around it. Folding undoes these, so that all signals read what a person
 would read.
 
-Not undone are markup (`inline.normalize.html`), and digits for letters, words run together or
-spelled out: to read every text so would spoil others. `ragguard.inline.meaning` undoes them where
+Not undone are markup (`ragguard.text.html`), and digits for letters, words run together or
+spelled out: to read every text so would spoil others. `ragguard.inline.normalize` undoes them where
 the question appears by it.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from ragguard.characters import FOLDED, FOLDED_WORDS, respelled
+from ragguard.text.characters import FOLDED, FOLDED_WORDS, respelled
 
 __all__ = [
     "MAX_CHARS",

@@ -13,7 +13,7 @@ from html import unescape
 
 from ragguard.text import MOST_CHARS, both_ends
 
-__all__ = ["unmarked"]
+__all__ = ["strip_markup"]
 
 # Python refuses to read a number of thousands of digits; seven are more than any character has.
 _LEADING_ZEROS = re.compile(r"&#0+(?=[0-9])")
@@ -27,14 +27,14 @@ _ELEMENTS = frozenset(
 )
 
 
-def unmarked(text: str) -> str:
+def strip_markup(text: str) -> str:
     r"""Return a text with its markup undone; most texts have none and come back as they are.
 
     Of a very long text both ends alone are read.
 
-    >>> unmarked("<b>Who</b> <i>wr&#111;te</i>%20it?")
+    >>> strip_markup("<b>Who</b> <i>wr&#111;te</i>%20it?")
     ' Who   wrote  it?'
-    >>> unmarked('So <a title="who wrote it">they</a> say')
+    >>> strip_markup('So <a title="who wrote it">they</a> say')
     'So  they  say title="who wrote it"'
     """
     if "&" not in text and "<" not in text and "%20" not in text:

@@ -5,20 +5,20 @@ import slow_meaning
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragguard.inline.meaning import alike, as_meant
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.normalize import as_meant
+from ragguard.inline.normalize.alignment import dice_similar
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.text import MOST_CHARS
 
-QUERY = query_words("Who built the lighthouse of Skerrin harbour?")
+QUERY = tokenize_query("Who built the lighthouse of Skerrin harbour?")
 ASKED = "who built the lighthouse of skerrin harbour"
 
 
 def read(text, query=QUERY):
     """What a passage is read as by the question above."""
-    passage = passage_words(text)
+    passage = tokenize_passage(text)
     meant = as_meant(query, passage)
     assert meant.distinct == frozenset(meant.sequence)
-    assert meant.address == passage.address
     return " ".join(meant.sequence)
 
 
@@ -50,13 +50,13 @@ def test_what_stands_in_one_word_with_the_question_stays_beside_it():
 
 def test_a_short_question_is_not_looked_for_between_letters():
     # Eleven letters, and two words.
-    assert read("isitopenyet", query_words("is it open yet")) == "isitopenyet"
-    assert read("lighthouseharbour", query_words("lighthouse harbour")) == "lighthouseharbour"
-    assert read("wasitopenyet", query_words("was it open yet")) == "was it open yet"
+    assert read("isitopenyet", tokenize_query("is it open yet")) == "isitopenyet"
+    assert read("lighthouseharbour", tokenize_query("lighthouse harbour")) == "lighthouseharbour"
+    assert read("wasitopenyet", tokenize_query("was it open yet")) == "was it open yet"
 
 
 def test_a_question_in_its_own_words_is_left_alone():
-    passage = passage_words(f"Ann says: {ASKED}. {ASKED.replace(' ', '')}")
+    passage = tokenize_passage(f"Ann says: {ASKED}. {ASKED.replace(' ', '')}")
     assert as_meant(QUERY, passage) is passage
 
 
@@ -78,7 +78,7 @@ def test_signs_are_read_as_letters_where_the_question_appears_so():
     ],
 )
 def test_signs_are_signs_where_no_more_of_the_question_appears(text):
-    passage = passage_words(text)
+    passage = tokenize_passage(text)
     assert as_meant(QUERY, passage) is passage
 
 
@@ -88,7 +88,7 @@ def test_signs_do_not_hide_a_question_that_stands_there():
 
 
 def test_of_a_very_long_text_with_signs_both_ends_are_read():
-    query = query_words("was the harbour wool")
+    query = tokenize_query("was the harbour wool")
     text = "w@s the h@rbour wool " + "x " * MOST_CHARS + "the end"
     assert read(text, query).startswith("was the harbour wool x x")
 
@@ -152,7 +152,7 @@ def test_pieces_at_the_end_and_of_one_word():
         "it lighthouse of skerrin harbour who built the ann",
     ):
         assert read(text) == text
-    passage = passage_words("who built the lighthouse of")
+    passage = tokenize_passage("who built the lighthouse of")
     assert as_meant(QUERY, passage) is passage
 
 
@@ -177,7 +177,7 @@ def test_errors_of_typing_at_an_edge_are_undone(written):
 
 
 def test_among_misspelt_words_one_may_be_another():
-    query = query_words("Who built the lighthouse of Skerrin harbour in 1874")
+    query = tokenize_query("Who built the lighthouse of Skerrin harbour in 1874")
     text = "who biult the lihgthouse of sxerrin harbour in 1897 ann"
     assert read(text, query) == "who built the lighthouse of skerrin harbour in 1874 ann"
     for text in (
@@ -192,18 +192,18 @@ def test_a_word_that_is_another_one_says_that_it_is_another_question():
     assert read("Who built the lighthouse of Skerrin harbours? Ann.").startswith(ASKED)
     text = "who built the lighthouse of kestrel harbour ann"
     assert read(text) == text
-    war = passage_words("It was won in 1915 and 1924, the 14th and the 1000th")
-    assert as_meant(query_words("the war of 1914 to 1928, the 24th, the 1500th"), war) is war
-    year = passage_words("Who built the pier in 1914? Ann.")
-    assert as_meant(query_words("who built the pier in 1941"), year) is year
+    war = tokenize_passage("It was won in 1915 and 1924, the 14th and the 1000th")
+    assert as_meant(tokenize_query("the war of 1914 to 1928, the 24th, the 1500th"), war) is war
+    year = tokenize_passage("Who built the pier in 1914? Ann.")
+    assert as_meant(tokenize_query("who built the pier in 1941"), year) is year
 
 
 def test_digits_for_letters_are_read_in_short_words_too():
-    query = query_words("Who built the old pier of Marrow Bay?")
+    query = tokenize_query("Who built the old pier of Marrow Bay?")
     text = "Ann. Wh0 bu1lt th3 01d p13r 0f M4rr0w B4y? Ann, in 1874."
     assert read(text, query) == "ann who built the old pier of marrow bay ann in 1874"
     # One word alone may be a name.
-    alone = passage_words("Wh0 is B4y?")
+    alone = tokenize_passage("Wh0 is B4y?")
     assert as_meant(query, alone) is alone
 
 
@@ -236,26 +236,26 @@ def test_one_misspelt_word_counts_between_its_neighbours():
     ],
 )
 def test_a_passage_is_left_alone_unless_it_means_the_question(text):
-    passage = passage_words(text)
+    passage = tokenize_passage(text)
     assert as_meant(QUERY, passage) is passage
 
 
 def test_a_question_without_longer_words_respells_nothing():
-    passage = passage_words("zzyzx qqvvx pxer")
+    passage = tokenize_passage("zzyzx qqvvx pxer")
     for question in ("", "who is it", "\u6771\u4eac"):
-        assert as_meant(query_words(question), passage) is passage
+        assert as_meant(tokenize_query(question), passage) is passage
 
 
 def test_long_words_cost_no_more_than_their_letters():
-    query = query_words(f"{'a' * 1_500} is it")
-    passage = passage_words(f"{'a' * 1_499} is it")
+    query = tokenize_query(f"{'a' * 1_500} is it")
+    passage = tokenize_passage(f"{'a' * 1_499} is it")
     assert as_meant(query, passage) is passage
 
 
 @given(st.text("abc13", max_size=6), st.text("abc13", max_size=6))
 def test_that_words_are_alike_goes_both_ways(one, other):
     assert (
-        alike(one, other) == alike(other, one) == slow_meaning.alike(one, other)
+        dice_similar(one, other) == dice_similar(other, one) == slow_meaning.alike(one, other)
         if (one or other)
         else True
     )
@@ -326,30 +326,30 @@ def asked_and_written(draw):
 @given(asked_and_written())
 def test_what_is_meant_equals_its_slow_reference(drawn):
     question, text = drawn
-    query = query_words(question)
+    query = tokenize_query(question)
     expected = slow_meaning.as_meant(query.sequence, text)
-    assert list(as_meant(query, passage_words(text)).sequence) == expected
+    assert list(as_meant(query, tokenize_passage(text)).sequence) == expected
 
 
 @given(ANY_TEXT, ANY_TEXT)
 def test_what_any_text_means_equals_its_slow_reference(question, text):
-    query = query_words(question)
+    query = tokenize_query(question)
     for written in (text, f"{text} {question}", f"{question}{text}"):
         expected = slow_meaning.as_meant(query.sequence, written)
-        assert list(as_meant(query, passage_words(written)).sequence) == expected
+        assert list(as_meant(query, tokenize_passage(written)).sequence) == expected
 
 
 @given(asked_and_written())
 def test_no_word_of_the_question_is_lost(drawn):
     question, text = drawn
-    query = query_words(question)
-    once = as_meant(query, passage_words(text))
-    assert frozenset(query.sequence) & passage_words(text).distinct <= once.distinct
+    query = tokenize_query(question)
+    once = as_meant(query, tokenize_passage(text))
+    assert frozenset(query.sequence) & tokenize_passage(text).distinct <= once.distinct
 
 
 @pytest.mark.parametrize("piece", ["x", "$", "x$", "@ ", "+|", "!a"])
 def test_signs_take_no_longer_than_their_length(piece):
     # Quadratic behaviour would take minutes.
-    query = query_words("who built the harbour")
-    passage = passage_words("w@ " + piece * (200_000 // len(piece)) + " th$ b@r")
+    query = tokenize_query("who built the harbour")
+    passage = tokenize_passage("w@ " + piece * (200_000 // len(piece)) + " th$ b@r")
     assert as_meant(query, passage).sequence

@@ -2,9 +2,9 @@
 
 import pytest
 
+from ragguard.inline.features import SIGNALS, signal_matrix
 from ragguard.inline.features.gibberish import unnaturalness
-from ragguard.inline.signals import SIGNALS, signal_matrix
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.lru import forget_all
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
@@ -13,8 +13,8 @@ QUIET = ["Wool was sold on Mondays.", "A mill stood by the ford.", "The tide tur
 
 def first(query, passages):
     """Return the signals of the first passage that are not 0, by name."""
-    read = [passage_words(text) for text in passages]
-    row = signal_matrix(query_words(query), read, len(read))[0].tolist()
+    read = [tokenize_passage(text) for text in passages]
+    row = signal_matrix(tokenize_query(query), read, len(read))[0].tolist()
     return {name: value for name, value in zip(SIGNALS, row, strict=True) if value}
 
 
@@ -44,7 +44,7 @@ def test_how_a_passage_reads_is_found_once_until_it_is_forgotten(monkeypatch):
         calls.append(said)
         return unnaturalness(said)
 
-    monkeypatch.setattr("ragguard.inline.signals.unnaturalness", counted)
+    monkeypatch.setattr("ragguard.inline.features.gibberish.unnaturalness", counted)
     forget_all()
     for read in (1, 1):
         assert first("senate sofa", [SOUP])["soup"] > 0.0

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ragguard.inline.signals import SIGNALS, company, signal_matrix
-from ragguard.inline.tokens import passage_words, query_words
+from ragguard.inline.features import SIGNALS, company, signal_matrix
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
 
 COMPANY = [name for name in SIGNALS if name.startswith("company_")]
 QUIET = ["Wool was sold on Mondays.", "A mill stood by the ford.", "The tide turns at noon."]
@@ -19,8 +19,8 @@ sentences = st.lists(
 
 def columns(query, passages):
     """Return the signals of the passages by name."""
-    read = [passage_words(text) for text in passages]
-    return dict(zip(SIGNALS, signal_matrix(query_words(query), read, len(read)).T, strict=True))
+    read = [tokenize_passage(text) for text in passages]
+    return dict(zip(SIGNALS, signal_matrix(tokenize_query(query), read, len(read)).T, strict=True))
 
 
 def test_company_by_hand():

@@ -1,0 +1,172 @@
+"""The question as a whole, written in another way: other gaps, other letters, another order.
+
+    Dice(u, v) = 2 |letters(u) & letters(v)| / (|letters(u)| + |letters(v)|) >= 2/3
+
+Dice's coefficient (1945) says which words are alike, of which a typing error changes few letters.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import eq
+
+from ragguard.inline.normalize.leet import letters_of
+from ragguard.inline.normalize.typos import one_letter_off, oov_words
+from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
+from ragguard.text import STOP_WORDS
+
+__all__ = ["align", "dice_similar", "interleaved", "regap", "rotated"]
+
+_FEW_WORDS = 3  # a question of less may be met by chance
+_ALIKE = 2 / 3
+_UNLIKE = 5  # one word in so many may be another
+_MISSPELT = 3  # of so many content words that differ
+_LEAST_PIECE = 2  # words
+_FIRST = 3  # words: if none of a row's is the question's, nor any unlisted, it is not written alike
+_KNOWN = 2  # one of so many words is the question's, or is not listed
+
+
+def regap(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo other gaps than the question's, where its letters first stand in a row."""
+    if not query.letters or query.letters not in passage.letters or _quotes(query, passage):
+        return None
+    letters, said = passage.letters, passage.sequence
+    first = letters.index(query.letters)
+    stop = first + len(query.letters)
+    ends = [0, *accumulate(map(len, said))]
+    begin, end = bisect_right(ends, first) - 1, bisect_left(ends, stop)
+    # What a word holds besides, in front or behind, stays.
+    rest = letters[ends[begin] : first], letters[stop : ends[end]]
+    before, after = ((word,) if word else () for word in rest)
+    return passage.rewritten((*said[:begin], *before, *query.sequence, *after, *said[end:]))
+
+
+def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo a question at the beginning or the end that is written alike, word by word."""
+    asked, said = query.sequence, passage.sequence
+    n, left = len(asked), len(said) - len(asked)
+    if n < _FEW_WORDS or left < 0:
+        return None
+    unlisted = passage.written.once(oov_words)
+    for first in (leading_label(query, said), left):
+        there = said[first : first + n]
+        # Most passages have nothing here of the question, however it is written.
+        if unlisted.isdisjoint(there) and not any(map(eq, asked[:_FIRST], there)):
+            continue
+        known = sum(map(eq, asked, there))
+        if known == n:
+            return None
+        known += len(unlisted.intersection(there))
+        if _KNOWN * known >= n and len(there) == n and _alike(asked, there):
+            return passage.rewritten((*said[:first], *asked, *said[first + n :]))
+    return None
+
+
+def interleaved(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo single words between the question's, where a passage begins or ends so."""
+    if not _holds_it_in_pieces(query, passage):
+        return None
+    asked, said = query.sequence, passage.sequence
+    lead = leading_label(query, said)
+    if (found := _strewn_through(asked, said[lead:])) is not None:
+        between, stop = found
+        return passage.rewritten((*said[:lead], *asked, *between, *said[lead + stop :]))
+    if (found := _strewn_through(asked[::-1], said[::-1])) is not None:
+        between, stop = found
+        return passage.rewritten((*said[: len(said) - stop], *between[::-1], *asked))
+    return None
+
+
+def rotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo a question whose second piece stands first, or whose pieces begin and end a passage."""
+    if not _holds_it_in_pieces(query, passage):
+        return None
+    asked, said = query.sequence, passage.sequence
+    lead = leading_label(query, said)
+    n, left = len(asked), len(said) - len(asked)
+    cuts = range(_LEAST_PIECE, n - _LEAST_PIECE + 1)
+    if lead <= left and said[lead] == asked[0] and said[-1] == asked[-1]:
+        for cut in cuts:
+            if said[lead : lead + cut] == asked[:cut] and said[left + cut :] == asked[cut:]:
+                between = said[lead + cut : left + cut]
+                return passage.rewritten((*said[:lead], *asked, *between))
+    for first in (lead, left):
+        there = said[first : first + n]
+        if any(there == asked[cut:] + asked[:cut] for cut in cuts if there[0] == asked[cut]):
+            return passage.rewritten((*said[:first], *asked, *said[first + n :]))
+    return None
+
+
+def _quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
+    return f" {' '.join(query.sequence)} " in passage.joined
+
+
+def _holds_it_in_pieces(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
+    """Return True if a passage holds all words of the question, but not in one piece."""
+    return (
+        _FEW_WORDS <= len(query.sequence) <= len(passage.sequence)
+        and query.distinct <= passage.distinct
+        and not _quotes(query, passage)
+    )
+
+
+def _strewn_through(
+    asked: tuple[str, ...], said: tuple[str, ...]
+) -> tuple[tuple[str, ...], int] | None:
+    """Return the single words between those of the question, and how many words all are.
+
+    None if said does not begin so, with every word of the question the next one or the one after.
+    """
+    # Shift-And (Baeza-Yates and Gonnet 1992): bit i of `ends` stands for "i words said so far".
+    behind: dict[str, int] = {}
+    for stop, word in enumerate(said[: 2 * len(asked)], start=1):
+        behind[word] = behind.get(word, 0) | 1 << stop
+    ends = 1
+    for word in asked:
+        ends = (ends << 1 | ends << 2) & behind.get(word, 0)
+        if not ends:
+            return None
+    stop = (ends & -ends).bit_length() - 1  # the lowest bit
+    left, between = Counter(asked), []
+    for word in said[:stop]:
+        if left[word]:
+            left[word] -= 1
+        else:
+            between.append(word)
+    return tuple(between), stop
+
+
+def _alike(asked: Sequence[str], said: Sequence[str]) -> bool:
+    """Return True if two rows of words of one length are the same but for errors of typing."""
+    unlike = others = 0
+    content = []
+    for one, other in zip(asked, said, strict=True):
+        if one == other:
+            continue
+        if one not in STOP_WORDS:
+            content.append((one, other))
+        if not dice_similar(one, other):
+            unlike += 1
+            others += one not in STOP_WORDS
+            if unlike > len(asked) // _UNLIKE:
+                return False
+    # A content word that differs may be the name of something else, unless by one letter alone or
+    # among others that are misspelt.
+    if len(content) == 1:
+        return one_letter_off(*content[0])
+    return len(content) >= _MISSPELT * others
+
+
+def dice_similar(one: str, other: str) -> bool:
+    """Return True if two words have most of their letters in common; numbers if they are one.
+
+    >>> dice_similar("gardens", "gadrns"), dice_similar("gardens", "islands")
+    (True, False)
+    """
+    if one.isdigit() or other.isdigit():
+        return one == other
+    letters, others = set(letters_of(one)), set(letters_of(other))
+    return 2 * len(letters & others) >= _ALIKE * (len(letters) + len(others))

@@ -1,0 +1,50 @@
+"""Leetspeak: signs that stand for the letters they look like, "d00r$" for "doors"."""
+
+from __future__ import annotations
+
+import re
+
+from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passage
+from ragguard.text import MOST_CHARS, both_ends, tokens
+from ragguard.text.html import strip_markup
+
+__all__ = ["letters_of", "unleet"]
+
+_IN_A_WORD = re.compile(r"[@$](?:(?=[^\W\d_])|(?<=[^\W\d_].))")
+_SIGN = re.compile(r"[@$]|[!|+](?=[^\W_]|[@$!|+])|(?<=[^\W_])[+]")
+_SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
+_LETTERS = str.maketrans("013457", "oieast")
+
+
+def letters_of(word: str) -> str:
+    """Return a word with the digits in it read as the letters they look like.
+
+    >>> letters_of("p1er")
+    'pier'
+    """
+    return word.translate(_LETTERS)
+
+
+def unleet(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Return a passage as it reads with letters for signs, if it says more of the question so."""
+    if "@" not in passage.text and "$" not in passage.text:
+        return None
+    if query.letters and query.letters in passage.letters:
+        return None  # or signs behind its words would hide a question that stands there
+    if not _IN_A_WORD.search(passage.text):
+        return None
+    text = both_ends(passage.text, MOST_CHARS)
+    # Only what stands beside a sign reads otherwise: in most texts that is no word of the question.
+    beside = _lettered(" ".join([piece for piece in text.split() if _SIGN.search(piece)]))
+    if query.distinct.isdisjoint(map(letters_of, tokens(strip_markup(beside)))):
+        return None
+    read = tokenize_passage(_lettered(text))
+    before, after = (
+        sum(map(query.distinct.__contains__, map(letters_of, one.sequence)))
+        for one in (passage, read)
+    )
+    return read if after > before else None
+
+
+def _lettered(text: str) -> str:
+    return _SIGN.sub(lambda sign: _SIGNS[sign[0]], text)
