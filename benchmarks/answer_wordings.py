@@ -124,8 +124,8 @@ def truth_and_falsehood(target: Target, setting: Setting) -> Iterator[Reported]:
     if "multi_answer" in target.poison:
         for form in DEFAULT_FORMS:
             texts = in_form(target, form, chosen(target, "multi_answer", setting.seed))
-            found = event(target, setting.base, texts)
-            if found is not None:
+            mixed = event(target, setting.base, texts)
+            if mixed is not None:
                 # Texts that state other answers only are not responsible for this one.
                 stating = frozenset(text for text in texts if states(text, target.wrong))
                 silent = frozenset(texts) - stating
@@ -133,5 +133,5 @@ def truth_and_falsehood(target: Target, setting: Setting) -> Iterator[Reported]:
                     "mixed texts",
                     form,
                     target.wrong,
-                    replace(found, poison=stating, ignored=silent),
+                    replace(mixed, poison=stating, ignored=silent),
                 )

@@ -221,5 +221,6 @@ def _slope(times: Mapping[int, float]) -> float | None:
     fitted = [(log(k), log(t)) for k, t in times.items() if k >= _SMALLEST_FITTED and t > 0.0]
     if len(fitted) < 2:
         return None
-    slope, _ = np.polyfit(*np.array(fitted).T, deg=1)
+    sizes, taken = np.array(fitted).T
+    slope, _ = np.polyfit(sizes, taken, deg=1)
     return round(float(slope), 3)

@@ -92,7 +92,7 @@ def _hidden_states(encoder: Any) -> Any:
     """Return the encoder as a module with one output: its own answers a mapping."""
     import torch
 
-    class HiddenStates(torch.nn.Module):
+    class HiddenStates(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.encoder = encoder

@@ -195,7 +195,7 @@ def rows(timed: Sequence[Contender], **common: Any) -> list[dict[str, Any]]:
             "times_faster": _times(reference.wall, contender.wall),
             "times_less_cpu": _times(reference.processor, contender.processor),
             "times_faster_mean": round(
-                float(np.mean(reference.wall) / max(1.0, np.mean(contender.wall))), 2
+                float(np.mean(reference.wall)) / max(1.0, float(np.mean(contender.wall))), 2
             ),
         }
         for contender in timed
@@ -238,7 +238,7 @@ def run(
         raise InvalidInputError(
             f"{graph} is not the model that torch runs (cosine {cosine:.4f}); delete the folder"
         )
-    guards = {"ragguard": Guard, "paper clustering": _paper}
+    guards: dict[str, Callable[..., Guard]] = {"ragguard": Guard, "paper clustering": _paper}
     differences = compare(given, whole, OnnxEmbedder(small), guards)
     order = Random(seed)
     found: list[dict[str, Any]] = []

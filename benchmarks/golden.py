@@ -19,6 +19,7 @@ from benchmarks.forms import FORMS
 from benchmarks.misgeneration import KnowledgeBase, answers, chosen, datasets, in_form
 from ragguard import Guard, Passage
 from ragguard.attribution import RAGOrigin
+from ragguard.attribution.result import Retrieve
 from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import LexicalProxy
 
@@ -120,6 +121,10 @@ def _verdict(guard: Guard, query: str, texts: list[str], k: int | None) -> dict[
     }
 
 
+def _search(ranked: Sequence[Passage]) -> Retrieve:
+    return lambda _, limit: ranked[:limit]
+
+
 def _attributions(data: Path | None) -> list[dict[str, Any]]:
     origin = RAGOrigin(proxy=LexicalProxy())
     rows = []
@@ -137,9 +142,7 @@ def _attributions(data: Path | None) -> list[dict[str, Any]]:
                 events.append(("clean", target.correct or target.wrong, []))
             for what, response, planted in events:
                 ranked = base.ranked(target.question, planted)
-                found = origin.attribute(
-                    target.question, response, lambda _, limit, ranked=ranked: ranked[:limit]
-                )
+                found = origin.attribute(target.question, response, _search(ranked))
                 rows.append(
                     {
                         "event": f"{name} {number} {what}",

@@ -135,7 +135,7 @@ def _share(part: int, row: Mapping[str, Any]) -> str:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, show and write."""
     arguments = new_parser("honest_calibrations", __doc__).parse_args(argv)
-    rows = []
+    rows: list[dict[str, Any]] = []
     with without_warnings():
         for kind, records in traffic(arguments.data, arguments.limit):
             for over_fetch in (1, OVER_FETCH):

@@ -94,4 +94,4 @@ def table(ranks: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _pooled(rows: Sequence[Mapping[str, Any]], name: str) -> float:
-    return sum(row[name] * row["events"] for row in rows)
+    return float(sum(row[name] * row["events"] for row in rows))

@@ -272,7 +272,7 @@ def datasets(
             question.text,
             question.correct_answer,
             question.incorrect_answer,
-            dict(question.texts),
+            dict(question.texts.items()),
             tuple(text_of[id_] for id_ in question.golden),
         )
         for question in corpus.questions

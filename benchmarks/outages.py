@@ -205,8 +205,8 @@ def _show(felt: Sequence[Felt], large: Sequence[dict[str, float]]) -> None:
         )
     console.print(table)
     keys = Table("keys", "slowest query ms", title="After changes of a large quarantine")
-    for row in large:
-        keys.add_row(f"{row['keys']:,}", f"{row['slowest_query_ms']:.1f}")
+    for one in large:
+        keys.add_row(f"{one['keys']:,}", f"{one['slowest_query_ms']:.1f}")
     console.print(keys)
 
 

@@ -190,7 +190,8 @@ def _spread(found: Sequence[Attribution]) -> float:
 
 def _gated(folder: Path) -> dict[str, Any]:
     manifest = Manifest.read(folder)
-    parity = Parity(**manifest.parity)
+    measured: Any = manifest.parity
+    parity = Parity(**measured)
     failures = GATES[manifest.precision].failures(parity)
     size = sum((folder / file).stat().st_size for file in manifest.files)
     return {
@@ -220,8 +221,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         Progress(console=Console(stderr=True)) as progress,
     ):
         rows = run(exported(arguments.model, Path(folder)), asked, progress)
-    columns = ("export", "events", "identical_sets", "events_with_blame", "identical_with_blame")
-    columns += ("gc_mean_difference", "relative_error", "gate")
+    columns = ["export", "events", "identical_sets", "events_with_blame", "identical_with_blame"]
+    columns += ["gc_mean_difference", "relative_error", "gate"]
     table = Table(*columns)
     for row in rows:
         table.add_row(*(str(row[name]) for name in columns))

@@ -59,7 +59,7 @@ def load_targets(
     corpus = load_corpus()
     pages = _distinct(passage.text for passage in corpus.passages)
     own = [
-        Target(q.text, q.correct_answer, q.incorrect_answer, pages, dict(q.texts))
+        Target(q.text, q.correct_answer, q.incorrect_answer, pages, dict(q.texts.items()))
         for q in corpus.questions
     ]
     yield OWN, own[:limit]

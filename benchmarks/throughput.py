@@ -107,7 +107,7 @@ def _processes(store: str | None, queries: Sequence[Query], rounds: int, workers
     for process in crowd:
         process.join()
     count = workers * rounds * len(queries)
-    return {"per_s": count / took, "cpu_us": 1e6 * sum(used) / count}
+    return {"per_s": count / took, "cpu_us": 1e6 * sum(used[:]) / count}
 
 
 def _one_process(
