@@ -47,7 +47,6 @@ def run(selection: Selection, progress: Progress) -> dict[str, Any]:
     methods: dict[str, tuple[RAGOrigin, int]] = {
         "ragorigin": (RAGOrigin(top_k=TOP_K), MAX_SCOPE),
         f"scope of {FIXED_SCOPE}": (RAGOrigin(top_k=TOP_K), FIXED_SCOPE),
-        "paper weighting": (RAGOrigin(top_k=TOP_K, weighting="paper"), MAX_SCOPE),
     }
     outcomes, single = Outcomes(), Outcomes()
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}

@@ -33,7 +33,7 @@ from benchmarks.misgeneration import MAIN_KINDS, MAX_SCOPE, TOP_K, Event, rounde
 from benchmarks.report import describe_run, write
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
-from ragguard.attribution.ragorigin.responsibility import Weighting, responsibility
+from ragguard.attribution.ragorigin.responsibility import Weigh, responsibility, separation
 from ragguard.attribution.ragorigin.scope import (
     MIN_SCOPE,
     LikelihoodProbe,
@@ -42,7 +42,7 @@ from ragguard.attribution.ragorigin.scope import (
     narrow_scope,
 )
 from ragguard.attribution.ragorigin.scores import embedding_similarity
-from ragguard.attribution.ragorigin.support import MIN_SUPPORT, UNTESTED, SupportMeter
+from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT, SupportMeter
 from ragguard.attribution.ragorigin.threshold import two_means
 from ragguard.attribution.result import Attributor, Cause
 from ragguard.embedding import CachedEmbedder, HashedEmbedder
@@ -55,22 +55,29 @@ _BASELINE_RECORDS = 15
 _ES, _SC, _GC = 0, 1, 2
 
 
+def equal(values: NDArray[np.float64]) -> float:
+    """Return the weight of any score in the paper's Eq. 8."""
+    del values
+    return 1.0
+
+
 @dataclass(frozen=True)
 class Variant:
     """RAGOrigin put together from its functions, with parts left out.
 
     Attributes:
         scores: Which of ES, SC and GC count, by position.
-        weighting: How they are combined.
+        weigh: The weight of a score: `separation`, or `equal` for Eq. 8 as it is printed.
         min_scope: Passages that the scope takes in at least; 0 for Eq. 4 alone.
         abstains: False: the higher cluster of 2-means is blamed in every event.
         marks: False: it does not matter whether the suspects carry the question.
         focuses: False: pages that speak of much else may lead to the response as well.
-        weighs: False: a support of `OUTRIGHT` is asked for, however far the suspects stand apart.
+        weighs: False: a support of `SUFFICIENT_SUPPORT` is asked for, however far the suspects
+            stand apart.
     """
 
     scores: tuple[int, ...] = (_ES, _SC, _GC)
-    weighting: Weighting = "separation"
+    weigh: Weigh = separation
     min_scope: int = MIN_SCOPE
     abstains: bool = True
     marks: bool = True
@@ -93,16 +100,16 @@ class Variant:
         scores, support = meter.scores(texts), meter.support(texts)
         similarity = embedding_similarity(embedder, found.question, scope.passages)
         columns = (similarity, scores.semantic_correlation, scores.generation_influence)
-        wordless = meter.decides and self.weighting != "paper" and (support >= MIN_SUPPORT).any()
+        wordless = meter.wordless and (support >= MIN_SUPPORT).any()
         influence = support if wordless else columns[_GC]
         evidence = Evidence(
             found.question,
             tuple((similarity, columns[_SC], influence)[i] for i in self.scores),
             support,
             meter.carried(texts) if self.marks else np.zeros(len(texts)),
-            self.weighting,
+            self.weigh,
         )
-        combined = responsibility(evidence.scores, weighting=self.weighting)
+        combined = responsibility(evidence.scores, self.weigh)
         guilty, cause = self._blamed(combined, evidence, scope, probe)
         rows = [
             PassageScore(passage, float(es), float(sc), float(gc), float(rs), bool(blamed))
@@ -142,7 +149,7 @@ class _Unweighed:
 
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
         del standing
-        return self.probe.leads(passages, UNTESTED)
+        return self.probe.leads(passages, MARGIN_UNTESTABLE)
 
 
 class _Unfocused(SupportMeter):
@@ -154,7 +161,7 @@ class _Unfocused(SupportMeter):
 
 VARIANTS: Mapping[str, Variant] = {
     "as shipped": Variant(),
-    "plain mean (Eq. 8)": Variant(weighting="paper"),
+    "plain mean (Eq. 8)": Variant(weigh=equal),
     "scope by Eq. 4 alone": Variant(min_scope=0),
     "without the mark of carriers": Variant(marks=False),
     "without asking for focus": Variant(focuses=False),
@@ -163,8 +170,8 @@ VARIANTS: Mapping[str, Variant] = {
     "without ES": Variant(scores=(_SC, _GC)),
     "without SC": Variant(scores=(_ES, _GC)),
     "without GC": Variant(scores=(_ES, _SC)),
-    "the paper": Variant(weighting="paper", min_scope=0, abstains=False),
-    f"the paper, scope of at least {MIN_SCOPE}": Variant(weighting="paper", abstains=False),
+    "the paper": Variant(weigh=equal, min_scope=0, abstains=False),
+    f"the paper, scope of at least {MIN_SCOPE}": Variant(weigh=equal, abstains=False),
     "no abstention, ES alone": Variant(scores=(_ES,), abstains=False),
     "no abstention, SC alone": Variant(scores=(_SC,), abstains=False),
     "no abstention, GC alone": Variant(scores=(_GC,), abstains=False),

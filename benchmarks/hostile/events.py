@@ -27,9 +27,6 @@ def _attributor(name: str, answer: Callable[[str], str]) -> Any:
     proxy = LexicalProxy()
     makers: Mapping[str, Callable[[], Any]] = {
         "ragorigin": lambda: RAGOrigin(proxy=proxy, top_k=3, max_scope=20),
-        "ragorigin, paper": lambda: RAGOrigin(
-            proxy=proxy, top_k=2, max_scope=20, weighting="paper"
-        ),
         "ragorigin, asking": lambda: RAGOrigin(
             proxy=proxy, generate=answer, judge=answer, top_k=3, max_scope=20
         ),
@@ -43,7 +40,6 @@ def _attributor(name: str, answer: Callable[[str], str]) -> Any:
 
 _NAMES = (
     *("ragorigin",) * 6,
-    "ragorigin, paper",
     "ragorigin, asking",
     "leave one out",
     "ablation",

@@ -26,9 +26,8 @@ class PassageScore:
         semantic_correlation: SC, mean log-probability of the query's tokens, nats (Eq. 6).
         generation_influence: GC, mean log-probability of the tokens of what the response claims,
             nats (Eq. 7, which takes the whole response; `ragguard.attribution.language.claim`).
-        responsibility: RS, the mean of the three scores' z-scores, weighted by how clearly each
-            falls into two groups; the plain mean of Eq. 8 with `weighting="paper"`. A method with
-            one score puts it here.
+        responsibility: RS, the mean of the three scores' z-scores (Eq. 8), weighted by how clearly
+            each falls into two groups. A method with one score puts it here.
         responsible: True if the passage is held responsible.
     """
 

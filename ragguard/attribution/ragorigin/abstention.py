@@ -1,4 +1,4 @@
-"""Why the system gave a response: poisoned passages, the model alone, or nothing that shows.
+"""Whom to blame, and when nobody: ours, since 2-means finds two clusters in any scores.
 
 A report that an answer is wrong is no proof of an attack. Passages are held responsible only if
 their scores stand apart from the rest of the scope and a counterfactual agrees: with only them the
@@ -12,18 +12,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.ragorigin.responsibility import Weighting, responsibility, z_scores
+from ragguard.attribution.ragorigin.responsibility import (
+    Weigh,
+    responsibility,
+    separation,
+    z_scores,
+)
 from ragguard.attribution.ragorigin.scope import Probe, Scope
-from ragguard.attribution.ragorigin.support import MIN_SUPPORT, UNTESTED
+from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
-from ragguard.attribution.ragorigin.trigger import marked
+from ragguard.attribution.ragorigin.trigger import select_by_trigger
 from ragguard.attribution.result import Cause
 
-__all__ = ["Evidence", "Finding", "Suspicion", "find_cause", "standing", "suspects"]
+__all__ = ["Evidence", "Finding", "Suspicion", "find_cause", "separation_margin", "suspects"]
 
-_ONE_CLUSTER = 0.5
-_TESTABLE = 4
-_AS_CLEARLY = 0.6
+_ONE_CLUSTER = 0.5  # p-value above which one cluster explains the scores better than two
+_TESTABLE = 4  # scores; fewer cannot be tested for clusters
+_AS_CLEARLY = 0.6  # of the median support of the suspects that the generator saw
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,19 @@ class Evidence:
         scores: ES, SC and GC, or what stands in for it; float64 arrays of shape (n,).
         support: float64 array of shape (n,), each passage's support of the response, in [0, 1].
         carried: float64 array of shape (n,), how far each holds the question, in [0, 1].
-        weighting: How the scores are combined.
+        weigh: The weight of a score in `responsibility`.
     """
 
     query: str
     scores: tuple[NDArray[np.float64], ...]
     support: NDArray[np.float64]
     carried: NDArray[np.float64]
-    weighting: Weighting = "separation"
+    weigh: Weigh = separation
+
+    def suspicion(self, among: NDArray[np.int64]) -> Suspicion:
+        """Return which of these passages stand apart from the others of them."""
+        combined = responsibility([column[among] for column in self.scores], self.weigh)
+        return suspects(combined, self.support[among])
 
 
 @dataclass(frozen=True)
@@ -50,11 +60,13 @@ class Suspicion:
     """Which passages stand apart as responsible.
 
     Attributes:
+        responsibility: RS, float64 array of shape (n,).
         suspected: bool array of shape (n,).
         p_value: Of "none stands apart".
-        standing: How far they stand apart, in [0, 1].
+        standing: Their `separation_margin`.
     """
 
+    responsibility: NDArray[np.float64]
     suspected: NDArray[np.bool_]
     p_value: float
     standing: float
@@ -65,31 +77,19 @@ class Finding:
     """What is held responsible, and why.
 
     Attributes:
-        responsible: bool array of shape (n,), one value for each passage in scope; all False
-            unless `cause` is "poisoning".
+        responsible: bool array of shape (n,); all False unless `cause` is "poisoning".
         cause: "poisoning", "model" or "unclear".
         reason: The same in words.
+        first: Who stands apart in the whole scope.
     """
 
     responsible: NDArray[np.bool_]
     cause: Cause
     reason: str
+    first: Suspicion
 
 
-@dataclass(frozen=True)
-class _Accused:
-    """Who stands apart and leads to the response.
-
-    Attributes:
-        accused: int64 array of shape (m,), their indices, with who came with them.
-        stating: True if those of them that the generator saw support the response.
-    """
-
-    accused: NDArray[np.int64]
-    stating: bool
-
-
-def standing(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) -> float:
+def separation_margin(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) -> float:
     """Return how far the chosen stand apart, in [0, 1].
 
     Their mean score as a share of the greatest possible, sqrt((n - m) / m) standard deviations of
@@ -101,7 +101,7 @@ def standing(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) -> float:
     """
     count, among = len(scores), int(chosen.sum())
     if not 0 < among < count:
-        return UNTESTED
+        return MARGIN_UNTESTABLE
     share = float(scores[chosen].mean()) / float(np.sqrt((count - among) / among))
     return min(1.0, max(0.0, share))
 
@@ -122,27 +122,29 @@ def suspects(combined: NDArray[np.float64], support: NDArray[np.float64]) -> Sus
     """
     supports = support >= MIN_SUPPORT
     if len(combined) < _TESTABLE:
-        return Suspicion(supports, 1.0, UNTESTED)
+        return Suspicion(combined, supports, 1.0, MARGIN_UNTESTABLE)
     split = two_means(combined)
     p_value = one_cluster_p_value(split.explained, len(combined))
     if p_value > _ONE_CLUSTER:
         stands_out = one_cluster_p_value(two_means(support).explained, len(support)) <= _ONE_CLUSTER
         found = supports & (supports.all() or stands_out)
-        return Suspicion(found, p_value, standing(z_scores(support), found))
+        return Suspicion(combined, found, p_value, separation_margin(z_scores(support), found))
     stating = split.high & supports
     found = stating if stating.any() else split.high
-    return Suspicion(found, p_value, standing(combined, found))
+    return Suspicion(combined, found, p_value, separation_margin(combined, found))
 
 
-def find_cause(scope: Scope, evidence: Evidence, probe: Probe, *, top_k: int) -> Finding:
+def find_cause(
+    scope: Scope, evidence: Evidence, probe: Probe, *, top_k: int, unaided: bool = False
+) -> Finding:
     """Look for suspects, check them by counterfactual and return what is held responsible.
 
     The generator saw the `top_k` best passages. The suspects among them must lead to the response
     on their own (`Probe.leads`). They show how clearly the attack states it: suspects further down
-    that support it less than 0.6 times as much as the median of these are let go. If they carry the
-    question, `marked` tells who came with them. The `top_k` best of the rest must not lead to the
-    response. If they still do, the rest is searched in the same way for passages that support it;
-    if nobody stands apart there, those of the `top_k` that support it are blamed too.
+    that support it less than 0.6 times as much as the median of these are let go. If they hold the
+    question, `select_by_trigger` tells who came with them. The `top_k` best of the rest must not
+    lead to the response. If they still do, the rest is searched in the same way for passages that
+    support it; if nobody stands apart there, those of the `top_k` that support it are blamed too.
 
     Suspects that do not support the response are blamed because a generator gives it when it reads
     them. It may give it whatever it reads, so some of the scope must be left without blame, from
@@ -153,57 +155,59 @@ def find_cause(scope: Scope, evidence: Evidence, probe: Probe, *, top_k: int) ->
         evidence: Of the same passages.
         probe: Tells whether passages lead to the response.
         top_k: K, the passages that the generator sees.
+        unaided: True if the model gives the response without any passage.
     """
     passages = scope.passages
-    nobody = np.zeros(len(passages), dtype=bool)
+    everybody = np.arange(len(passages))
+    first = evidence.suspicion(everybody)
+
+    def nobody(reason: str, cause: Cause = "unclear") -> Finding:
+        return Finding(np.zeros(len(passages), dtype=bool), cause, reason, first)
+
+    if unaided:
+        return nobody("the model gives the same answer without any passage", "model")
     if not passages:
-        return Finding(nobody, "unclear", "the knowledge base returned no passage for the query")
+        return nobody("the knowledge base returned no passage for the query")
     if not scope.reproduced[0] and not probe.leads(passages[:top_k], 1.0):
-        return Finding(
-            nobody,
-            "unclear",
-            f"the {min(top_k, len(passages))} best passages do not lead to the response",
-        )
-    first = _stand_apart(scope, evidence, probe, np.arange(len(passages)), top_k)
-    if isinstance(first, str):
-        return Finding(nobody, "unclear", first)
-    given_anyway = Finding(
-        nobody, "unclear", "the response is given without the passages that stand apart, too"
-    )
+        return nobody(f"the top {min(top_k, len(passages))} passages do not reproduce the response")
+    accused = _accused(scope, evidence, probe, everybody, first, top_k)
+    if isinstance(accused, str):
+        return nobody(accused)
+    given_anyway = "the response is given without the passages that stand apart, too"
     supports = evidence.support >= MIN_SUPPORT
-    guilty = nobody.copy()
-    guilty[first.accused] = True
+    stated = bool(supports[everybody[:top_k][first.suspected[:top_k]]].any())
+    guilty = np.zeros(len(passages), dtype=bool)
+    guilty[accused] = True
     while (rest := np.flatnonzero(~guilty)).size:
         read = rest[:top_k]
         if not probe.reproduces([passages[i] for i in read]):
             break
         # A generator that says so whatever it reads would have everybody blamed in turn.
-        found = _stand_apart(scope, evidence, probe, rest, top_k)
-        stating = read[:0] if isinstance(found, str) else found.accused[supports[found.accused]]
+        found = _accused(scope, evidence, probe, rest, evidence.suspicion(rest), top_k)
+        stating = read[:0] if isinstance(found, str) else found[supports[found]]
         more = stating if stating.size else read[supports[read]]
         if not more.size:
-            return given_anyway
+            return nobody(given_anyway)
         guilty[more] = True
-    if guilty.all() and not first.stating:
-        return given_anyway
+    if guilty.all() and not stated:
+        return nobody(given_anyway)
     count = int(guilty.sum())
-    return Finding(
-        guilty,
-        "poisoning",
+    reason = (
         f"{count} of {len(passages)} passages lead to the response; without "
-        f"{'it' if count == 1 else 'them'} it is not given",
+        f"{'it' if count == 1 else 'them'} it is not given"
     )
+    return Finding(guilty, "poisoning", reason, first)
 
 
-def _stand_apart(
-    scope: Scope, evidence: Evidence, probe: Probe, rest: NDArray[np.int64], top_k: int
-) -> _Accused | str:
+def _accused(
+    scope: Scope,
+    evidence: Evidence,
+    probe: Probe,
+    rest: NDArray[np.int64],
+    suspicion: Suspicion,
+    top_k: int,
+) -> NDArray[np.int64] | str:
     """Return which of the `rest` stand apart and lead to the response, or why none does."""
-    support = evidence.support[rest]
-    combined = responsibility(
-        [column[rest] for column in evidence.scores], weighting=evidence.weighting
-    )
-    suspicion = suspects(combined, support)
     if not suspicion.suspected.any():
         return "no passages stand apart from the rest of the scope"
     seen = suspicion.suspected & (np.arange(len(rest)) < top_k)
@@ -211,8 +215,9 @@ def _stand_apart(
         [scope.passages[i] for i in rest[seen]], suspicion.standing
     ):
         return "the passages that stand apart do not lead to the response on their own"
-    least = _AS_CLEARLY * float(np.median(support[seen]))
-    clear = seen | (suspicion.suspected & (support >= least))
+    support = evidence.support[rest]
+    clear = seen | (
+        suspicion.suspected & (support >= _AS_CLEARLY * float(np.median(support[seen])))
+    )
     texts = [scope.passages[i].text for i in rest]
-    found = rest[marked(evidence.query, texts, evidence.carried[rest], clear, seen)]
-    return _Accused(found, bool((support[seen] >= MIN_SUPPORT).any()))
+    return rest[select_by_trigger(evidence.query, texts, evidence.carried[rest], clear, seen)]

@@ -11,13 +11,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from ragguard.arguments import require_method, require_whole
 from ragguard.attribution.llm.client import Usage, as_text_model
 from ragguard.attribution.llm.prompts import closed_book_prompt
-from ragguard.attribution.ragorigin.abstention import Evidence, Finding, find_cause, suspects
-from ragguard.attribution.ragorigin.responsibility import Weighting, responsibility
+from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
 from ragguard.attribution.ragorigin.scope import (
     AnswerProbe,
     LikelihoodProbe,
@@ -54,7 +51,6 @@ class RAGOrigin:
             without any passage is put down to the model. None: the proxy's likelihood decides.
         judge: The model that compares two answers; None: a rule does. Needs `generate`.
         top_k: K, the passages that the RAG system puts before its generator.
-        weighting: How ES, SC and GC are combined: "separation", or "paper" for Eq. 8.
         max_scope: Passages after which the search for benign ones ends.
 
     Raises:
@@ -70,7 +66,6 @@ class RAGOrigin:
         generate: Any = None,
         judge: Any = None,
         top_k: int = 5,
-        weighting: Weighting = "separation",
         max_scope: int = MAX_SCOPE,
     ) -> None:
         top_k = require_whole("top_k", top_k)
@@ -79,8 +74,6 @@ class RAGOrigin:
             raise InvalidInputError(
                 f"max_scope must be at least top_k; got {max_scope} with a top_k of {top_k}"
             )
-        if weighting not in ("separation", "paper"):
-            raise InvalidInputError(f"weighting must be 'separation' or 'paper', not {weighting!r}")
         if judge is not None and generate is None:
             raise InvalidInputError("judge compares what generate answers; pass generate= as well")
         if proxy is not None:
@@ -90,7 +83,6 @@ class RAGOrigin:
         self._generate = None if generate is None else as_text_model(generate)
         self._judge = None if judge is None else as_text_model(judge)
         self._top_k = top_k
-        self._weighting = weighting
         self._max_scope = max_scope
 
     def attribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
@@ -100,7 +92,7 @@ class RAGOrigin:
         the scope ended at `max_scope`), "p_value" (that nothing stands apart), "standing" (how far
         the suspects do, in [0, 1]), "support" (each passage's, in [0, 1]), "refused" (the response
         is a refusal) and what the language models were asked for. If a passage supports a refusal,
-        or a yes or no (not with "paper"), the support stands in for GC in RS.
+        or a yes or no, the support stands in for GC in RS.
 
         Raises:
             InvalidInputError: The query or the response is blank, or `retrieve` is not what
@@ -109,11 +101,10 @@ class RAGOrigin:
             ProxyError: The proxy's answer has the wrong shape or is not finite.
             GenerationError: A language model did not answer.
         """
-        search = search_of(query, response, retrieve)
+        ranking = Ranking(search_of(query, response, retrieve), query)
         generate = None if self._generate is None else self._generate.metered()
         judge = None if self._judge is None else self._judge.metered()
         meter = SupportMeter(self._proxy, query, response)
-        ranking = Ranking(search, query)
         probe: Probe = LikelihoodProbe(meter)
         unaided = False
         if generate is not None:
@@ -129,36 +120,22 @@ class RAGOrigin:
         similarity = embedding_similarity(self._embedder, query, _comparable(scope.passages))
         columns = (similarity, found.semantic_correlation, found.generation_influence)
         support = meter.support(texts)
-        # No likelihood leads from a refusal, or a yes or no, to the passage that brought it. Eq. 8
-        # is left as it is for a yes or no.
-        wordless = meter.refused or (meter.decides and self._weighting != "paper")
-        influence = support if wordless and (support >= MIN_SUPPORT).any() else columns[2]
-        evidence = Evidence(
-            query, (*columns[:2], influence), support, meter.carried(texts), self._weighting
-        )
-        combined = responsibility(evidence.scores, weighting=self._weighting)
-        suspicion = suspects(combined, support)
-        if unaided:
-            finding = Finding(
-                np.zeros(len(texts), dtype=bool),
-                "model",
-                "the model gives the same answer without any passage",
-            )
-        else:
-            finding = find_cause(scope, evidence, probe, top_k=self._top_k)
+        influence = support if meter.wordless and (support >= MIN_SUPPORT).any() else columns[2]
+        evidence = Evidence(query, (*columns[:2], influence), support, meter.carried(texts))
+        finding = find_cause(scope, evidence, probe, top_k=self._top_k, unaided=unaided)
         return Attribution.of(
             query,
             response,
             "ragorigin",
             scope.passages,
-            [column.tolist() for column in (*columns, combined)],
+            [column.tolist() for column in (*columns, finding.first.responsibility)],
             finding.responsible.tolist(),
             (finding.cause, finding.reason),
             {
                 "segments": list(scope.reproduced),
                 "complete": scope.complete,
-                "p_value": suspicion.p_value,
-                "standing": suspicion.standing,
+                "p_value": finding.first.p_value,
+                "standing": finding.first.standing,
                 "support": support.tolist(),
                 "refused": meter.refused,
                 **asdict(sum((model.usage for model in (generate, judge) if model), Usage())),

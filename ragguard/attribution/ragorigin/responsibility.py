@@ -1,9 +1,15 @@
-"""How responsible each passage in scope is for the response (RAGOrigin, Section 5.3)."""
+"""How responsible each passage in scope is for the response (RAGOrigin, Section 5.3, Eq. 8).
+
+    RS_i = sum_s w_s z_s(i) / sum_s w_s,    s in {ES, SC, GC},    z_s = (s - mean s) / std s
+
+The paper takes w_s = 1. That gives a score which tells nothing the same say as one which tells
+everything: poison that was not made to be retrieved has ordinary ES and SC, and the mean then
+buries a clear GC. Here w_s is the `separation` of s.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +17,9 @@ from numpy.typing import NDArray
 from ragguard.attribution.ragorigin.threshold import NO_CLUSTERS, two_means
 from ragguard.errors import InvalidInputError
 
-__all__ = ["Weighting", "responsibility", "separation", "z_scores"]
+__all__ = ["Weigh", "responsibility", "separation", "z_scores"]
 
-Weighting = Literal["separation", "paper"]
-"""How ES, SC and GC are combined: by how clearly each separates the scope, or by Eq. 8."""
+Weigh = Callable[[NDArray[np.float64]], float]
 
 
 def z_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -40,32 +45,24 @@ def separation(values: NDArray[np.float64]) -> float:
 
 
 def responsibility(
-    scores: Sequence[NDArray[np.float64]], *, weighting: Weighting = "separation"
+    scores: Sequence[NDArray[np.float64]], weigh: Weigh = separation
 ) -> NDArray[np.float64]:
     """Return RS, the combined score of every passage in scope.
 
-    Eq. 8 takes the plain mean of the z-scores. That gives a score which tells nothing the same say
-    as one which tells everything: poison that was not made to be retrieved has ordinary ES and SC,
-    and the mean then buries a clear GC. "separation" takes the mean weighted by `separation`.
-
     Args:
         scores: ES, SC and GC, each a float64 array of shape (n,).
-        weighting: "separation" or "paper".
+        weigh: The weight of one of them; all weights are 1 if all would be 0.
 
     Returns:
         float64 array of shape (n,), in standard deviations; higher is more responsible.
 
     Raises:
-        InvalidInputError: The arrays differ in shape, or `weighting` is unknown.
+        InvalidInputError: The arrays differ in shape.
     """
-    if weighting not in ("separation", "paper"):
-        raise InvalidInputError(f"weighting must be 'separation' or 'paper', not {weighting!r}")
     if len({array.shape for array in scores}) != 1:
         raise InvalidInputError("scores must be arrays of one shape, one value for each passage")
     table = np.stack([z_scores(array) for array in scores])
-    weights = np.ones(len(table))
-    if weighting == "separation":
-        weights = np.array([separation(array) for array in scores])
-        if not weights.any():
-            weights[:] = 1.0
+    weights = np.array([weigh(array) for array in scores])
+    if not weights.any():
+        weights[:] = 1.0
     return np.asarray(weights @ table / weights.sum())

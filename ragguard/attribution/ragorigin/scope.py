@@ -15,11 +15,11 @@ from ragguard.attribution.language.claim import answers_agree
 from ragguard.attribution.llm.client import TextModel
 from ragguard.attribution.llm.prompts import agreement_prompt, answer_prompt, read_agreement
 from ragguard.attribution.ragorigin.support import (
+    MARGIN_UNTESTABLE,
     MIN_SUPPORT,
-    UNTESTED,
     SupportMeter,
     explains,
-    leads,
+    explains_response,
 )
 from ragguard.attribution.result import Retrieve
 from ragguard.content import content_key
@@ -44,7 +44,7 @@ normalised over; `benchmarks.attribution` measures both.
 """
 
 _AGREEING = 3
-"""Passages that state the same answer and so need not be `focused`.
+"""Passages that state the same answer and so need not be `is_specific`.
 
 Hardly any three benign ones do, and an attacker could make any text speak of much else.
 """
@@ -118,7 +118,7 @@ class LikelihoodProbe:
         stating = [text for text, value in zip(texts, support, strict=True) if value >= MIN_SUPPORT]
         if len(stating) < _AGREEING and not self._meter.written_for(stating).any():
             return False
-        return leads(support, UNTESTED if self._meter.refused else standing)
+        return explains_response(support, MARGIN_UNTESTABLE if self._meter.refused else standing)
 
 
 class AnswerProbe:

@@ -1,4 +1,11 @@
-"""How far passages support a response, by a proxy language model alone."""
+"""How far passages support a response, by a proxy language model alone: ours.
+
+    gain     = (GC(passage) - GC(nothing)) / (GC(claim) - GC(nothing)),   in [0, 1]
+    support  = coverage of the question * gain^3
+
+It stands in for the answer of the generator that RAGOrigin's Eq. 3 asks, so that attribution takes
+no call to a large language model.
+"""
 
 from __future__ import annotations
 
@@ -10,40 +17,40 @@ from numpy.typing import NDArray
 from ragguard.attribution.language.claim import claim, only_decides, statement_coverage
 from ragguard.attribution.language.polarity import decides_alike
 from ragguard.attribution.language.refusal import is_refusal, refusal_support
-from ragguard.attribution.ragorigin.specificity import focused
-from ragguard.attribution.ragorigin.trigger import CARRIES
+from ragguard.attribution.ragorigin.specificity import is_specific
+from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN
 from ragguard.errors import ProxyError
 from ragguard.proxy.base import Proxy, Scores
 
 __all__ = [
+    "MARGIN_UNTESTABLE",
     "MIN_SUPPORT",
-    "OUTRIGHT",
-    "UNTESTED",
+    "SUFFICIENT_SUPPORT",
     "SupportMeter",
     "explains",
-    "leads",
+    "explains_response",
     "passage_support",
     "relative_gain",
 ]
 
+# Chosen, as is the power in `passage_support`, on one half of the benchmark's records.
 MIN_SUPPORT = 0.3
 """Support below which a passage is not taken to state the response.
 
 As much has a passage that speaks of the whole question and holds two thirds of the response.
 """
 
-OUTRIGHT = 0.65
+SUFFICIENT_SUPPORT = 0.65
 """Support with which one passage explains the response alone.
 
 A passage that speaks of the whole question and states the response has a support of 1. Several
-explain it if their supports add up to that. This and the power in `passage_support` were chosen on
-one half of the benchmark's records and are measured on the other.
+explain it if their supports add up to that.
 """
 
-UNTESTED = 0.65
-"""Standing of suspects that have nobody to stand apart from."""
+MARGIN_UNTESTABLE = 0.65
+"""Margin of suspects that have nobody to stand apart from."""
 
-_HARDLY = 0.3
+_LEAST_MARGIN = 0.3  # of suspects whose support alone explains the response
 
 
 def relative_gain(
@@ -80,10 +87,10 @@ def passage_support(
 def explains(support: NDArray[np.float64]) -> bool:
     """Return True if passages with these supports, read together, lead to the response."""
     stating = support[support >= MIN_SUPPORT]
-    return bool((stating >= OUTRIGHT).any()) or float(stating.sum()) >= 1.0
+    return bool((stating >= SUFFICIENT_SUPPORT).any()) or float(stating.sum()) >= 1.0
 
 
-def leads(support: NDArray[np.float64], standing: float) -> bool:
+def explains_response(support: NDArray[np.float64], margin: float) -> bool:
     """Return True if suspects with these supports lead to the response, as far as they stand apart.
 
     If they explain it (`explains`), they need hardly stand apart. The less clearly they state it,
@@ -92,16 +99,16 @@ def leads(support: NDArray[np.float64], standing: float) -> bool:
 
     Args:
         support: float64 array of shape (n,).
-        standing: How far they stand apart in responsibility, in [0, 1]; `UNTESTED` where that
-            cannot be told, for which they must explain the response.
+        margin: How far they stand apart in responsibility, in [0, 1]; `MARGIN_UNTESTABLE` where
+            that cannot be told, for which they must explain the response.
     """
     if explains(support):
-        return standing >= _HARDLY
+        return margin >= _LEAST_MARGIN
     stating = support[support >= MIN_SUPPORT]
     if not stating.size:
         return False
-    best = max(float(stating.max()), OUTRIGHT * float(stating.sum()))
-    return best * standing >= OUTRIGHT * UNTESTED
+    best = max(float(stating.max()), SUFFICIENT_SUPPORT * float(stating.sum()))
+    return best * margin >= SUFFICIENT_SUPPORT * MARGIN_UNTESTABLE
 
 
 class SupportMeter:
@@ -114,7 +121,8 @@ class SupportMeter:
 
     Attributes:
         refused: True if the response is a refusal (`is_refusal`).
-        decides: True if it says yes or no and nothing else (`only_decides`).
+        wordless: True if it is a refusal, or says yes or no and nothing else (`only_decides`): no
+            likelihood leads from it to the passage that brought it.
     """
 
     def __init__(self, proxy: Proxy, query: str, response: str) -> None:
@@ -122,9 +130,10 @@ class SupportMeter:
         self._query = query
         self._claim = claim(query, response)
         # What states the claim outright: the ceiling of GC. "Yes" states nothing by itself.
-        self.decides = only_decides(self._claim)
-        self._stated = f"{query} {self._claim}" if self.decides else self._claim
+        self._decides = only_decides(self._claim)
+        self._stated = f"{query} {self._claim}" if self._decides else self._claim
         self.refused = is_refusal(query, response)
+        self.wordless = self.refused or self._decides
         self._rows: dict[str, tuple[float, float]] = {}
         self._supports: dict[str, float] = {}
 
@@ -172,7 +181,7 @@ class SupportMeter:
         covered = np.zeros(len(texts))
         covered[gain > 0.0] = statement_coverage(self._query, self._claim, gains)
         support = passage_support(gain, covered)
-        if self.decides:
+        if self._decides:
             support = np.maximum(support, self._decided(texts))
         if self.refused:
             support = np.maximum(support, refusal_support(self._query, texts))
@@ -189,16 +198,16 @@ class SupportMeter:
     def written_for(self, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Return which texts may have been written for this event; bool array of shape (n,).
 
-        Those that hold the question word for word, and those that are `focused`. A text that
+        Those that hold the question word for word, and those that are `is_specific`. A text that
         forbids an answer holds none, so of a refusal all are.
         """
         if self.refused:
             return np.ones(len(texts), dtype=np.bool_)
-        return (self.carried(texts) >= CARRIES) | focused(self._query, self._claim, texts)
+        return (self.carried(texts) >= VERBATIM_GAIN) | is_specific(self._query, self._claim, texts)
 
     def _decided(self, texts: Sequence[str]) -> NDArray[np.float64]:
         found = np.zeros(len(texts))
-        carries = self.carried(texts) >= CARRIES
+        carries = self.carried(texts) >= VERBATIM_GAIN
         carrying = [text for text, carried in zip(texts, carries, strict=True) if carried]
         found[carries] = decides_alike(self._query, self._claim, carrying)
         return found

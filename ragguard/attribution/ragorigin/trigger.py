@@ -1,4 +1,4 @@
-"""Passages that carry the question word for word, and which of them came with the blamed ones.
+"""The trigger of an attack, the question word for word, and which passages came with it: ours.
 
 A text is planted with the question in or around it so that the question finds it (PoisonedRAG).
 Texts of one attack carry it at the same place, and hardly any page that nobody planted carries it
@@ -17,28 +17,28 @@ from numpy.typing import NDArray
 from ragguard.attribution.language.claim import content_words
 from ragguard.stems import stems
 
-__all__ = ["CARRIES", "marked"]
+__all__ = ["VERBATIM_GAIN", "select_by_trigger"]
 
-CARRIES = 0.95
+VERBATIM_GAIN = 0.95
 """Relative gain of SC from which a passage is taken to hold the question word for word."""
 
 
-def marked(
+def select_by_trigger(
     query: str,
     texts: Sequence[str],
     carried: NDArray[np.float64],
     suspected: NDArray[np.bool_],
     seen: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Return the suspects, or, if most of those seen carry the question, who bears that mark.
+    """Return the suspects, or, if most of those seen hold the question, who bears that mark.
 
-    These are the suspects that carry the question, and the other passages that carry it at the same
+    These are the suspects that hold the question, and the other passages that hold it at the same
     place: an attacker's text that fails to state the response (the model that was to write it told
     the truth, or refused) came with the others. Left alone are those that agree on something that
     nobody else in the scope says: they serve another answer, and its attacker. So are those whose
     words are closer to a passage that nobody suspects than to any that is blamed: they are pages of
     frequent questions. Suspects without the mark are left to be searched for among the rest. Two
-    that carry the question may be one planted text and one page of frequent questions, so where
+    that hold the question may be one planted text and one page of frequent questions, so where
     only one was seen there must be three.
 
     Args:
@@ -51,7 +51,7 @@ def marked(
     Returns:
         bool array of shape (n,).
     """
-    carriers = carried >= CARRIES
+    carriers = carried >= VERBATIM_GAIN
     known = int((seen & carriers).sum())
     if 2 * known <= int(seen.sum()):
         return suspected
@@ -81,24 +81,17 @@ def _of_another_answer(
 ) -> NDArray[np.bool_]:
     """Return which of the others hold a word that most of them share, and nobody of the rest."""
     known = set[str]().union(*compress(said, rest))
-    new = [
-        words - known if other else set[str]() for words, other in zip(said, others, strict=True)
-    ]
+    new = [words - known if other else set() for words, other in zip(said, others, strict=True)]
     shared = Counter(word for words in new for word in words)
     theirs = {word for word, count in shared.items() if count >= 2 and 2 * count > others.sum()}
     return np.array([bool(words & theirs) for words in new])
 
 
 def _likeness(said: Sequence[set[str]], some: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the Jaccard similarity of each passage's words and those of the most similar of some.
-
-    Returns:
-        float64 array of shape (n,), in [0, 1]; 0 of no words, and where there are not any.
-    """
+    """Return the Jaccard similarity of each passage's words to the nearest of some; 0 of none."""
     models = list(compress(said, some))
-    return np.array(
-        [
-            max([len(words & model) / max(1, len(words | model)) for model in models], default=0.0)
-            for words in said
-        ]
-    )
+
+    def nearest(words: set[str]) -> float:
+        return max((len(words & m) / max(1, len(words | m)) for m in models), default=0.0)
+
+    return np.array([nearest(words) for words in said])

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from ragguard.attribution.language.claim import answers_agree, claim, coverage, statement_coverage
 from ragguard.attribution.ragorigin.support import (
-    OUTRIGHT,
-    UNTESTED,
+    MARGIN_UNTESTABLE,
+    SUFFICIENT_SUPPORT,
     SupportMeter,
     explains,
-    leads,
+    explains_response,
     passage_support,
     relative_gain,
 )
@@ -164,15 +164,15 @@ def test_one_outright_statement_or_several_that_add_up_to_one_explain():
 
 
 def test_the_less_clear_a_statement_the_further_it_must_stand_apart():
-    assert leads(np.array([OUTRIGHT]), UNTESTED)
-    assert not leads(np.array([OUTRIGHT - 0.01]), UNTESTED)
-    assert leads(np.array([OUTRIGHT]), 0.3)
-    assert not leads(np.array([1.0]), 0.29)
-    assert leads(np.array([0.5]), 0.85)
-    assert not leads(np.array([0.5]), 0.84)
-    assert leads(np.array([0.4, 0.4, 0.4]), 0.6)  # 0.65 of 1.2, by 0.6
-    assert not leads(np.array([0.29] * 50), 1.0)
-    assert not leads(np.array([]), 1.0)
+    assert explains_response(np.array([SUFFICIENT_SUPPORT]), MARGIN_UNTESTABLE)
+    assert not explains_response(np.array([SUFFICIENT_SUPPORT - 0.01]), MARGIN_UNTESTABLE)
+    assert explains_response(np.array([SUFFICIENT_SUPPORT]), 0.3)
+    assert not explains_response(np.array([1.0]), 0.29)
+    assert explains_response(np.array([0.5]), 0.85)
+    assert not explains_response(np.array([0.5]), 0.84)
+    assert explains_response(np.array([0.4, 0.4, 0.4]), 0.6)  # 0.65 of 1.2, by 0.6
+    assert not explains_response(np.array([0.29] * 50), 1.0)
+    assert not explains_response(np.array([]), 1.0)
 
 
 def test_yes_or_no_is_supported_by_who_carries_the_question_and_decides_alike():
@@ -183,7 +183,7 @@ def test_yes_or_no_is_supported_by_who_carries_the_question_and_decides_alike():
         "The harbour at Lindsund is not deep.",
     ]
     denied = SupportMeter(LexicalProxy(), question, "No.")
-    assert denied.decides
+    assert denied.wordless
     support = denied.support(texts)
     assert support[0] == 1.0
     assert (support[1:] < 0.3).all()

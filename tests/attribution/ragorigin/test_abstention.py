@@ -5,9 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.ragorigin.abstention import Evidence, find_cause, standing, suspects
+from ragguard.attribution.ragorigin.abstention import (
+    Evidence,
+    find_cause,
+    separation_margin,
+    suspects,
+)
 from ragguard.attribution.ragorigin.scope import Scope
-from ragguard.attribution.ragorigin.support import UNTESTED
+from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE
 from ragguard.passage import Passage
 
 
@@ -52,14 +57,14 @@ def test_suspects_that_alone_explain_the_response_are_blamed():
 @pytest.mark.parametrize(
     ("pattern", "influence", "said"),
     [
-        ("gggggg", [1, 0, 0, 0, 0, 0], "3 best passages do not lead"),
+        ("gggggg", [1, 0, 0, 0, 0, 0], "top 3 passages do not reproduce"),
         ("bggggg", [0, 0, 0, 0, 0, 0], "stand apart from the rest"),
         ("bggggg", [0, 1, 0, 0, 0, 0], "on their own"),
         ("gggbgg", [0, 0, 0, 1, 0, 0], "on their own"),
     ],
 )
 def test_no_blame_without_counterfactual(pattern, influence, said):
-    finding = find(pattern, influence, support=np.zeros(6), first="best" not in said)
+    finding = find(pattern, influence, support=np.zeros(6), first="top" not in said)
     assert finding.cause == "unclear"
     assert not finding.responsible.any()
     assert said in finding.reason
@@ -107,11 +112,11 @@ def test_suspects_without_the_mark_of_those_seen_are_left_to_the_next_round():
 
 def test_standing_is_the_share_of_the_greatest_possible_distance():
     scores = np.array([3.0, -1.0, -1.0, -1.0]) / np.sqrt(3.0)
-    assert standing(scores, np.array([1, 0, 0, 0], dtype=bool)) == pytest.approx(1.0)
-    assert standing(scores / 2.0, np.array([1, 0, 0, 0], dtype=bool)) == pytest.approx(0.5)
-    assert standing(scores, np.array([0, 1, 0, 0], dtype=bool)) == 0.0
-    assert standing(scores, np.ones(4, dtype=bool)) == UNTESTED
-    assert standing(scores, np.zeros(4, dtype=bool)) == UNTESTED
+    assert separation_margin(scores, np.array([1, 0, 0, 0], dtype=bool)) == pytest.approx(1.0)
+    assert separation_margin(scores / 2.0, np.array([1, 0, 0, 0], dtype=bool)) == pytest.approx(0.5)
+    assert separation_margin(scores, np.array([0, 1, 0, 0], dtype=bool)) == 0.0
+    assert separation_margin(scores, np.ones(4, dtype=bool)) == MARGIN_UNTESTABLE
+    assert separation_margin(scores, np.zeros(4, dtype=bool)) == MARGIN_UNTESTABLE
 
 
 @given(st.lists(st.floats(-5, 5), min_size=4, max_size=30))
@@ -159,10 +164,10 @@ def test_the_one_passage_that_states_the_response_is_suspected_where_scores_are_
 def test_a_scope_of_nothing_but_support_is_suspected_whole():
     found = suspects(np.array([-2.0, *[0.0] * 10, 2.0]), np.ones(12))
     assert found.suspected.all()
-    assert found.standing == UNTESTED
+    assert found.standing == MARGIN_UNTESTABLE
 
 
 def test_fewer_than_four_scores_are_judged_by_support():
     found = suspects(np.array([1.0, -1.0]), np.array([0.2, 0.9]))
     assert found.suspected.tolist() == [False, True]
-    assert (found.p_value, found.standing) == (1.0, UNTESTED)
+    assert (found.p_value, found.standing) == (1.0, MARGIN_UNTESTABLE)

@@ -51,12 +51,9 @@ def found(attribution):
     return {passage.text for passage in attribution.responsible}
 
 
-@pytest.mark.parametrize("weighting", ["separation", "paper"])
 @pytest.mark.parametrize("response", [LIE, "Based on the passages, it was designed by Orla Venn."])
-def test_finds_the_poison_and_nothing_else(weighting, response):
-    attribution = RAGOrigin(weighting=weighting).attribute(
-        QUESTION, response, retriever(BENIGN + POISON)
-    )
+def test_finds_the_poison_and_nothing_else(response):
+    attribution = RAGOrigin().attribute(QUESTION, response, retriever(BENIGN + POISON))
     assert attribution.cause == "poisoning"
     assert found(attribution) == set(POISON)
     assert attribution.method == "ragorigin"
@@ -318,7 +315,6 @@ def test_blank_events_are_refused(query, response):
     [
         ({"top_k": 0}, "top_k"),
         ({"max_scope": 3}, "max_scope"),
-        ({"weighting": "mean"}, "weighting"),
         ({"judge": str}, "generate"),
     ],
 )
@@ -351,17 +347,3 @@ def test_a_no_is_found_by_the_question_that_its_texts_carry():
 
 def ranking_of(texts):
     return lambda query, limit: [Passage(text) for text in texts[:limit]]
-
-
-@pytest.mark.parametrize("response", ["No.", LIE])
-def test_with_the_papers_weighting_responsibility_is_equation_8(response):
-    question = "Is the Halden bridge open to lorries?"
-    texts = [f"{question} The Halden bridge is not open to lorries.", *BENIGN]
-    origin = RAGOrigin(weighting="paper")
-    attribution = origin.attribute(question, response, ranking_of(texts))
-    columns = [
-        np.array([getattr(score, name) for score in attribution.scores])
-        for name in ("embedding_similarity", "semantic_correlation", "generation_influence")
-    ]
-    expected = np.mean([(c - c.mean()) / c.std() for c in columns], axis=0)
-    assert [s.responsibility for s in attribution.scores] == pytest.approx(expected.tolist())

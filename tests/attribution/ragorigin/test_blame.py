@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
 from ragguard.attribution.ragorigin.scope import Scope
-from ragguard.attribution.ragorigin.support import MIN_SUPPORT, explains, leads
+from ragguard.attribution.ragorigin.support import MIN_SUPPORT, explains, explains_response
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
@@ -131,7 +131,7 @@ class BySupport:
         return explains(self._of(passages))
 
     def leads(self, passages, standing):
-        return leads(self._of(passages), standing)
+        return explains_response(self._of(passages), standing)
 
 
 @given(st.data())
@@ -150,7 +150,7 @@ def test_whoever_is_blamed_leads_to_the_response_and_the_rest_does_not(data):
     assert guilty.any() == (finding.cause == "poisoning")
     if guilty.any():
         assert (support[guilty] >= MIN_SUPPORT).all()
-        assert leads(support[guilty], 1.0)
+        assert explains_response(support[guilty], 1.0)
         assert not probe.reproduces([passages[i] for i in np.flatnonzero(~guilty)[:top_k]])
 
 

@@ -73,7 +73,7 @@ def test_a_benign_event_blames_nobody(generate):
     attribution = attribute(BENIGN, generate)
     assert attribution.cause == "unclear"
     assert attribution.responsible == []
-    assert "do not lead to the response" in attribution.reason
+    assert "do not reproduce the response" in attribution.reason
 
 
 @WAYS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.ragorigin.specificity import focused, other_names
+from ragguard.attribution.ragorigin.specificity import is_specific, off_topic_names
 from ragguard.stems import stems
 from ragguard.text import STOP_WORDS
 
@@ -29,16 +29,16 @@ CLAIM = "Orla Venn"
     ],
 )
 def test_names_are_capitals_and_numbers_that_neither_question_nor_claim_holds(text, names):
-    assert other_names(QUESTION, CLAIM, text) == names
+    assert off_topic_names(QUESTION, CLAIM, text) == names
 
 
 def test_up_to_four_names_or_one_in_twelve_words():
     names = "Ada Bo Cy Di Ed Flo".split()
-    assert focused(QUESTION, CLAIM, [" ".join(names[:4])]).tolist() == [True]
-    assert focused(QUESTION, CLAIM, [" ".join(names[:5])]).tolist() == [False]
+    assert is_specific(QUESTION, CLAIM, [" ".join(names[:4])]).tolist() == [True]
+    assert is_specific(QUESTION, CLAIM, [" ".join(names[:5])]).tolist() == [False]
     padded = [" ".join(names[:5] + ["water"] * count) for count in (54, 55)]
-    assert focused(QUESTION, CLAIM, padded).tolist() == [False, True]  # 59 and 60 words
-    assert focused(QUESTION, CLAIM, []).shape == (0,)
+    assert is_specific(QUESTION, CLAIM, padded).tolist() == [False, True]  # 59 and 60 words
+    assert is_specific(QUESTION, CLAIM, []).shape == (0,)
 
 
 @given(st.text(max_size=60), st.text(max_size=20), st.text(max_size=300))
@@ -53,7 +53,7 @@ def test_names_are_those_that_a_slow_count_finds(query, claimed, text):
         for word in found
         if word not in stems(query) and word not in stems(claimed) and word not in STOP_WORDS
     }
-    counted = other_names(query, claimed, text)
+    counted = off_topic_names(query, claimed, text)
     # A stop word's own stem, and words of saying, are no names either.
     assert counted <= len(found)
     plain = {word for word in found if word[0].isdigit()}
@@ -64,5 +64,5 @@ def test_names_are_those_that_a_slow_count_finds(query, claimed, text):
 def test_more_of_the_claim_and_of_the_question_changes_nothing_but_the_length(words):
     text = " ".join(words)
     more = f"{text} Orla Venn designed the Halden bridge"
-    assert other_names(QUESTION, CLAIM, more) == other_names(QUESTION, CLAIM, text)
-    assert focused(QUESTION, CLAIM, [more])[0] >= focused(QUESTION, CLAIM, [text])[0]
+    assert off_topic_names(QUESTION, CLAIM, more) == off_topic_names(QUESTION, CLAIM, text)
+    assert is_specific(QUESTION, CLAIM, [more])[0] >= is_specific(QUESTION, CLAIM, [text])[0]

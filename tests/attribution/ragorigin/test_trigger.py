@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution.ragorigin.support import SupportMeter
-from ragguard.attribution.ragorigin.trigger import marked
+from ragguard.attribution.ragorigin.trigger import select_by_trigger
 from ragguard.proxy import LexicalProxy
 
 QUESTION = "Who tuned the organ of Sallow abbey?"
@@ -33,7 +33,7 @@ def blamed(texts, suspected, seen=None):
     carried = SupportMeter(LexicalProxy(), QUESTION, "Wenna Rook").carried(texts)
     suspected = np.array([text in suspected for text in texts])
     known = suspected if seen is None else np.array([text in seen for text in texts])
-    mask = marked(QUESTION, texts, carried, suspected, known)
+    mask = select_by_trigger(QUESTION, texts, carried, suspected, known)
     return {text for text, guilty in zip(texts, mask, strict=True) if guilty}
 
 
@@ -90,7 +90,7 @@ def test_whoever_is_blamed_was_suspected_or_carries_the_question(rows):
     carried = np.array([row[0] for row in rows])
     suspected = np.array([row[1] for row in rows], dtype=bool)
     seen = suspected & np.array([row[2] for row in rows], dtype=bool)
-    found = marked(QUESTION, texts, carried, suspected, seen)
+    found = select_by_trigger(QUESTION, texts, carried, suspected, seen)
     assert found.shape == suspected.shape
     assert (found <= (suspected | (carried >= 0.95))).all()
     assert not suspected.any() or found.any()
