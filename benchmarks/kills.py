@@ -33,7 +33,7 @@ from ragguard import Passage
 from ragguard.attribution.result import Attribution
 from ragguard.audit import AuditStore, Event, open_store
 from ragguard.background import Worker
-from ragguard.background.attribute_event import quarantine_responsible
+from ragguard.background.attribute_event import EventAttributor
 
 __all__ = ["main", "measure"]
 
@@ -62,18 +62,18 @@ def _empty_store(kind: str) -> Iterator[str]:
             connection.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
-def _work(url: str, lease_s: float) -> None:
-    store = open_store(url)
+class _BlamesAll(EventAttributor):
+    """Takes a while, and blames every passage."""
 
-    def attribute(event: Event) -> Attribution:
+    def attribute(self, event: Event) -> Attribution:
         time.sleep(_ATTRIBUTION_S)
         found = list(event.passages)
         return Attribution(event.query, event.response, "all", found, [], 1, "poisoning", "so")
 
-    def quarantine(event: Event, attribution: Attribution) -> None:
-        quarantine_responsible(store, event, attribution)
 
-    worker = Worker(store, attribute, on_done=quarantine, lease_s=lease_s, poll_s=0.05)
+def _work(url: str, lease_s: float) -> None:
+    store = open_store(url)
+    worker = Worker(store, _BlamesAll(store), lease_s=lease_s, poll_s=0.05)
     worker.run_forever(threading.Event())
 
 

@@ -13,7 +13,7 @@ from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.memory import MemoryStore
 from ragguard.background.reports import Reports
-from ragguard.background.waiting import Deadline
+from ragguard.background.retry import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
 from ragguard.errors import InvalidInputError

@@ -3,13 +3,77 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
+from ragguard.audit.watch import QuarantineWatch
 from ragguard.content import content_key
+from ragguard.embedding.protocol import Embedder
 from ragguard.passage import Passage, as_passages
 
-__all__ = ["attribute_event", "quarantine_responsible"]
+__all__ = ["EventAttributor", "EventProcessor", "attribute_event", "quarantine_responsible"]
+
+
+class EventProcessor(Protocol):
+    """What a worker does with an event: `EventAttributor`, or what looks on while that does it."""
+
+    def attribute(self, event: Event) -> Attribution:
+        """Return the event's attribution; whatever is raised is a failed attempt.
+
+        An `InvalidInputError` is the last one: what was handed over stays wrong.
+        """
+
+    def quarantine(self, event: Event, attribution: Attribution) -> object:
+        """Quarantine what is responsible; once must be as good as twice."""
+
+
+class EventAttributor:
+    """Attributes the events of a store, and quarantines what is responsible.
+
+    Args:
+        store: Where events and quarantine are.
+        retrieve: Searches the whole knowledge base; None: the passages of the event are searched.
+        attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy,
+            made when the first event is attributed.
+        embedder: Of that `RAGOrigin`; None: the built-in one.
+        watch: Looks at once when something came into quarantine.
+    """
+
+    def __init__(
+        self,
+        store: AuditStore,
+        retrieve: Retrieve | None = None,
+        *,
+        attributor: Attributor | None = None,
+        embedder: Embedder | None = None,
+        watch: QuarantineWatch | None = None,
+    ) -> None:
+        self._store = store
+        self._retrieve = retrieve
+        self._attributor = attributor
+        self._embedder = embedder
+        self._watch = watch
+
+    def attribute(self, event: Event) -> Attribution:
+        """Return the event's attribution.
+
+        Raises:
+            InvalidInputError: The event cannot be attributed as it is.
+            RagguardError: The store fails, or the attributor.
+        """
+        if self._attributor is None:
+            from ragguard.attribution import RAGOrigin
+
+            self._attributor = RAGOrigin(embedder=self._embedder)
+        return attribute_event(self._store, event, self._attributor, self._retrieve)
+
+    def quarantine(self, event: Event, attribution: Attribution) -> int:
+        """Quarantine what is responsible, as `quarantine_responsible`; once is as good as twice."""
+        added = quarantine_responsible(self._store, event, attribution)
+        if self._watch is not None:
+            self._watch.refresh()
+        return added
 
 
 def attribute_event(

@@ -9,9 +9,9 @@ from itertools import islice
 from types import NoneType
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
-from ragguard.audit.records import AuditStore, Event
+from ragguard.audit.records import AuditStore
 from ragguard.audit.watch import QuarantineWatch
-from ragguard.background.attribute_event import attribute_event, quarantine_responsible
+from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.claims import MAX_PASSAGES, as_event
 from ragguard.background.worker import Worker
 from ragguard.embedding.protocol import Embedder
@@ -60,17 +60,15 @@ class Reports:
         self._store = store
         self._seen = seen
         self._quarantine = quarantine
-        self._embedder = embedder
-        self._retrieve = retrieve
-        self._attributor = attributor
         self._worker = Worker(
             store,
-            self._attribute,
-            on_done=self._put_in_quarantine,
-            # Another process may be able to search for them; what is in memory is nobody else's.
+            EventAttributor(
+                store, retrieve, attributor=attributor, embedder=embedder, watch=quarantine
+            ),
             on_lost=on_lost,
             queries_come=seen.is_fresh,
-            leaves_bare=retrieve is None and getattr(store, "shared", True),
+            # Another process may be able to search for them; what is in memory is nobody else's.
+            skip_without_passages=retrieve is None and getattr(store, "shared", True),
         )
 
     def take(
@@ -104,7 +102,12 @@ class Reports:
             logger.warning("event %s goes without the reported passages: %s", event.id, unreadable)
         self._worker.submit(event)
         if wait is not False:
-            self._wait_until_durable(event.id, _DURABLE_S if wait is True else wait)
+            seconds = _DURABLE_S if wait is True else wait
+            if not self._worker.outbox.wait_saved(event.id, seconds):
+                raise StoreError(
+                    f"event {event.id} was not in the audit store after {seconds:g} s; it waits in "
+                    "memory, and is stored once the store answers if this process lives"
+                )
         return event.id
 
     def attribution(self, event_id: str, timeout: float | None) -> Attribution:
@@ -139,12 +142,12 @@ class Reports:
     @property
     def waiting(self) -> int:
         """How many events wait in memory for the store."""
-        return self._worker.unsaved
+        return self._worker.outbox.unsaved
 
     @property
     def lost(self) -> int:
         """How many reports were lost."""
-        return self._worker.lost
+        return self._worker.outbox.lost
 
     @property
     def threads(self) -> list[threading.Thread]:
@@ -154,21 +157,3 @@ class Reports:
     def close(self, timeout: float | None = 10.0) -> None:
         """Persist what is not yet persisted and stop the worker; open events stay in the store."""
         self._worker.close(timeout)
-
-    def _wait_until_durable(self, event_id: str, seconds: float) -> None:
-        if not self._worker.wait_saved(event_id, seconds):
-            raise StoreError(
-                f"event {event_id} was not in the audit store after {seconds:g} s; it waits in "
-                "memory, and is stored once the store answers if this process lives"
-            )
-
-    def _attribute(self, event: Event) -> Attribution:
-        if self._attributor is None:
-            from ragguard.attribution import RAGOrigin
-
-            self._attributor = RAGOrigin(embedder=self._embedder)
-        return attribute_event(self._store, event, self._attributor, self._retrieve)
-
-    def _put_in_quarantine(self, event: Event, attribution: Attribution) -> None:
-        quarantine_responsible(self._store, event, attribution)
-        self._quarantine.refresh()

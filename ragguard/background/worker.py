@@ -6,20 +6,22 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
-from ragguard.attribution.result import Attribution
 from ragguard.audit.records import AuditStore, Event
-from ragguard.background.attempts import Attempts
-from ragguard.background.saving import Saver
-from ragguard.background.sharing import rest_s
-from ragguard.background.submissions import Submissions
-from ragguard.background.waiting import Backoff, Deadline
-from ragguard.errors import EventNotFoundError, InvalidInputError
+from ragguard.background.attribute_event import EventProcessor
+from ragguard.background.lease import Lease
+from ragguard.background.outbox import Outbox
+from ragguard.background.retry import Backoff, Deadline, insist, running
+from ragguard.background.sharing import rest_s, shared_interpreter
+from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.fork import follow_forks
 
 __all__ = ["Worker"]
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Worker:
@@ -31,20 +33,21 @@ class Worker:
     number of processes, may share a store: an event is claimed by one at a time, and its lease is
     renewed for as long as its attribution runs.
 
-    For one event the order is: attribute, `on_done`, store the attribution, wake the waiters. A
-    worker that is killed anywhere before the third step leaves the event to be claimed again, so
-    `on_done` may be called more than once for an event and must be idempotent. A worker that stands
-    still for longer than its lease and finds the event taken over writes nothing: the number of
-    the attempt is its fencing token.
+    For one event the order is: attribute, quarantine, store the attribution, wake the waiters. A
+    worker that is killed anywhere before the third step leaves the event to be claimed again. One
+    that stands still for longer than its lease and finds the event taken over writes nothing: the
+    number of the attempt is its fencing token (`Lease`).
+
+    Attributes:
+        outbox: What was submitted here.
     """
 
     def __init__(
         self,
         store: AuditStore,
-        attribute: Callable[[Event], Attribution],
+        attributor: EventProcessor,
         *,
-        on_done: Callable[[Event, Attribution], None] | None = None,
-        leaves_bare: bool = False,
+        skip_without_passages: bool = False,
         on_lost: Callable[[int], None] | None = None,
         queries_come: Callable[[], bool] = lambda: False,
         max_attempts: int = 3,
@@ -52,28 +55,24 @@ class Worker:
         lease_s: float = 60.0,
         poll_s: float = 0.5,
         max_unsaved: int = 1000,
-        max_unsaved_bytes: int = 32_000_000,
     ) -> None:
         """Make a worker; its threads start with the first `submit`, `wait` or `start`.
 
         Args:
             store: Where events and attributions are kept.
-            attribute: Attributes one event; whatever it raises counts as a failed attempt, and an
-                `InvalidInputError` as the last one.
-            on_done: Called with every attribution before it counts as done.
-            leaves_bare: Whether events that bring no passages and were submitted elsewhere are left
-                to a worker that can search the knowledge base.
+            attributor: Attributes events and quarantines what is responsible.
+            skip_without_passages: Whether events that bring no passages and were submitted
+                elsewhere are left to a worker that can search the knowledge base.
             on_lost: Called with the number of reports that were lost, from whichever thread.
             queries_come: Whether this process answers queries just now. The worker then rests
-                after each event, so that at most one query in fifty meets an attribution.
+                after each event, so that about one query in a hundred meets an attribution.
             max_attempts: How many attempts fail before the event has failed for good.
             max_starts: How often an event is begun at most. A worker that was killed has not
                 failed, but an event that kills every worker must not do so for ever.
             lease_s: Seconds after which the event of a worker that died is claimed anew; renewed
-                when a third of it is over.
+                when a third of it is over. For as long a failing store is tried again.
             poll_s: Seconds between two looks for events of other processes.
             max_unsaved: How many events are held in memory until the store has them.
-            max_unsaved_bytes: How many bytes their texts may take.
 
         Raises:
             InvalidInputError: A number is not positive.
@@ -84,50 +83,29 @@ class Worker:
             ("lease_s", lease_s),
             ("poll_s", poll_s),
             ("max_unsaved", max_unsaved),
-            ("max_unsaved_bytes", max_unsaved_bytes),
         ):
             if not value > 0:
                 raise InvalidInputError(f"{name} must be positive, not {value}; leave it out")
-        self._leaves_bare = leaves_bare
+        self._store = store
+        self._attributor = attributor
+        self._skip_without_passages = skip_without_passages
         self._queries_come = queries_come
+        self._max_attempts = max_attempts
+        self._max_starts = max_starts
+        self._lease_s = lease_s
         self._poll_s = poll_s
-        self._submissions = Submissions(
-            store,
-            max_unsaved=max_unsaved,
-            max_bytes=max_unsaved_bytes,
-            poll_s=poll_s,
-            on_lost=on_lost,
-        )
-        self._saver = Saver(store, self._submissions)
-        self._attempts = Attempts(
-            store,
-            attribute,
-            on_done=on_done,
-            on_settled=self._submissions.settle,
-            max_attempts=max_attempts,
-            max_starts=max_starts,
-            lease_s=lease_s,
-        )
-        self._make_threads()
+        self.outbox = Outbox(store, max_events=max_unsaved, on_lost=on_lost)
+        self._begin()
         follow_forks(self)
 
-    @property
-    def lost(self) -> int:
-        """How many reports were lost.
-
-        The queue was full, the worker was closed, or the store refused them.
-        """
-        return self._submissions.lost
-
-    @property
-    def unsaved(self) -> int:
-        """How many submitted events are not yet in the store."""
-        return self._submissions.unsaved
+    def _begin(self) -> None:
+        self._starting = threading.RLock()  # a signal may submit while this thread starts it
+        self._thread: threading.Thread | None = None
 
     @property
     def threads(self) -> list[threading.Thread]:
         """What runs for it."""
-        return list(self._threads.values())
+        return [thread for thread in (self.outbox.thread, self._thread) if thread is not None]
 
     def submit(self, event: Event) -> bool:
         """Take over an event and return at once; never waits for the store, never raises.
@@ -135,28 +113,24 @@ class Worker:
         Returns:
             False if the event is lost already.
         """
-        if not self._submissions.take(event):
+        if not self.outbox.put(event):
             return False
         try:
             self.start()
         except RuntimeError as error:  # no more threads, or the interpreter is going down
             logger.warning("event %s is persisted at exit at the latest: %s", event.id, error)
-        self._work_to_save.set()
+        self.outbox.work.set()
         return True
 
     def start(self) -> None:
         """Start the threads unless they run already or the worker is closed."""
-        started = False
+        self.outbox.start()
         with self._starting:
-            for name, work in (("save", self._save_all), ("attribute", self._attribute_all)):
-                thread = self._threads.get(name)
-                if not self._submissions.closed and (thread is None or not thread.is_alive()):
-                    thread = threading.Thread(target=work, name=f"ragguard-{name}", daemon=True)
-                    thread.start()
-                    self._threads[name] = thread
-                    started = True
-        if started:
-            self._work_to_do.set()
+            before = self._thread
+            if not self.outbox.closed:
+                self._thread = running(before, self._attribute_all, "ragguard-attribute")
+        if self._thread is not before:
+            self.outbox.saved.set()
 
     def wait(self, event_id: str, timeout: float | None = None) -> bool:
         """Block until the event is done or failed for good.
@@ -174,28 +148,7 @@ class Worker:
             StoreError: The store fails.
         """
         self.start()
-        return self._submissions.wait(event_id, timeout)
-
-    def wait_saved(self, event_id: str, timeout: float) -> bool:
-        """Block until the store has a submitted event; False when the time is up before.
-
-        Raises:
-            EventLostError: The event was lost.
-        """
-        return self._submissions.wait_saved(event_id, timeout)
-
-    def drain(self, timeout: float | None = None) -> bool:
-        """Block until every event submitted here is done or failed; False if the time is up.
-
-        Raises:
-            StoreError: The store fails.
-        """
-        deadline = Deadline(timeout)
-        while (event_id := self._submissions.oldest()) is not None:
-            if not self._wait_unless_dropped(event_id, deadline.left()):
-                return False
-            self._submissions.forget(event_id)
-        return True
+        return self.outbox.wait(event_id, timeout, poll_s=self._poll_s)
 
     def close(self, timeout: float | None = 10.0) -> bool:
         """Persist what is not yet persisted, let a running attribution end, stop the threads.
@@ -206,18 +159,11 @@ class Worker:
             True when all events are in the store and all threads have ended within `timeout`.
         """
         deadline = Deadline(timeout)
-        self._submissions.close()
-        with self._starting:
-            threads = dict(self._threads)
-        self._stop.set()
-        self._work_to_save.set()
-        self._work_to_do.set()
-        self._saver.finish(deadline.left())
-        for thread in threads.values():
+        self.outbox.close(deadline.left())
+        for thread in self.threads:
             if thread is not threading.current_thread():
                 thread.join(deadline.left())
-        running = any(thread.is_alive() for thread in threads.values())
-        return not running and not self._submissions.unsaved
+        return not self.outbox.unsaved and not any(thread.is_alive() for thread in self.threads)
 
     def run_once(self) -> bool:
         """Claim one event and attribute it in the caller's thread; False if there is none.
@@ -228,31 +174,21 @@ class Worker:
         event = self._claim()
         if event is None:
             return False
-        self._attempts.make(event, self._stop)
+        self._attempt(event, self.outbox.stop)
         return True
 
     def run_forever(self, stop: threading.Event) -> None:
         """Attribute events in the caller's thread until `stop` is set."""
         self._attribute_until(stop, stop.wait)
 
-    def _make_threads(self) -> None:
-        self._starting = threading.RLock()  # a signal may submit while this thread starts them
-        self._stop = threading.Event()
-        self._work_to_save = threading.Event()
-        self._work_to_do = threading.Event()
-        self._threads: dict[str, threading.Thread] = {}
-
-    def _save_all(self) -> None:
-        self._saver.save_until(self._stop, self._work_to_save, self._work_to_do.set)
-
     def _attribute_all(self) -> None:
         def idle(seconds: float) -> None:
-            self._work_to_do.wait(seconds)
-            self._work_to_do.clear()
+            self.outbox.saved.wait(seconds)
+            self.outbox.saved.clear()
 
         # A new thread that goes to work at once keeps its starter, a `submit`, from going on.
         idle(self._poll_s)
-        self._attribute_until(self._stop, idle)
+        self._attribute_until(self.outbox.stop, idle)
 
     def _attribute_until(self, stop: threading.Event, idle: Callable[[float], object]) -> None:
         backoff = Backoff()
@@ -260,7 +196,7 @@ class Worker:
             try:
                 event = self._claim()
                 if event is None:
-                    self._submissions.forget_settled()
+                    self.outbox.forget_settled()
             except Exception as error:  # whatever the store raises, the worker must live on
                 if not backoff.failing:
                     logger.warning("no events can be claimed, the store fails: %s", error)
@@ -269,24 +205,95 @@ class Worker:
             backoff.succeeded()
             began = time.thread_time()
             # After a failed attempt too: what failed now would likely fail again at once.
-            if event is None or not self._attempts.make(event, stop):
+            if event is None or not self._attempt(event, stop):
                 idle(self._poll_s)
             if self._queries_come():
                 stop.wait(rest_s(time.thread_time() - began))
 
     def _claim(self) -> Event | None:
-        return self._attempts.claim(self._submissions.bare_ids() if self._leaves_bare else None)
+        passageless = self.outbox.passageless() if self._skip_without_passages else None
+        return self._store.claim_event(lease_s=self._lease_s, passageless=passageless)
 
-    def _wait_unless_dropped(self, event_id: str, timeout: float | None) -> bool:
+    def _attempt(self, event: Event, stop: threading.Event) -> bool:
+        """Attribute a claimed event; False when that failed, True when the event is settled."""
+
+        def keep(action: Callable[[], T]) -> T:
+            # An attribution may have cost minutes: it waits for a store that is down.
+            return insist(action, stop, seconds=self._lease_s)
+
+        if event.attempts > self._max_starts:
+            reason = event.error or "the process died or was stopped each time"
+            given_up = f"given up after {self._max_starts} starts: {reason}"
+            return self._fail(event, given_up, stop, hopeless=True)
+        attempt = event.attempts
         try:
-            return self.wait(event_id, timeout)
-        except EventNotFoundError:
-            return True
+            with Lease(self._store, event, self._lease_s) as lease:
+                with shared_interpreter():
+                    found = self._attributor.attribute(event)
+                if lease.is_lost():
+                    return _give_way(event)
+                keep(lambda: self._attributor.quarantine(event, found))
+                if not keep(lambda: self._store.finish_event(event.id, found, attempt=attempt)):
+                    return _give_way(event)
+        except Exception as error:
+            # What was handed over stays wrong, however often it is tried.
+            hopeless = isinstance(error, InvalidInputError)
+            return self._fail(event, f"{type(error).__name__}: {error}", stop, hopeless=hopeless)
+        except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
+            self._fail(event, "the worker was interrupted", stop, counts=False)
+            raise
+        self.outbox.settle(event.id)
+        return True
+
+    def _fail(
+        self,
+        event: Event,
+        error: str,
+        stop: threading.Event,
+        *,
+        hopeless: bool = False,
+        counts: bool = True,
+    ) -> bool:
+        failures = event.failures + int(counts)
+        final = hopeless or failures >= self._max_attempts
+        logger.warning(
+            "attempt %d to attribute event %s failed, with %d of %d failures: %s",
+            event.attempts,
+            event.id,
+            failures,
+            self._max_attempts,
+            error,
+        )
+
+        def fail() -> bool:
+            return self._store.fail_event(
+                event.id, error, final=final, counts=counts, attempt=event.attempts
+            )
+
+        try:
+            changed = insist(fail, stop, seconds=self._lease_s)
+        except RagguardError as failure:
+            logger.error("event %s stays claimed until its lease ends: %s", event.id, failure)
+            return False
+        if not changed:
+            return _give_way(event)
+        if final:
+            self.outbox.settle(event.id)
+        return False
 
     def _before_fork(self) -> None:
-        """Nothing to do: the child starts from an empty queue, the parent keeps its own."""
+        """Nothing to do: the child makes its own lock and thread."""
 
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
-            self._submissions.reset()
-            self._make_threads()
+            self._begin()
+
+
+def _give_way(event: Event) -> bool:
+    # This process stood still for longer than a lease, such as a machine that was suspended.
+    logger.warning(
+        "attempt %d to attribute event %s came too late: another worker has taken over",
+        event.attempts,
+        event.id,
+    )
+    return True

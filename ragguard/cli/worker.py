@@ -20,8 +20,8 @@ from ragguard.cli.store import StoreOption, opened_store
 
 if TYPE_CHECKING:
     from ragguard.attribution import Attribution
-    from ragguard.attribution.result import Retrieve
-    from ragguard.audit import AuditStore, Event
+    from ragguard.audit import Event
+    from ragguard.background.attribute_event import EventAttributor
 
 __all__ = ["worker"]
 
@@ -57,14 +57,18 @@ def worker(
     interrupts it, and another worker takes it up again. Progress goes to stderr; --json writes a
     line for every finished event to stdout. Any number of workers may share a store.
     """
+    from ragguard.attribution import RAGOrigin
     from ragguard.background import Worker
+    from ragguard.background.attribute_event import EventAttributor
     from ragguard.knowledge.memory import KnowledgeBase
 
     log_to_stderr(debug=context.find_root().params["debug"], progress=True)
     with _stopped_by_signals() as stop, opened_store(store, create=True) as opened:
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
-        desk = _Desk(opened, None if base is None else base.retrieve, stop, as_json=as_json)
-        runner = Worker(opened, desk.attribute, on_done=desk.finish, lease_s=lease)
+        search = None if base is None else base.retrieve
+        events = EventAttributor(opened, search, attributor=RAGOrigin())
+        desk = _Desk(events, stop, as_json=as_json)
+        runner = Worker(opened, desk, lease_s=lease)
         if once:
             while not stop.is_set() and runner.run_once():
                 pass
@@ -86,37 +90,22 @@ class _Desk:
         output_error: Why stdout can no longer be written, or None.
     """
 
-    def __init__(
-        self,
-        store: AuditStore,
-        retrieve: Retrieve | None,
-        stop: threading.Event,
-        *,
-        as_json: bool,
-    ) -> None:
-        from ragguard.attribution import RAGOrigin
-
-        self._store = store
-        self._retrieve = retrieve
+    def __init__(self, events: EventAttributor, stop: threading.Event, *, as_json: bool) -> None:
+        self._events = events
         self._stop = stop
         self._as_json = as_json
-        self._attributor = RAGOrigin()
         self.failed: set[str] = set()
         self.output_error: OSError | None = None
 
     def attribute(self, event: Event) -> Attribution:
-        from ragguard.background.attribute_event import attribute_event
-
         self.failed.add(event.id)
         logger.info("event %s: attempt %d", event.id, event.attempts)
-        attribution = attribute_event(self._store, event, self._attributor, self._retrieve)
+        attribution = self._events.attribute(event)
         self.failed.discard(event.id)
         return attribution
 
-    def finish(self, event: Event, attribution: Attribution) -> None:
-        from ragguard.background.attribute_event import quarantine_responsible
-
-        added = quarantine_responsible(self._store, event, attribution)
+    def quarantine(self, event: Event, attribution: Attribution) -> None:
+        added = self._events.quarantine(event, attribution)
         found = {
             "event_id": event.id,
             "cause": attribution.cause,

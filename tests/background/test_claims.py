@@ -18,7 +18,7 @@ from ragguard.background.claims import (
     as_event,
     fits,
 )
-from ragguard.background.queue import event_bytes
+from ragguard.background.fair_queue import event_bytes
 from ragguard.passage import Passage
 from ragguard.recent import passages_bytes
 

@@ -9,6 +9,7 @@ from ragguard import Guard
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore
 from ragguard.background import Worker
+from ragguard.background.attribute_event import EventAttributor
 from ragguard.errors import EventLostError, EventNotFoundError, InvalidInputError, StoreError
 
 WAIT = 60.0
@@ -110,7 +111,7 @@ def test_a_flood_of_one_reporter_holds_up_nobody_else(url):
 def test_twenty_reports_behind_a_backlog_of_thousands_are_attributed_within_a_minute(store):
     store.add_events([Event(f"m{i}", QUERY, "r", reporter="mallory") for i in range(20_000)])
     honest = [Event(f"a{i}", QUERY, "r", reporter=f"user {i % 5}") for i in range(20)]
-    worker = Worker(store, lambda event: Fast().attribute(event.query, "r", None))
+    worker = Worker(store, EventAttributor(store, attributor=Fast()))
     for event in honest:
         assert worker.submit(event)
     deadline = time.monotonic() + 60

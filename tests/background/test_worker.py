@@ -22,6 +22,14 @@ def attribute(flagged):
     return Attribution(flagged.query, flagged.response, "test", [], [], 0, "model", flagged.id)
 
 
+class Steps:
+    """What a worker does with an event, one step a function."""
+
+    def __init__(self, attribute, quarantine=lambda event, attribution: None):
+        self.attribute = attribute
+        self.quarantine = quarantine
+
+
 class Failing:
     """An attribution that fails the first `times` times."""
 
@@ -84,8 +92,9 @@ class BrokenStore(MemoryStore):
 def worker_of():
     workers = []
 
-    def make(store, attribute=attribute, **options):
-        workers.append(Worker(store, attribute, **{"poll_s": 0.01, **options}))
+    def make(store, *steps, **options):
+        steps = Steps(*steps) if steps else Steps(attribute)
+        workers.append(Worker(store, steps, **{"poll_s": 0.01, **options}))
         return workers[-1]
 
     yield make
@@ -93,10 +102,14 @@ def worker_of():
         worker.close(LONG)
 
 
+def wait_all(worker, *event_ids, timeout=LONG):
+    return all(worker.wait(event_id, timeout) for event_id in event_ids)
+
+
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch):
-    monkeypatch.setattr("ragguard.background.waiting._FIRST_RETRY_S", 0.001)
-    monkeypatch.setattr("ragguard.background.waiting._LAST_RETRY_S", 0.01)
+    monkeypatch.setattr("ragguard.background.retry._FIRST_RETRY_S", 0.001)
+    monkeypatch.setattr("ragguard.background.retry._LAST_RETRY_S", 0.01)
 
 
 def test_a_submitted_event_is_attributed(store, worker_of):
@@ -132,7 +145,7 @@ def test_submit_does_not_wait_for_the_store(worker_of):
     assert store.events() == []
     assert not worker.wait("a", 0)
     released.set()
-    assert worker.drain(LONG)
+    assert wait_all(worker, "a", "b")
     assert len(store.events(status="done")) == 2
 
 
@@ -152,7 +165,7 @@ def test_an_event_is_persisted_while_another_is_attributed(store, worker_of):
     assert saved.wait(LONG)
     assert store.event("b").status == "pending"
     held.released.set()
-    assert worker.drain(LONG)
+    assert wait_all(worker, "a", "b")
 
 
 def test_the_quarantine_is_written_before_anyone_is_woken(store, worker_of):
@@ -169,7 +182,7 @@ def test_the_quarantine_is_written_before_anyone_is_woken(store, worker_of):
 
     waiting, seen = threading.Event(), []
     held = Held()
-    worker = worker_of(store, held, on_done=quarantine)
+    worker = worker_of(store, held, quarantine)
     worker.submit(event("e"))
     waiters = [threading.Thread(target=wait) for _ in range(3)]
     for thread in waiters:
@@ -221,20 +234,20 @@ def test_one_failing_event_does_not_stop_the_others(store, worker_of):
     worker = worker_of(store, pick)
     for name in ("bad", "good"):
         worker.submit(event(name))
-    assert worker.drain(LONG)
+    assert wait_all(worker, "bad", "good")
     assert store.event("bad").status == "failed"
     assert store.event("good").status == "done"
 
 
-def test_an_on_done_that_fails_is_a_failed_attempt(store, worker_of):
+def test_a_quarantine_that_fails_is_a_failed_attempt(store, worker_of):
     calls = []
 
-    def on_done(flagged, attribution):
+    def quarantine(flagged, attribution):
         calls.append(flagged.id)
         if len(calls) == 1:
             raise KeyError("quarantine")
 
-    worker = worker_of(store, on_done=on_done)
+    worker = worker_of(store, attribute, quarantine)
     worker.submit(event("e"))
     assert worker.wait("e", LONG)
     assert store.event("e").attempts == 2
@@ -339,7 +352,7 @@ def test_a_worker_that_comes_too_late_writes_nothing(store, worker_of, caplog, f
             raise ValueError("broken")
         return attribute(flagged)
 
-    worker = worker_of(store, overtaken, on_done=lambda *done: told.append(done), max_attempts=1)
+    worker = worker_of(store, overtaken, lambda *done: told.append(done), max_attempts=1)
     store.add_event(event("e"))
     assert worker.run_once()
     assert "attempt 1 to attribute event e came too late" in caplog.text
@@ -352,12 +365,12 @@ def test_a_worker_that_comes_too_late_writes_nothing(store, worker_of, caplog, f
 
 
 def test_a_worker_that_is_overtaken_at_the_last_step_leaves_the_other_result(store, worker_of):
-    def on_done(flagged, attribution):
+    def quarantine(flagged, attribution):
         assert store.renew_lease("e", lease_s=0)
         later = store.claim_event(lease_s=3600)
         assert store.finish_event("e", attribute(event("other")), attempt=later.attempts)
 
-    worker = worker_of(store, on_done=on_done)
+    worker = worker_of(store, attribute, quarantine)
     store.add_event(event("e"))
     assert worker.run_once()
     assert store.attribution("e") == attribute(event("other"))
@@ -397,10 +410,9 @@ def test_waiting_ends_with_the_time(store, worker_of):
     assert held.begun.wait(LONG)
     assert not worker.wait("e", 0)
     assert not worker.wait("e", 0.02)
-    assert not worker.drain(0.02)
     held.released.set()
     assert worker.wait("e")
-    assert worker.drain()
+    assert worker.wait("e", None)
 
 
 def test_waiting_ends_with_the_worker(worker_of):
@@ -425,9 +437,9 @@ def test_a_store_that_is_down_keeps_events_in_memory(worker_of, caplog):
         assert store.tried.acquire(timeout=LONG)
     assert not worker.wait("0", 0)
     store.down.clear()
-    assert worker.drain(LONG)
+    assert wait_all(worker, "0", "1", "2")
     assert sorted(e.id for e in store.events(status="done")) == ["0", "1", "2"]
-    assert worker.lost == 0
+    assert worker.outbox.lost == 0
     # Once a streak, not once a try.
     assert caplog.text.count("events wait in memory, the store fails: down") == 1
     assert caplog.text.count("no events can be claimed, the store fails: down") == 1
@@ -439,10 +451,10 @@ def test_a_full_queue_drops_and_counts(worker_of, caplog):
     with caplog.at_level(logging.ERROR):
         for i in range(7):
             worker.submit(event(f"{i}"))
-    assert worker.lost == 5
+    assert worker.outbox.lost == 5
     assert [r.args[2] for r in caplog.records if "is lost" in r.message] == [1, 2, 4]
     store.down.clear()
-    assert worker.drain(LONG)
+    assert wait_all(worker, "0", "1")
     assert sorted(e.id for e in store.events()) == ["0", "1"]
 
 
@@ -459,9 +471,9 @@ def test_an_event_that_the_store_refuses_blocks_no_other(worker_of, caplog):
     worker = worker_of(store)
     for name in ("bad", "stuck", "good"):
         worker.submit(event(name))
-    assert worker.drain(LONG)
+    assert wait_all(worker, "stuck", "good")
     assert sorted(e.id for e in store.events(status="done")) == ["good", "stuck"]
-    assert worker.lost == 1
+    assert worker.outbox.lost == 1
     assert "event bad is lost: the store refused it: cannot hold this" in caplog.text
     with pytest.raises(EventLostError, match="bad was lost: the store refused it: cannot hold"):
         worker.wait("bad", LONG)
@@ -502,20 +514,20 @@ def test_a_result_that_cannot_be_stored_for_long_is_left_to_the_lease(worker_of,
 
 def test_close_persists_what_was_submitted(store):
     # No thread ever ran: as when the interpreter could not start one.
-    worker = Worker(store, attribute)
+    worker = Worker(store, Steps(attribute))
     worker.start = lambda: None
     worker.submit(event("e"))
     assert store.events() == []
     assert worker.close(LONG)
     assert [e.id for e in store.events()] == ["e"]
     assert not worker.submit(event("late"))
-    assert worker.lost == 1
+    assert worker.outbox.lost == 1
     assert worker.close(LONG)
 
 
 def test_close_lets_the_running_attribution_end(store):
     held = Held()
-    worker = Worker(store, held)
+    worker = Worker(store, Steps(held))
     worker.submit(event("a"))
     assert held.begun.wait(LONG)
     worker.submit(event("b"))
@@ -528,7 +540,7 @@ def test_close_lets_the_running_attribution_end(store):
 
 def test_close_tells_what_could_not_be_persisted(caplog):
     store = BrokenStore("add_event")
-    worker = Worker(store, attribute)
+    worker = Worker(store, Steps(attribute))
     worker.submit(event("e"))
     assert not worker.close(LONG)
     assert "1 events are lost, the store fails: down" in caplog.text
@@ -541,7 +553,7 @@ def test_submit_survives_a_system_without_threads(store, monkeypatch):
     def refuse(thread):
         raise RuntimeError("can't start new thread")
 
-    worker = Worker(store, attribute)
+    worker = Worker(store, Steps(attribute))
     with monkeypatch.context() as context:
         context.setattr(threading.Thread, "start", refuse)
         worker.submit(event("e"))
@@ -561,15 +573,15 @@ def test_a_thread_that_died_is_replaced(store, worker_of):
 
     worker = worker_of(store, leave)
     worker.submit(event("a"))
-    worker._threads["attribute"].join(LONG)
+    worker._thread.join(LONG)
     assert store.event("a").error == "the worker was interrupted"
     worker.submit(event("b"))
-    assert worker.drain(LONG)
+    assert wait_all(worker, "a", "b")
     assert calls == ["a", "a", "b"]
 
 
 def test_run_once_takes_one_event(store):
-    worker = Worker(store, Failing(1))
+    worker = Worker(store, Steps(Failing(1)))
     assert not worker.run_once()
     for name in ("a", "b"):
         store.add_event(event(name))
@@ -582,14 +594,14 @@ def test_run_once_takes_one_event(store):
 
 
 def test_run_once_says_when_the_store_fails():
-    worker = Worker(BrokenStore("claim_event"), attribute)
+    worker = Worker(BrokenStore("claim_event"), Steps(attribute))
     with pytest.raises(StoreError, match="down"):
         worker.run_once()
 
 
 def test_ctrl_c_gives_the_event_back(store):
     store.add_event(event("e"))
-    worker = Worker(store, Failing(1, KeyboardInterrupt()))
+    worker = Worker(store, Steps(Failing(1, KeyboardInterrupt())))
     with pytest.raises(KeyboardInterrupt):
         worker.run_once()
     assert store.event("e").status == "pending"
@@ -607,7 +619,7 @@ def test_run_forever_runs_until_it_is_stopped(store):
 
     for i in range(4):
         store.add_event(event(f"{i}"))
-    Worker(store, last_stops).run_forever(stop)
+    Worker(store, Steps(last_stops)).run_forever(stop)
     assert seen == ["0", "1", "2"]
     assert store.event("2").status == "done"
     assert store.event("3").status == "pending"
@@ -618,20 +630,20 @@ def test_events_that_others_finished_are_forgotten(store, worker_of):
     worker.start = lambda: None
     worker.submit(event("e"))
     worker.submit(event("f"))
-    worker._saver.finish(LONG)
-    assert list(worker._submissions._submitted) == ["e", "f"]
+    worker.outbox.finish(LONG)
+    assert worker.outbox.passageless() == ["e", "f"]
     store.finish_event("e", attribute(event("e")))
-    worker._submissions.forget_settled()
-    assert list(worker._submissions._submitted) == ["f"]
+    worker.outbox.forget_settled()
+    assert worker.outbox.passageless() == ["f"]
 
 
 @pytest.mark.parametrize(
     "option",
-    ["max_attempts", "max_starts", "lease_s", "poll_s", "max_unsaved", "max_unsaved_bytes"],
+    ["max_attempts", "max_starts", "lease_s", "poll_s", "max_unsaved"],
 )
 def test_options_that_make_no_sense(option):
     with pytest.raises(InvalidInputError, match=option):
-        Worker(MemoryStore(), attribute, **{option: 0})
+        Worker(MemoryStore(), Steps(attribute), **{option: 0})
 
 
 def test_threads_of_one_store_attribute_each_event_once(store, worker_of):
@@ -642,7 +654,8 @@ def test_threads_of_one_store_attribute_each_event_once(store, worker_of):
     workers = [worker_of(store, count) for _ in range(4)]
     for i in range(40):
         workers[i % 4].submit(event(f"{i}"))
-    assert all(worker.drain(LONG) for worker in workers)
+    for i, worker in enumerate(workers):
+        assert wait_all(worker, *map(str, range(i, 40, 4)))
     assert store.counts() == {f"{i}": 1 for i in range(40)}
 
 
@@ -657,6 +670,13 @@ warnings.simplefilter("ignore", DeprecationWarning)  # 3.12 warns of threads bef
 
 def attribute(flagged):
     return Attribution(flagged.query, flagged.response, "test", [], [], 0, "model", "why")
+
+class Steps:
+    def __init__(self, attribute):
+        self.attribute = attribute
+
+    def quarantine(self, event, attribution):
+        pass
 
 store = open_store(sys.argv[1])
 """
@@ -687,13 +707,13 @@ def test_processes_attribute_each_event_once(sql_url, open_sql):
             store.add_counts({flagged.id: 1})
             return attribute(flagged)
         name = sys.argv[2]
-        workers = [Worker(store, count, poll_s=0.01) for _ in range(2)]
+        workers = [Worker(store, Steps(count), poll_s=0.01) for _ in range(2)]
         print("ready", flush=True)
         sys.stdin.readline()
         for i in range(20):
             workers[i % 2].submit(Event(f"{name}-{i}", "q", "r"))
-        for worker in workers:
-            assert worker.drain(90)
+        for i in range(20):
+            assert workers[i % 2].wait(f"{name}-{i}", 90)
         for worker in workers:
             assert worker.close(60)
         store.close()
@@ -717,11 +737,11 @@ def test_a_killed_process_loses_nothing(sql_url, open_sql, worker_of):
         def hang(flagged):
             print("begun", flagged.id, flush=True)
             threading.Event().wait()
-        worker = Worker(store, hang, lease_s=0.5)
+        worker = Worker(store, Steps(hang), lease_s=0.5)
         worker.submit(Event("running", "q", "r"))
         sys.stdin.readline()
         worker.submit(Event("pending", "q", "r"))
-        while worker._submissions.unsaved:
+        while worker.outbox.unsaved:
             threading.Event().wait(0.01)
         print("saved", flush=True)
         threading.Event().wait()
@@ -756,7 +776,7 @@ def test_exit_persists_what_the_thread_did_not(sql_url, open_sql):
             add_events(flagged)
 
         store.add_events = add_at_exit_only
-        worker = Worker(store, attribute)
+        worker = Worker(store, Steps(attribute))
         atexit.register(leaving.set)
         import logging
         logging.disable()
@@ -772,13 +792,13 @@ def test_exit_persists_what_the_thread_did_not(sql_url, open_sql):
 def test_a_fork_has_its_own_queue_and_threads(sql_url, open_sql):
     child = spawn(
         """
-        worker = Worker(store, attribute, poll_s=0.01)
+        worker = Worker(store, Steps(attribute), poll_s=0.01)
         worker.submit(Event("parent", "q", "r"))
         assert worker.wait("parent", 60)
         pid = os.fork()
         if pid == 0:
             try:
-                assert not worker._threads
+                assert not worker.threads
                 worker.submit(Event("child", "q", "r"))
                 assert worker.wait("child", 60)
                 assert worker.wait("parent", 60)
@@ -806,7 +826,7 @@ def test_a_fork_has_its_own_queue_and_threads(sql_url, open_sql):
 def test_a_fork_in_the_midst_of_submits_does_not_hang(tmp_path):
     child = spawn(
         """
-        worker = Worker(store, attribute, poll_s=0.01)
+        worker = Worker(store, Steps(attribute), poll_s=0.01)
         stop = threading.Event()
 
         def submit():

@@ -1,4 +1,4 @@
-"""How long is waited: until a deadline, and ever longer between tries while the store fails."""
+"""Tries again: within a deadline, after ever longer pauses; also what a thread died of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ragguard.errors import StoreError
 
-__all__ = ["Backoff", "Deadline", "insist"]
+__all__ = ["Backoff", "Deadline", "insist", "running"]
 
 _FIRST_RETRY_S = 0.1
 _LAST_RETRY_S = 10.0
@@ -73,3 +73,17 @@ def insist(action: Callable[[], _T], stop: threading.Event, *, seconds: float) -
             if stop.is_set() or time.monotonic() + backoff.pause_s > deadline:
                 raise
         backoff.pause(stop)
+
+
+def running(
+    thread: threading.Thread | None, work: Callable[[], None], name: str
+) -> threading.Thread:
+    """Return the thread, or another one of that work where it has not begun or has died.
+
+    Raises:
+        RuntimeError: There are no more threads, or the interpreter is going down.
+    """
+    if thread is None or not thread.is_alive():
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        thread.start()
+    return thread

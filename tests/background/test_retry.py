@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from ragguard.background.waiting import Backoff, Deadline, insist
+from ragguard.background.retry import Backoff, Deadline, insist
 from ragguard.errors import StoreError
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.audit import Event
-from ragguard.background.queue import FairQueue, event_bytes
+from ragguard.background.fair_queue import FairQueue, event_bytes
 
 
 def event(event_id, reporter=None, response="r", **fields):

@@ -1,16 +1,23 @@
-"""Events in memory, on their way to the store: a bounded queue that is fair to reporters."""
+"""What waits in memory: bounded and fair to reporters, whose lanes take turns."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import Event
 from ragguard.recent import passages_bytes
 
-__all__ = ["FairQueue", "event_bytes"]
+__all__ = ["FairIds", "FairQueue", "Losses", "event_bytes"]
+
+logger = logging.getLogger(__name__)
+
+_MAX_WHY = 10_000  # lost events of which the reason is known
 
 
 def event_bytes(event: Event) -> int:
@@ -27,7 +34,7 @@ class _Lane:
 
 
 class FairQueue:
-    """A lane for each reporter. The lanes take turns, and the fullest one pays for lack of room.
+    """Events on their way to the store. The fullest lane pays for lack of room.
 
     Not safe to share between threads by itself.
 
@@ -133,3 +140,81 @@ class FairQueue:
         event, _ = next(reversed(self._lanes[name].events.values()))
         self._remove(name, event)
         return event
+
+
+class FairIds:
+    """Ids of events. Not safe to share between threads by itself.
+
+    Args:
+        max_ids: How many it holds; then the oldest of the fullest lane goes.
+    """
+
+    def __init__(self, *, max_ids: int) -> None:
+        self._max_ids = max_ids
+        self._lane_of: dict[str, str] = {}
+        self._lanes: dict[str, dict[str, None]] = {}
+
+    def add(self, event: Event) -> None:
+        """Add the event's id to its reporter's lane, unless it is known."""
+        if event.id in self._lane_of:
+            return
+        lane = self._lane_of[event.id] = lane_of(event.reporter)
+        self._lanes.setdefault(lane, {})[event.id] = None
+        if len(self._lane_of) > self._max_ids:
+            fullest = max(self._lanes, key=lambda one: len(self._lanes[one]))
+            self.discard(next(iter(self._lanes[fullest])))
+
+    def discard(self, event_id: str) -> None:
+        """Remove an id, if it is there."""
+        lane = self._lane_of.pop(event_id, None)
+        if lane is not None:
+            del self._lanes[lane][event_id]
+            if not self._lanes[lane]:
+                del self._lanes[lane]
+
+    def first(self, most: int) -> list[str]:
+        """Return at most so many ids: the first of each lane, as many of one as of another."""
+        share = max(1, most // max(1, len(self._lanes)))
+        lanes = islice(self._lanes.values(), most)
+        return [event_id for lane in lanes for event_id in islice(lane, share)]
+
+
+class Losses:
+    """Counts what was lost. Not safe to share between threads by itself.
+
+    Args:
+        on_lost: Called with the number of reports that were lost.
+
+    Attributes:
+        reports: How many reports were lost.
+    """
+
+    reports: int
+
+    def __init__(self, on_lost: Callable[[int], None] | None) -> None:
+        self._on_lost = on_lost
+        self._why: OrderedDict[str, str] = OrderedDict()
+        self._told_at = 1
+        self.reports = 0
+
+    def add(self, event: Event, why: str) -> None:
+        """Count an event's reports, and log it now and then."""
+        self.reports += event.reports
+        self._why[event.id] = why
+        self._why.move_to_end(event.id)
+        if len(self._why) > _MAX_WHY:
+            self._why.popitem(last=False)
+        if self._on_lost is not None:
+            self._on_lost(event.reports)
+        # The first, second, fourth, eighth ...: a flood must not flood the log as well.
+        if self.reports >= self._told_at:
+            self._told_at = 2 * self.reports
+            logger.error("event %s is lost: %s (%d lost so far)", event.id, why, self.reports)
+
+    def forget(self, event_id: str) -> None:
+        """Take back that the event is lost: it came again and was kept."""
+        self._why.pop(event_id, None)
+
+    def why(self, event_id: str) -> str | None:
+        """Return why the event was lost, or None for one that was not, as far as is known."""
+        return self._why.get(event_id)

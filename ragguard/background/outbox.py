@@ -1,0 +1,299 @@
+"""Events in memory until the store has them; a thread saves them.
+
+Whoever closes, or leaves, waits for that thread, and for a limited time: a store that hangs holds
+up the thread, which the interpreter does not wait for.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Callable
+
+from ragguard.audit.records import OPEN, AuditStore, Event
+from ragguard.background.fair_queue import FairIds, FairQueue, Losses
+from ragguard.background.retry import Backoff, Deadline, running
+from ragguard.background.sharing import shared_interpreter
+from ragguard.errors import EventLostError, EventNotFoundError, StoreError
+from ragguard.fork import follow_forks
+
+__all__ = ["Outbox"]
+
+logger = logging.getLogger(__name__)
+
+_EXIT_S = 5.0
+# What one transaction saves.
+_BATCH = 200
+_BATCH_BYTES = 4_000_000
+_MAX_BYTES = 32_000_000  # of the texts in memory
+_MAX_PASSAGELESS = 50_000  # ids of events without passages
+_MAX_CLAIMABLE = 100  # such ids in one claim
+
+
+class Outbox:
+    """Submitted events: in memory until the store has them, then waited for until settled.
+
+    Settled is an event that is done or has failed for good. Safe to share between threads; the
+    child of a fork begins with an empty one. What is left when the interpreter exits is saved then.
+
+    Args:
+        store: Where the events go.
+        max_events: How many events are held in memory.
+        on_lost: Called with the number of reports that were lost.
+
+    Attributes:
+        closed: Whether nothing more is taken.
+        work: Set when there is something to save.
+        stop: Set when nothing more is to be done.
+        thread: What saves, once there is something to save.
+        saved: Set whenever events are in the store; cleared by whoever waits for it.
+    """
+
+    closed: bool
+    work: threading.Event
+    saved: threading.Event
+    stop: threading.Event
+    thread: threading.Thread | None
+
+    def __init__(
+        self, store: AuditStore, *, max_events: int, on_lost: Callable[[int], None] | None
+    ) -> None:
+        self._store = store
+        self._max_events = max_events
+        self._losses = Losses(on_lost)
+        self.closed = False
+        self._begin()
+        _outboxes.add(self)
+        follow_forks(self)
+
+    def _begin(self) -> None:
+        self._changed = threading.Condition()
+        self._starting = threading.RLock()  # a signal may submit while this thread starts it
+        self._queue = FairQueue(max_events=self._max_events, max_bytes=_MAX_BYTES)
+        self._unsaved: Counter[str] = Counter()  # by id: two reporters may hold the same claim
+        self._passageless = FairIds(max_ids=_MAX_PASSAGELESS)  # not known to be settled
+        self._settled = 0
+        self._at_once = _BATCH
+        self.work, self.saved, self.stop = (threading.Event() for _ in range(3))
+        self.thread = None
+
+    @property
+    def unsaved(self) -> int:
+        """How many events are not yet in the store."""
+        return self._unsaved.total()
+
+    @property
+    def lost(self) -> int:
+        """How many reports were lost: no room, the store refused them, or all was closed."""
+        return self._losses.reports
+
+    def put(self, event: Event) -> bool:
+        """Take an event; False if there is no room for it, or all is closed."""
+        with self._changed:
+            if self.closed:
+                self._losses.add(event, "the guard is closed")
+                return False
+            is_more, dropped = self._queue.put(event)
+            self._unsaved[event.id] += is_more
+            if not event.passages:
+                self._passageless.add(event)
+            for one in dropped:
+                self._lose(one, "too many reports wait for the store, most of them of its reporter")
+            return event.id in self._unsaved
+
+    def start(self) -> None:
+        """Have a thread that saves what was taken whenever `work` is set."""
+        with self._starting:
+            if not self.closed:
+                self.thread = running(self.thread, self._save_all, "ragguard-save")
+
+    def close(self, timeout: float | None) -> None:
+        """Take nothing more, wake whoever waits, and save the rest, in `timeout` seconds."""
+        with self._changed:
+            self.closed = True
+            self._changed.notify_all()
+        self.finish(timeout)
+
+    def finish(self, timeout: float | None) -> None:
+        """Stop once the rest is saved, or the store fails, or `timeout` seconds are over."""
+        self.stop.set()
+        self.work.set()
+        with self._starting:
+            thread = self.thread
+        if thread is None or not thread.is_alive():
+            self._save_rest()
+        elif thread is not threading.current_thread():
+            thread.join(timeout)
+            if thread.is_alive() and self.unsaved:
+                logger.error(
+                    "%d events are lost unless the store, which has not answered in time, still "
+                    "takes them",
+                    self.unsaved,
+                )
+
+    def settle(self, event_id: str) -> None:
+        """Wake whoever waits: the event is done or failed for good."""
+        with self._changed:
+            self._passageless.discard(event_id)
+            self._settled += 1
+            self._changed.notify_all()
+
+    def wait(self, event_id: str, timeout: float | None, *, poll_s: float) -> bool:
+        """Block until an event of any process is settled, as `Worker.wait` says.
+
+        Args:
+            event_id: The event.
+            timeout: Seconds to wait at most; None waits without limit.
+            poll_s: Seconds between two looks for what other processes have settled.
+        """
+        deadline = Deadline(timeout)
+        while True:
+            with self._changed:
+                settled, closed = self._settled, self.closed
+                unsaved = event_id in self._unsaved
+            if not unsaved and self._is_settled(event_id):
+                return True
+            left = deadline.left()
+            if closed or left == 0:
+                return False
+            with self._changed:
+                if self._settled == settled and not self.closed:
+                    self._changed.wait(poll_s if left is None else min(left, poll_s))
+
+    def wait_saved(self, event_id: str, timeout: float) -> bool:
+        """Block until the store has the event; False when the time is up before.
+
+        Raises:
+            EventLostError: The event was lost.
+        """
+        deadline = Deadline(timeout)
+        with self._changed:
+            while event_id in self._unsaved:
+                left = deadline.left()
+                if not left:
+                    return False
+                self._changed.wait(left)
+            self._raise_if_lost(event_id)
+        return True
+
+    def passageless(self) -> list[str]:
+        """Return some ids of events submitted here without passages that are not yet settled."""
+        with self._changed:
+            return self._passageless.first(_MAX_CLAIMABLE)
+
+    def forget_settled(self) -> None:
+        """Drop ids of events without passages that other processes have settled.
+
+        Raises:
+            StoreError: The store fails.
+        """
+        while waiting := self.passageless():
+            event_id = waiting[0]
+            try:
+                if event_id in self._unsaved or not self._is_settled(event_id):
+                    return
+            except EventNotFoundError:
+                pass
+            with self._changed:
+                self._passageless.discard(event_id)
+
+    def _save_all(self) -> None:
+        """Save events until stopped, and then the rest; they wait while the store fails."""
+        backoff = Backoff()
+        while not self.stop.is_set():
+            self.work.wait()
+            self.work.clear()
+            while not self.stop.is_set() and self.unsaved:
+                try:
+                    self._save_some()
+                except StoreError as error:
+                    if not backoff.failing:
+                        logger.warning("events wait in memory, the store fails: %s", error)
+                    backoff.pause(self.stop)
+                else:
+                    backoff.succeeded()
+                    self.saved.set()
+        self._save_rest()
+
+    def _save_rest(self) -> None:
+        try:
+            while self.unsaved:
+                self._save_some()
+        except StoreError as error:
+            logger.error("%d events are lost, the store fails: %s", self.unsaved, error)
+
+    def _save_some(self) -> None:
+        """Save many events in one transaction, or one that the store may not want by itself."""
+        with self._changed:
+            events = self._queue.take(self._at_once, _BATCH_BYTES)
+        if not events:
+            return
+        alone = len(events) == 1
+        try:
+            with shared_interpreter():
+                self._store.add_events(events)
+        except Exception as error:
+            self._at_once = 1
+            with self._changed:
+                if alone and not isinstance(error, StoreError):
+                    self._lose(events[0], f"the store refused it: {error}")
+                    return
+                # One that the store cannot take must block no other.
+                for event in self._queue.put_back(events, last=alone):
+                    self._let_go(event)
+            if isinstance(error, StoreError):
+                raise
+        else:
+            self._at_once = min(2 * self._at_once, _BATCH)
+            with self._changed:
+                for event in events:
+                    self._let_go(event)
+                    self._losses.forget(event.id)
+                self._changed.notify_all()
+
+    def _let_go(self, event: Event) -> None:
+        self._unsaved[event.id] -= 1
+        if self._unsaved[event.id] <= 0:
+            del self._unsaved[event.id]
+
+    def _lose(self, event: Event, why: str) -> None:
+        self._let_go(event)
+        if event.id not in self._unsaved:
+            self._passageless.discard(event.id)
+        self._losses.add(event, why)
+        self._changed.notify_all()
+
+    def _is_settled(self, event_id: str) -> bool:
+        try:
+            return self._store.event(event_id).status not in OPEN
+        except EventNotFoundError:
+            self._raise_if_lost(event_id)
+            raise
+
+    def _raise_if_lost(self, event_id: str) -> None:
+        why = self._losses.why(event_id)
+        if why is not None:
+            raise EventLostError(
+                f"event {event_id} was lost: {why}; "
+                "report it again, with wait=True to be told at once"
+            )
+
+    def _before_fork(self) -> None:
+        """Nothing to do: the child starts from an empty queue, the parent keeps its own."""
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            self._begin()
+
+
+_outboxes: weakref.WeakSet[Outbox] = weakref.WeakSet()
+
+
+@atexit.register
+def _save_all_at_exit() -> None:
+    deadline = Deadline(_EXIT_S)
+    for outbox in list(_outboxes):
+        outbox.finish(deadline.left())
