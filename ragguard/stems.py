@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ragguard.lru import on_forget
 from ragguard.text import fold
 
 __all__ = ["stem", "stems", "tokenize"]
@@ -20,6 +21,8 @@ _UNSPACED = (
 )
 _SYMBOLS = "$%\u00a2-\u00a5\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff"
 _WORD = re.compile(rf"\d+(?:[.,:]\d+)*|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+|[{_SYMBOLS}]")
+
+_SHORT = 2_000  # characters of a text whose words are kept
 
 _CARDINALS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -48,7 +51,16 @@ def tokenize(text: str) -> list[str]:
     >>> tokenize("The Big Man, 1.5 %")
     ['the', 'big', 'man', '1.5', '%']
     """
-    return _WORD.findall(fold(text))
+    return list(_words(text)) if len(text) <= _SHORT else _WORD.findall(fold(text))
+
+
+@lru_cache(maxsize=512)
+def _words(text: str) -> tuple[str, ...]:
+    # Each part of attribution asks for the words of the same texts; 512 short ones take a few MB.
+    return tuple(_WORD.findall(fold(text)))
+
+
+on_forget(_words.cache_clear)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -48,14 +48,13 @@ class CachedEmbedder:
         if not texts:
             return np.zeros((0, self._width or 1), dtype=np.float32)
         keys = [text_digest(text) for text in texts]
-        found: dict[bytes, NDArray[np.float32]] = {}
-        missing: dict[bytes, str] = {}
-        for key, text in zip(keys, texts, strict=True):
-            row = self._rows.get(key)
-            if row is not None:
-                found[key] = row
-            elif text.strip():
-                missing[key] = both_ends(text, MAX_CHARS)
+        known = {key: self._rows.get(key) for key in keys}
+        found = {key: row for key, row in known.items() if row is not None}
+        missing = {
+            key: both_ends(text, MAX_CHARS)
+            for key, text in zip(keys, texts, strict=True)
+            if key not in found and text.strip()
+        }
         if missing:
             fresh = dict(zip(missing, self._compute(list(missing.values())), strict=True))
             found |= fresh

@@ -127,7 +127,8 @@ def _squeezed(text: str) -> str:
 
 def fold_whole(text: str) -> str:
     """Return what `fold` returns, for the whole of a text however long."""
-    return respelled(text, FOLDED).encode().translate(_LOWER, _CONTROLS).decode()
+    spelled = text if text.isascii() else respelled(text, FOLDED)
+    return spelled.encode().translate(_LOWER, _CONTROLS).decode()
 
 
 def tokens(text: str) -> list[str]:
