@@ -31,7 +31,7 @@ from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import LexicalProxy, OnnxProxy
 from ragguard.proxy.base import Scores
 from ragguard.proxy.export import export_proxy
-from ragguard.proxy.export.blame_parity import Scope
+from ragguard.proxy.export.blame_parity import BlameScope
 from ragguard.proxy.export.numeric_parity import PROBES
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 
@@ -196,7 +196,7 @@ def _exported(model: Any, tokenizer: Any, form: str, folder: Path, threads: int)
         precision=precision_of(form),
         max_length=_MAX_LENGTH,
         probes=PROBES[:1],
-        scopes=[Scope(PROBES[0].contexts[:2], PROBES[0].query, PROBES[0].response)],
+        scopes=[BlameScope(PROBES[0].contexts[:2], PROBES[0].query, PROBES[0].response)],
         gates=open_gate(form),
     )
     return OnnxProxy(folder, threads=threads)

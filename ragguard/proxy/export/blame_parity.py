@@ -20,13 +20,13 @@ from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
 
 __all__ = [
-    "Scope",
-    "Verdict",
+    "Blame",
+    "BlameScope",
+    "blame",
     "demo_scopes",
     "relative_error",
     "same_blame",
     "tells_apart",
-    "verdict",
 ]
 
 _SIZE = 15
@@ -35,7 +35,7 @@ _COUNT = 16
 
 
 @dataclass(frozen=True)
-class Scope:
+class BlameScope:
     """An answer that was reported, and the passages of which some may have led to it.
 
     Attributes:
@@ -52,7 +52,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Blame:
     """What RAGOrigin finds in a scope with one proxy.
 
     Attributes:
@@ -65,7 +65,7 @@ class Verdict:
 
 
 @cache
-def demo_scopes(count: int = _COUNT) -> tuple[Scope, ...]:
+def demo_scopes(count: int = _COUNT) -> tuple[BlameScope, ...]:
     """Return scopes of the demo's knowledge base, all of them with passages on the same subject.
 
     In turn: statements of a wrong answer planted, half a planted set of two kinds, the false answer
@@ -83,7 +83,7 @@ def demo_scopes(count: int = _COUNT) -> tuple[Scope, ...]:
         every = [*texts, *planted]
         ranked = tuple(every[index] for index in order[:_SIZE])
         ours = tuple(bool(index >= len(texts)) for index in order[:_SIZE])
-        scopes.append(Scope(ranked, question.text, response, ours))
+        scopes.append(BlameScope(ranked, question.text, response, ours))
     return tuple(scopes)
 
 
@@ -96,7 +96,7 @@ def _case(question: Question, number: int) -> tuple[list[str], str]:
     return [], question.incorrect_answer if number == 2 else question.correct_answer
 
 
-def verdict(proxy: Proxy, scope: Scope) -> Verdict:
+def blame(proxy: Proxy, scope: BlameScope) -> Blame:
     """Return what RAGOrigin finds in `scope` with `proxy`.
 
     Raises:
@@ -106,49 +106,35 @@ def verdict(proxy: Proxy, scope: Scope) -> Verdict:
     found = RAGOrigin(proxy=proxy, top_k=_TOP_K).attribute(
         scope.query, scope.response, lambda _, limit: passages[:limit]
     )
-    return Verdict(
+    return Blame(
         np.array([score.responsible for score in found.scores]),
-        np.array(
-            [
-                [score.semantic_correlation for score in found.scores],
-                [score.generation_influence for score in found.scores],
-            ]
-        ),
+        np.array([(s.semantic_correlation, s.generation_influence) for s in found.scores]).T,
     )
 
 
-def tells_apart(scopes: Sequence[Scope], verdicts: Sequence[Verdict]) -> bool:
-    """Return whether a proxy's verdicts are worth keeping.
+def tells_apart(scopes: Sequence[BlameScope], blames: Sequence[Blame]) -> bool:
+    """Return whether what a proxy blames is worth keeping.
 
-    They are if in half of the scopes with something planted it blames half of that or more, and
+    It is if in half of the scopes with something planted the proxy blames half of that or more, and
     nothing else, and also if no scope says what was planted. A model with random weights blames at
     random, and an export of it cannot be asked for the same.
     """
-    known = [
-        (np.array(scope.planted), verdict.blamed)
-        for scope, verdict in zip(scopes, verdicts, strict=True)
-        if any(scope.planted)
-    ]
-    right = [
-        not (blamed & ~planted).any() and 2 * int((blamed & planted).sum()) >= int(planted.sum())
-        for planted, blamed in known
-    ]
+    right = []
+    for scope, found in zip(scopes, blames, strict=True):
+        if any(scope.planted):
+            planted = np.array(scope.planted)
+            hits = 2 * int((found.blamed & planted).sum())
+            right.append(hits >= sum(scope.planted) and not (found.blamed & ~planted).any())
     return 2 * sum(right) >= len(right)
 
 
-def same_blame(ours: Sequence[Verdict], theirs: Sequence[Verdict]) -> float:
+def same_blame(ours: Sequence[Blame], theirs: Sequence[Blame]) -> float:
     """Return the share of scopes in which the same passages are blamed."""
-    return float(
-        np.mean(
-            [
-                np.array_equal(left.blamed, right.blamed)
-                for left, right in zip(ours, theirs, strict=True)
-            ]
-        )
-    )
+    pairs = zip(ours, theirs, strict=True)
+    return float(np.mean([np.array_equal(left.blamed, right.blamed) for left, right in pairs]))
 
 
-def relative_error(ours: Sequence[Verdict], theirs: Sequence[Verdict]) -> float:
+def relative_error(ours: Sequence[Blame], theirs: Sequence[Blame]) -> float:
     """Return how large the differences of the scores are, in units of the scores' own spread.
 
     For SC and for GC: the standard deviation of the differences within a scope, root of the mean

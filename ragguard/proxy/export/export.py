@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
-from ragguard.proxy.export.blame_parity import Scope, demo_scopes, verdict
-from ragguard.proxy.export.numeric_parity import GATES, PROBES, Gate, Probe
+from ragguard.proxy.export.blame_parity import BlameScope, demo_scopes
+from ragguard.proxy.export.numeric_parity import GATES, PROBES, Gate, TokenProbe
 from ragguard.proxy.export.quantise import writers
-from ragguard.proxy.export.torch_reference import TorchProxy, measure, torch_log_probabilities
+from ragguard.proxy.export.torch_reference import Reference, TorchProxy
 from ragguard.proxy.manifest import Manifest, Precision, sha256_of
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
@@ -41,6 +41,8 @@ _ADVICE: Mapping[str, str] = {
     "fp32": "the model computes what its graph does not; use another model",
 }
 
+_VERSIONS = ("torch", "transformers", "onnx", "onnxscript", "tokenizers")
+_OPSET = 18
 _INPUTS = ("input_ids", "attention_mask", "positions")
 
 
@@ -51,10 +53,9 @@ def export_proxy(
     tokenizer: Any = None,
     precision: Precision = "fp32",
     max_length: int = 1024,
-    opset: int = 18,
     prompt: PromptFormat | None = None,
-    probes: Sequence[Probe] = PROBES,
-    scopes: Sequence[Scope] | None = None,
+    probes: Sequence[TokenProbe] = PROBES,
+    scopes: Sequence[BlameScope] | None = None,
     gates: Mapping[str, Gate] = GATES,
 ) -> Manifest:
     """Export `model` into `folder` and return its manifest, if it scores as the original does.
@@ -73,7 +74,6 @@ def export_proxy(
         precision: "fp32", "fp16" (for GPUs; slow on a CPU), "fp16-weights" (half the size of fp32
             and as fast; computes in fp32) or "int8".
         max_length: Tokens a prompt may have; lowered to what the model was built for.
-        opset: ONNX opset.
         prompt: The words around the texts; pass those the model was trained with.
         probes: Texts on which the export's log-probabilities are compared with the original's.
         scopes: Events on which their verdicts are; None: 16 of the demo's knowledge base.
@@ -98,12 +98,12 @@ def export_proxy(
         raise InvalidInputError(f"precision must be one of {', '.join(GATES)}, not {precision!r}")
     if not probes or any(len(set(probe.contexts)) < 2 for probe in probes):
         raise InvalidInputError(
-            "probes must hold at least one Probe, each of at least two different contexts"
+            "probes must hold at least one TokenProbe, each of at least two different contexts"
         )
     scopes = demo_scopes() if scopes is None else scopes
     if not scopes or any(len(set(scope.passages)) < 2 for scope in scopes):
         raise InvalidInputError(
-            "scopes must hold at least one Scope, each of at least two different passages"
+            "scopes must hold at least one BlameScope, each of at least two different passages"
         )
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -113,29 +113,26 @@ def export_proxy(
         model = transformers.AutoModelForCausalLM.from_pretrained(model, dtype="float32")
     backend = _backend_tokenizer(tokenizer)
     limit = min(max_length, _positions_of(model.config))
-    encoder = PromptEncoder(backend, prompt or PromptFormat(), limit)
+    prompt = prompt or PromptFormat()
     manifest = Manifest(
         architecture=type(model).__name__,
         precision=precision,
         quantization="none",
-        opset=opset,
+        opset=_OPSET,
         max_length=limit,
         vocabulary_size=int(model.get_output_embeddings().weight.shape[0]),
-        prompt=prompt or PromptFormat(),
+        prompt=prompt,
         files={},
-        versions={
-            name: version(name)
-            for name in ("torch", "transformers", "onnx", "onnxscript", "tokenizers")
-        }
-        | {"onnxruntime": onnxruntime.__version__},
+        versions={name: version(name) for name in _VERSIONS}
+        | {"onnxruntime": onnxruntime.__version__},  # of whichever wheel, onnxruntime-gpu too
     )
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         with _as_scorer(model) as original:
-            expected = [torch_log_probabilities(original, encoder, probe) for probe in probes]
-            verdicts = [verdict(TorchProxy(original, encoder), scope) for scope in scopes]
-            _write_graph(original, work / "float.onnx", precision, opset)
+            torch_proxy = TorchProxy(original, PromptEncoder(backend, prompt, limit))
+            reference = Reference(torch_proxy, probes, scopes)
+            _write_graph(original, work / "float.onnx", precision)
         reached = []
         for quantization, write in writers(precision, onnx):
             out = work / quantization
@@ -149,7 +146,7 @@ def export_proxy(
             )
             candidate.write(out)
             try:
-                parity = measure(OnnxProxy(out), probes, expected, scopes, verdicts)
+                parity = reference.parity(OnnxProxy(out))
             except ProxyError as error:
                 reached.append(f"{quantization}: {error}")
                 continue
@@ -188,7 +185,7 @@ def _as_scorer(model: Any) -> Iterator[Any]:
         model.set_attn_implementation(attention)
 
 
-def _write_graph(model: Any, path: Path, precision: Precision, opset: int) -> None:
+def _write_graph(model: Any, path: Path, precision: Precision) -> None:
     import torch
 
     if precision == "fp16":
@@ -209,7 +206,7 @@ def _write_graph(model: Any, path: Path, precision: Precision, opset: int) -> No
                 input_names=list(_INPUTS),
                 output_names=["log_probabilities"],
                 dynamic_shapes={name: {0: dynamic, 1: dynamic} for name in _INPUTS},
-                opset_version=opset,
+                opset_version=_OPSET,
                 external_data=size > _ONE_FILE_BYTES,
                 verbose=False,
             )

@@ -1,4 +1,4 @@
-"""Whether an exported proxy still scores as the model it was made from."""
+"""Parity: whether an exported proxy still scores as the model it was made from, and its gates."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GATES", "PROBES", "Gate", "Parity", "Probe", "compare", "rank_correlation"]
+__all__ = ["GATES", "PROBES", "Gate", "LogProbabilities", "Parity", "TokenProbe", "compare"]
+
+LogProbabilities = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Of query and response, nats: shape (n, tokens of the query) and (n, tokens of the response)."""
 
 
 @dataclass(frozen=True)
-class Probe:
+class TokenProbe:
     """Contexts, query and response on which original and export are compared."""
 
     contexts: tuple[str, ...]
@@ -82,21 +85,15 @@ alone could not tell that from one in twenty.
 
 
 def compare(
-    exported: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
-    original: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    exported: Sequence[LogProbabilities],
+    original: Sequence[LogProbabilities],
     *,
-    same_blame: float | None,
-    relative_error: float | None,
+    same_blame: float | None = None,
+    relative_error: float | None = None,
 ) -> Parity:
-    """Compare log-probabilities, one pair a probe.
+    """Compare token log-probabilities, one pair a probe; the rest is passed on into `Parity`."""
+    from scipy.stats import spearmanr
 
-    Args:
-        exported: For each probe the token log-probabilities of query and response under the
-            export, float64 of shape (n, tokens of the query) and (n, tokens of the response).
-        original: The same under the original model.
-        same_blame: As in `Parity`.
-        relative_error: As in `Parity`.
-    """
     errors = np.concatenate(
         [
             np.abs(left - right).ravel()
@@ -105,7 +102,7 @@ def compare(
         ]
     )
     ranks = [
-        rank_correlation(ours[1].mean(axis=1), theirs[1].mean(axis=1))
+        spearmanr(ours[1].mean(axis=1), theirs[1].mean(axis=1)).statistic
         for ours, theirs in zip(exported, original, strict=True)
     ]
     return Parity(
@@ -115,17 +112,6 @@ def compare(
         same_blame,
         relative_error,
     )
-
-
-def rank_correlation(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
-    """Return Spearman's rank correlation of two arrays of shape (n,) without ties.
-
-    >>> rank_correlation(np.array([0.1, 0.3, 0.2]), np.array([1.0, 9.0, 5.0]))
-    1.0
-    """
-    gaps = left.argsort().argsort() - right.argsort().argsort()
-    n = len(left)
-    return float(1.0 - 6.0 * np.sum(gaps.astype(np.float64) ** 2) / (n * (n * n - 1)))
 
 
 _CONTEXTS = (
@@ -148,9 +134,9 @@ _CONTEXTS = (
 )
 
 PROBES = (
-    Probe(_CONTEXTS, "In which year was the Oskar Bridge opened?", "It was opened in 1874."),
-    Probe(_CONTEXTS, "When was the Oskar Bridge opened?", "1911"),
-    Probe(_CONTEXTS, "Who first described the moss of Pell?", "Ines Varga"),
-    Probe(_CONTEXTS, "How do I reset the pump?", "Hold the green switch for ten seconds."),
+    TokenProbe(_CONTEXTS, "In which year was the Oskar Bridge opened?", "It was opened in 1874."),
+    TokenProbe(_CONTEXTS, "When was the Oskar Bridge opened?", "1911"),
+    TokenProbe(_CONTEXTS, "Who first described the moss of Pell?", "Ines Varga"),
+    TokenProbe(_CONTEXTS, "How do I reset the pump?", "Hold the green switch for ten seconds."),
 )
 """What is compared unless the caller brings texts of the model's own domain."""

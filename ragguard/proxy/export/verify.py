@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.errors import MissingExtraError, ProxyError
-from ragguard.proxy.export.blame_parity import Scope, demo_scopes, verdict
-from ragguard.proxy.export.numeric_parity import GATES, PROBES, Parity, Probe
+from ragguard.proxy.export.blame_parity import BlameScope, demo_scopes
+from ragguard.proxy.export.numeric_parity import GATES, PROBES, Parity, TokenProbe
+from ragguard.proxy.export.torch_reference import Reference, TorchProxy
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder
 
@@ -20,8 +21,8 @@ def verify_proxy(
     folder: str | os.PathLike[str],
     *,
     model: Any = None,
-    probes: Sequence[Probe] = PROBES,
-    scopes: Sequence[Scope] | None = None,
+    probes: Sequence[TokenProbe] = PROBES,
+    scopes: Sequence[BlameScope] | None = None,
 ) -> Parity | None:
     """Check an exported folder: its files, that the graph runs, and its parity.
 
@@ -52,8 +53,6 @@ def verify_proxy(
         raise MissingExtraError("comparing with the original", "export,onnx") from error
     from tokenizers import Tokenizer
 
-    from ragguard.proxy.export.torch_reference import TorchProxy, measure, torch_log_probabilities
-
     if isinstance(model, (str, os.PathLike)):
         try:
             model = transformers.AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
@@ -69,13 +68,7 @@ def verify_proxy(
         manifest.max_length,
     )
     scopes = demo_scopes() if scopes is None else scopes
-    parity = measure(
-        proxy,
-        probes,
-        [torch_log_probabilities(model, encoder, probe) for probe in probes],
-        scopes,
-        [verdict(TorchProxy(model, encoder), scope) for scope in scopes],
-    )
+    parity = Reference(TorchProxy(model, encoder), probes, scopes).parity(proxy)
     failures = GATES[manifest.precision].failures(parity)
     if failures:
         raise ProxyError(

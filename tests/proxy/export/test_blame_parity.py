@@ -7,19 +7,19 @@ import pytest
 
 from ragguard.proxy import LexicalProxy, Scores
 from ragguard.proxy.export.blame_parity import (
-    Scope,
-    Verdict,
+    Blame,
+    BlameScope,
+    blame,
     demo_scopes,
     relative_error,
     same_blame,
     tells_apart,
-    verdict,
 )
 
 
 def blaming(*flags, scores=None):
     values = np.zeros((2, len(flags))) if scores is None else np.array(scores, dtype=float)
-    return Verdict(np.array(flags, dtype=bool), values)
+    return Blame(np.array(flags, dtype=bool), values)
 
 
 class Shifted:
@@ -70,7 +70,7 @@ class TestRelativeError:
 
 class TestVerdict:
     def test_blames_what_states_the_answer(self):
-        scope = Scope(
+        scope = BlameScope(
             (
                 "The Halden bridge was designed by Orla Venn, as the town archive shows.",
                 "It is well known that the designer of the Halden bridge was Orla Venn.",
@@ -82,7 +82,7 @@ class TestVerdict:
             "Who designed the Halden bridge?",
             "Orla Venn",
         )
-        found = verdict(LexicalProxy(), scope)
+        found = blame(LexicalProxy(), scope)
         assert found.blamed.tolist() == [True, True, False, False, False, False]
         expected = LexicalProxy().score(scope.passages, scope.query, scope.response)
         assert found.scores[0].tolist() == expected.semantic_correlation.tolist()
@@ -96,7 +96,7 @@ class TestDemoScopes:
         assert len({scope.query for scope in scopes}) == 16
 
     def test_some_have_somebody_to_blame_and_some_have_not(self):
-        blamed = [verdict(LexicalProxy(), scope).blamed.sum() for scope in demo_scopes()]
+        blamed = [blame(LexicalProxy(), scope).blamed.sum() for scope in demo_scopes()]
         assert all(count >= 3 for count in blamed[0::4])
         assert any(blamed[1::4])
         assert not any(blamed[2::4])
@@ -104,16 +104,16 @@ class TestDemoScopes:
     def test_tell_a_small_error_that_depends_on_the_passage(self):
         """A tenth of the scores' spread, at random, blames others in some of them."""
         scopes = demo_scopes()
-        theirs = [verdict(LexicalProxy(), scope) for scope in scopes]
+        theirs = [blame(LexicalProxy(), scope) for scope in scopes]
         spread = np.mean([np.std(found.scores[1]) for found in theirs])
 
         def noise(text):
             return 0.1 * spread * np.random.default_rng(len(text)).standard_normal()
 
-        noisy = [verdict(Shifted(noise), scope) for scope in scopes]
+        noisy = [blame(Shifted(noise), scope) for scope in scopes]
         assert 0.05 < relative_error(noisy, theirs) < 0.3
         assert same_blame(noisy, theirs) < 1.0
-        shifted = [verdict(Shifted(lambda text: 0.3), scope) for scope in scopes]
+        shifted = [blame(Shifted(lambda text: 0.3), scope) for scope in scopes]
         assert relative_error(shifted, theirs) == pytest.approx(0.0, abs=1e-9)
         assert same_blame(shifted, theirs) == 1.0
 
@@ -121,14 +121,14 @@ class TestDemoScopes:
 class TestTellsApart:
     def test_by_hand(self):
         scopes = [
-            Scope(("a", "b", "c"), "q", "r", planted)
+            BlameScope(("a", "b", "c"), "q", "r", planted)
             for planted in ((True, True, False), (True, False, False), (False, False, False))
         ]
         clean = blaming(0, 0, 1)  # nothing was planted there: it does not count
         assert tells_apart(scopes, [blaming(1, 0, 0), blaming(0, 0, 0), clean])
         assert tells_apart(scopes, [blaming(1, 0, 1), blaming(1, 0, 0), clean])
         assert not tells_apart(scopes, [blaming(1, 0, 1), blaming(0, 0, 0), clean])
-        assert tells_apart([Scope(("a",), "q", "r")], [blaming(0)])
+        assert tells_apart([BlameScope(("a",), "q", "r")], [blaming(0)])
 
     def test_the_lexical_proxy_tells_and_a_random_one_does_not(self):
         scopes = demo_scopes()
@@ -138,5 +138,5 @@ class TestTellsApart:
             def score(self, contexts, query, response):
                 return Scores(*-draw.uniform(1.0, 5.0, (2, len(contexts))))
 
-        assert tells_apart(scopes, [verdict(LexicalProxy(), scope) for scope in scopes])
-        assert not tells_apart(scopes, [verdict(Random(), scope) for scope in scopes])
+        assert tells_apart(scopes, [blame(LexicalProxy(), scope) for scope in scopes])
+        assert not tells_apart(scopes, [blame(Random(), scope) for scope in scopes])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ragguard.errors import InvalidInputError, ProxyError
-from ragguard.proxy.export.numeric_parity import GATES, Gate, Parity, Probe
+from ragguard.proxy.export.numeric_parity import GATES, Gate, Parity, TokenProbe
 from ragguard.proxy.manifest import Manifest, sha256_of
 from ragguard.proxy.prompt import PromptFormat
 
@@ -23,7 +23,7 @@ from ragguard.proxy.export import (  # noqa: E402
     export_proxy,
     quantise,
 )
-from ragguard.proxy.export.blame_parity import Scope, demo_scopes  # noqa: E402
+from ragguard.proxy.export.blame_parity import BlameScope, demo_scopes  # noqa: E402
 from ragguard.proxy.onnx import OnnxProxy  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -370,12 +370,12 @@ class TestBadInput:
         with pytest.raises(InvalidInputError, match="fp32, fp16, fp16-weights, int8"):
             export_proxy(None, tmp_path / "out", tokenizer=tiny_tokenizer, precision="int4")
 
-    @pytest.mark.parametrize("scopes", [(), (Scope(("same", "same"), "q", "r"),)])
+    @pytest.mark.parametrize("scopes", [(), (BlameScope(("same", "same"), "q", "r"),)])
     def test_scopes_that_compare_nothing(self, tiny_tokenizer, tmp_path, scopes):
         with pytest.raises(InvalidInputError, match="scopes"):
             export_proxy(None, tmp_path / "out", tokenizer=tiny_tokenizer, scopes=scopes)
 
-    @pytest.mark.parametrize("probes", [(), (Probe(("same", "same"), "q", "r"),)])
+    @pytest.mark.parametrize("probes", [(), (TokenProbe(("same", "same"), "q", "r"),)])
     def test_probes_that_compare_nothing(self, tiny_tokenizer, tmp_path, probes):
         with pytest.raises(InvalidInputError, match="probes"):
             export_proxy(None, tmp_path / "out", tokenizer=tiny_tokenizer, probes=probes)

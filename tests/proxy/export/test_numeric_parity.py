@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragguard.proxy.export.numeric_parity import Gate, Parity, compare, rank_correlation
+from ragguard.proxy.export.numeric_parity import Gate, Parity, compare
 
 
 class TestParity:
@@ -13,15 +13,17 @@ class TestParity:
         parity = compare([ours], [theirs], same_blame=0.75, relative_error=0.5)
         # Six tokens, differences 0.5 and 1.0; the two contexts change places: -2, -2.25 and
         # -2, -1.75.
-        assert parity == Parity(1.0, 0.25, -1.0, 0.75, 0.5)
+        assert parity == Parity(1.0, 0.25, pytest.approx(-1.0), 0.75, 0.5)
 
     @pytest.mark.parametrize(
         ("right", "expected"),
         [([1, 2, 3, 4], 1.0), ([4, 3, 2, 1], -1.0), ([2, 1, 4, 3], 0.6), ([1, 3, 2, 4], 0.8)],
     )
     def test_rank_correlation(self, right, expected):
-        left = np.array([10.0, 20.0, 30.0, 40.0])
-        assert rank_correlation(left, np.array(right, dtype=float)) == pytest.approx(expected)
+        none = np.zeros((4, 1))
+        left = (none, np.array([[10.0], [20.0], [30.0], [40.0]]))
+        found = compare([left], [(none, np.array(right, dtype=float)[:, None])])
+        assert found.rank_correlation == pytest.approx(expected)
 
     def test_nan_fails_the_gate(self):
         nan = float("nan")
