@@ -13,12 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragguard.demo.question import Reading, read_question, stem
-from ragguard.demo.spans import Span, read_words, spans
+from ragguard.demo.spans import AnswerType, Reading, Span, read_words, spans, stem
 from ragguard.passage import Passage
-from ragguard.text import tokens
+from ragguard.text import STOP_WORDS, tokens
 
-__all__ = ["REFUSAL", "Answer", "ExtractiveReader"]
+__all__ = ["REFUSAL", "Answer", "ExtractiveReader", "read_question"]
 
 REFUSAL = "I am not able to answer that question."
 
@@ -34,6 +33,31 @@ _REFUSAL_FIT = 0.5
 _REACH = 8.0  # words over which closeness to a word of the question falls by half
 _FLOOR = 0.4  # closeness of a word that is anywhere in the passage
 _SPECIFICITY = 1.5  # how much more a rare word says than a common one
+
+_PERSONS = frozenset(
+    """advocate architect artist author captain composer director discoverer doctor engineer
+    explorer founder inventor judge lawyer man master naturalist painter person poet presenter
+    runner scientist sculptor skipper woman writer""".split()
+)
+_PLACES = frozenset("building ground home house stadium street town valley venue village".split())
+_NAMES = frozenset("called call firm named name nickname nicknamed title vessel".split())
+_TIME = frozenset("day days hour hours minute minutes month months week weeks year years".split())
+_LENGTH = frozenset(
+    "centimetre centimetres feet kilometre kilometres metre metres mile miles".split()
+)
+_UNITS: dict[str, frozenset[str]] = {
+    **dict.fromkeys("tall high height wide deep far diameter length size extent".split(), _LENGTH),
+    "long": _LENGTH | _TIME,
+    "time": _TIME,
+    **dict.fromkeys(("hot", "temperature"), frozenset(("degree", "degrees"))),
+    **dict.fromkeys(
+        ("weigh", "mass"),
+        frozenset("kilogram kilograms kilos ton tons tonne tonnes gram grams".split()),
+    ),
+    **dict.fromkeys(("speed", "gust"), frozenset(("km/h", "knots", "kilometres"))),
+    **dict.fromkeys(("money", "cash"), frozenset(("mark", "marks", "bits"))),
+}
+_COUNTING = frozenset("number total capacity margin".split())
 
 
 @dataclass(frozen=True)
@@ -121,3 +145,48 @@ class ExtractiveReader:
 def _closeness(place: int, span: Span) -> float:
     distance = max(span.first - place, place - span.last, 0)
     return max(_FLOOR, float(0.5 ** (distance / _REACH)))
+
+
+def read_question(question: str) -> Reading:
+    """Return what the question asks for.
+
+    >>> read_question("how tall is the tolvin hill radio mast").answer_type
+    'number'
+    """
+    words = tokens(question)
+    present = set(words)
+    answer_type, asking = _answer_type(words, present)
+    units: frozenset[str] = frozenset()
+    if answer_type == "number":
+        units = frozenset().union(*(_UNITS[word] for word in words if word in _UNITS))
+    about = dict.fromkeys(
+        stem(word) for word in words if word not in STOP_WORDS and word not in asking
+    )
+    return Reading(answer_type, tuple(about), units)
+
+
+def _answer_type(words: list[str], present: set[str]) -> tuple[AnswerType, frozenset[str]]:
+    """Return the answer's type and the words that only ask, such as "many" in "how many"."""
+    opening = words[:3]
+    if present & {"who", "whom", "whose"}:
+        return "person", frozenset()
+    if words[:1] == ["when"] or ("year" in present and present & {"what", "which"}):
+        return "year", frozenset(("year",))
+    if "how" in opening:
+        after = words[words.index("how") + 1 :][:1]
+        if after and (after[0] in _UNITS or after[0] in ("many", "much")):
+            return "number", frozenset(("many", "much", after[0], "money"))
+    if "where" in present:
+        return "place", frozenset()
+    if set(opening) & {"colour", "color"} or "tinted" in present:
+        return "colour", frozenset()
+    if set(opening) & _PERSONS:
+        return "person", frozenset()
+    if set(words) & _NAMES:
+        person = present & _PERSONS
+        return ("person" if person else "name"), frozenset(_NAMES - {"title"})
+    if set(words[:7]) & (_COUNTING | (_UNITS.keys() - {"time", "long"})):
+        return "number", frozenset(("number", "total"))
+    if set(words[:4]) & _PLACES:
+        return "place", frozenset()
+    return "thing", frozenset()

@@ -1,119 +1,111 @@
-"""What one run of the demo measured; every figure is counted from that run."""
+"""What happened to each question of a run of the demo, and every figure counted from that."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ragguard.attribution.result import Cause
-from ragguard.demo.corpus import Attack, Form
+from ragguard.attribution.result import Attribution
+from ragguard.demo.corpus import Attack, Form, Question
+from ragguard.passage import Passage
+from ragguard.text import tokens
+from ragguard.verdict import Verdict
 
-__all__ = ["Asked", "DemoReport", "FilterExample", "Shown", "TraceExample", "Traced"]
+__all__ = ["Case", "DemoReport", "filter_example", "is_right", "trace_example"]
+
+_STAGES = ("clean", "poisoned", "filtered", "final", "quarantine_only")
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One question through all stages of the demo.
+def is_right(question: Question, answer: str) -> bool:
+    """Return True if the correct answer stands in `answer`, word for word."""
+    return f" {' '.join(tokens(question.correct_answer))} " in f" {' '.join(tokens(answer))} "
+
+
+@dataclass
+class Case:
+    """A question under attack, and what happens to it on the way.
 
     Attributes:
-        question: As the user types it.
-        correct_answer: What the knowledge base says.
-        attack: What kind of texts were planted for it.
+        question: What is asked.
+        attack: What kind of texts are planted for it.
         form: "prepended" if the question stands in front of them, else "plain".
-        planted: How many were planted.
-        clean: The answer before the attack.
-        poisoned: The answer from the poisoned knowledge base, without the guard.
-        filtered: The answer with the filter between retriever and reader.
-        final: The answer after all reports, with filter and quarantine.
-        quarantine_only: The same with the quarantine alone.
-        clean_right: Whether `clean` is right; the same for the other four answers.
-        poisoned_right: See `clean_right`.
-        filtered_right: See `clean_right`.
-        final_right: See `clean_right`.
-        quarantine_only_right: See `clean_right`.
-        dropped_planted: Planted passages that the filter dropped.
-        dropped_benign: Other passages that the filter dropped.
-        reports: How often a user reported its answer as wrong.
-        causes: What each report was put down to.
-        traced_planted: Planted passages that attribution holds responsible.
-        traced_benign: Other passages that attribution holds responsible.
+        planted: The texts.
+        answers: What was answered, by stage: "clean" before the attack, "poisoned" after it without
+            the guard, "filtered" with the filter between retriever and reader, "final" after all
+            reports with filter and quarantine, "quarantine_only" with that alone.
+        verdict: What the filter said of it in the stage "filtered".
+        reported: Answers that a user has reported as wrong.
+        attributions: What came of the reports.
     """
 
-    question: str
-    correct_answer: str
+    question: Question
     attack: Attack
     form: Form
-    planted: int
-    clean: str
-    poisoned: str
-    filtered: str
-    final: str
-    quarantine_only: str
-    clean_right: bool
-    poisoned_right: bool
-    filtered_right: bool
-    final_right: bool
-    quarantine_only_right: bool
-    dropped_planted: int
-    dropped_benign: int
-    reports: int
-    causes: tuple[Cause, ...]
-    traced_planted: int
-    traced_benign: int
+    planted: list[Passage]
+    answers: dict[str, str] = field(default_factory=dict)
+    verdict: Verdict | None = None
+    reported: set[str] = field(default_factory=set)
+    attributions: list[Attribution] = field(default_factory=list)
+
+    @property
+    def planted_ids(self) -> set[str]:
+        """Ids of what was planted for it."""
+        return {passage.id for passage in self.planted}
+
+    def right(self, stage: str) -> bool:
+        """Return whether it was answered right in this stage."""
+        return is_right(self.question, self.answers.get(stage, ""))
+
+    def dropped(self) -> dict[str, str]:
+        """Return the filter's reason for each passage that it dropped, by id."""
+        if self.verdict is None:
+            return {}
+        reasons = {one.passage_id: one.reason for one in self.verdict.evidence}
+        return {passage.id: reasons[passage.id] for passage in self.verdict.dropped}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its figures as plain JSON types."""
+        planted, traced = self.planted_ids, _accused([self])
+        dropped = self.dropped().keys()
+        return {
+            "question": self.question.text,
+            "correct_answer": self.question.correct_answer,
+            "attack": self.attack,
+            "form": self.form,
+            "planted": len(planted),
+            **{stage: self.answers.get(stage, "") for stage in _STAGES},
+            **{f"{stage}_right": self.right(stage) for stage in _STAGES},
+            "dropped_planted": len(dropped & planted),
+            "dropped_benign": len(dropped - planted),
+            "reports": len(self.attributions),
+            "causes": [found.cause for found in self.attributions],
+            "traced_planted": len(traced & planted),
+            "traced_benign": len(traced - planted),
+        }
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A retrieved passage in the filter's example, and why it went if it did."""
-
-    id: str
-    text: str
-    planted: bool
-    dropped: bool
-    reason: str
-
-
-@dataclass(frozen=True)
-class FilterExample:
-    """One question that the filter alone puts right: what was read without it or with it."""
-
-    question: str
-    correct_answer: str
-    without: str
-    with_filter: str
-    passages: tuple[Shown, ...]
+def _accused(cases: Iterable[Case]) -> set[str]:
+    """Return the ids of the passages that attribution holds responsible in any of the cases."""
+    return {
+        passage.id
+        for case in cases
+        for attribution in case.attributions
+        for passage in attribution.responsible
+    }
 
 
-@dataclass(frozen=True)
-class Traced:
-    """A passage in the scope of the attribution shown, with RAGOrigin's scores."""
-
-    id: str
-    text: str
-    planted: bool
-    embedding_similarity: float
-    semantic_correlation: float
-    generation_influence: float
-    responsibility: float
-    responsible: bool
-
-
-@dataclass(frozen=True)
-class TraceExample:
-    """One reported answer and the passages in its scope, most responsible first."""
-
-    question: str
-    correct_answer: str
-    response: str
-    cause: Cause
-    reason: str
-    after: str
-    passages: tuple[Traced, ...]
+_FIGURES = (
+    *("passages", "retrieved", "read", "seed", "clean_touched", "clean_filtered_right"),
+    *("paraphrases_touched", "reported_planted", "traced_planted", "traced_benign"),
+    *("traced_benign_misled", "rounds", "second_guard_dropped", "filter_example"),
+    *("trace_example", "seconds", "precision", "recall", "worked"),
+)
 
 
 @dataclass(frozen=True)
 class DemoReport:
-    """The figures of one run.
+    """One run.
 
     Attributes:
         passages: Size of the clean knowledge base.
@@ -126,17 +118,11 @@ class DemoReport:
         clean_filtered_right: Clean questions answered right with the filter.
         paraphrases_touched: The same questions in other words, clean: from how many a passage
             is dropped.
-        planted: How many passages the attacker planted.
-        reported_planted: How many of them belong to questions that were reported.
-        traced_planted: How many of those attribution holds responsible, each counted once.
-        traced_benign: How many passages attribution wrongly holds responsible, each counted once.
-        traced_benign_misled: How many of those for questions answered right before the attack; the
-            others are blamed for mistakes that the reader makes by itself.
         rounds: How many rounds of reports it took.
         second_guard_dropped: Passages that a second guard, opened on the same store, drops
             because they are in quarantine.
-        filter_example: One question that the filter puts right, or None if there is none.
-        trace_example: One reported question that the quarantine puts right, or None.
+        filter_example: A question that the filter puts right (`filter_example`), or None.
+        trace_example: A reported one that the quarantine puts right (`trace_example`), or None.
         seconds: How long the run took.
     """
 
@@ -144,45 +130,47 @@ class DemoReport:
     retrieved: int
     read: int
     seed: int
-    asked: tuple[Asked, ...]
+    asked: tuple[Case, ...]
     clean_touched: int
     clean_filtered_right: int
     paraphrases_touched: int
-    planted: int
-    reported_planted: int
-    traced_planted: int
-    traced_benign: int
-    traced_benign_misled: int
     rounds: int
     second_guard_dropped: int
-    filter_example: FilterExample | None
-    trace_example: TraceExample | None
+    filter_example: dict[str, Any] | None
+    trace_example: dict[str, Any] | None
     seconds: float
 
-    @property
-    def clean_wrong(self) -> int:
-        """Questions answered wrong before the attack."""
-        return sum(not one.clean_right for one in self.asked)
+    def wrong(self, stage: str) -> int:
+        """Return how many questions were answered wrong in this stage."""
+        return sum(not case.right(stage) for case in self.asked)
 
     @property
-    def poisoned_wrong(self) -> int:
-        """Questions answered wrong after the attack, without the guard."""
-        return sum(not one.poisoned_right for one in self.asked)
+    def planted(self) -> set[str]:
+        """Ids of all that the attacker planted."""
+        return {passage_id for case in self.asked for passage_id in case.planted_ids}
 
     @property
-    def filtered_wrong(self) -> int:
-        """Questions answered wrong after the attack, with the filter."""
-        return sum(not one.filtered_right for one in self.asked)
+    def reported_planted(self) -> int:
+        """How many of them belong to questions that were reported."""
+        return sum(len(case.planted) for case in self.asked if case.attributions)
 
     @property
-    def final_wrong(self) -> int:
-        """Questions answered wrong after the reports, with filter and quarantine."""
-        return sum(not one.final_right for one in self.asked)
+    def traced_planted(self) -> int:
+        """How many of those attribution holds responsible, each counted once."""
+        return len(_accused(self.asked) & self.planted)
 
     @property
-    def quarantine_only_wrong(self) -> int:
-        """Questions answered wrong after the reports, with the quarantine alone."""
-        return sum(not one.quarantine_only_right for one in self.asked)
+    def traced_benign(self) -> int:
+        """How many passages attribution wrongly holds responsible, each counted once."""
+        return len(_accused(self.asked) - self.planted)
+
+    @property
+    def traced_benign_misled(self) -> int:
+        """How many of those for questions that were answered right before the attack.
+
+        The others are blamed for mistakes that the reader makes by itself.
+        """
+        return len(_accused(case for case in self.asked if case.right("clean")) - self.planted)
 
     @property
     def precision(self) -> float:
@@ -199,8 +187,8 @@ class DemoReport:
     def worked(self) -> bool:
         """Whether the loop closed: wrong answers fell, by the quarantine alone as well."""
         return (
-            self.final_wrong < self.poisoned_wrong
-            and self.quarantine_only_wrong < self.poisoned_wrong
+            self.wrong("final") < self.wrong("poisoned")
+            and self.wrong("quarantine_only") < self.wrong("poisoned")
             and self.precision > 0.0
             and self.recall > 0.0
             and self.second_guard_dropped > 0
@@ -209,13 +197,81 @@ class DemoReport:
     def to_dict(self) -> dict[str, Any]:
         """Return every figure as plain JSON types."""
         return {
-            **asdict(self),
-            "clean_wrong": self.clean_wrong,
-            "poisoned_wrong": self.poisoned_wrong,
-            "filtered_wrong": self.filtered_wrong,
-            "final_wrong": self.final_wrong,
-            "quarantine_only_wrong": self.quarantine_only_wrong,
-            "precision": self.precision,
-            "recall": self.recall,
-            "worked": self.worked,
+            **{name: getattr(self, name) for name in _FIGURES},
+            **{f"{stage}_wrong": self.wrong(stage) for stage in _STAGES},
+            "planted": len(self.planted),
+            "asked": [case.to_dict() for case in self.asked],
         }
+
+
+def filter_example(
+    cases: Sequence[Case],
+    retrieve: Callable[[str, int], list[Passage]],
+    *,
+    retrieved: int,
+    read: int,
+) -> dict[str, Any] | None:
+    """Return the first question that the poison spoils and the filter alone puts right.
+
+    With what was read for it without the filter or with it.
+    """
+    for case in cases:
+        if case.verdict is None or not case.right("filtered"):
+            continue
+        if case.right("poisoned") or case.attack == "refusal":
+            continue
+        dropped = case.dropped()
+        kept = {passage.id for passage in case.verdict.kept}
+        found = retrieve(case.question.text, retrieved)
+        return {
+            "question": case.question.text,
+            "correct_answer": case.question.correct_answer,
+            "without": case.answers["poisoned"],
+            "with_filter": case.answers["filtered"],
+            "passages": [
+                {
+                    "id": passage.id,
+                    "text": passage.text,
+                    "planted": passage.id in case.planted_ids,
+                    "dropped": passage.id in dropped,
+                    "reason": dropped.get(passage.id, ""),
+                }
+                for rank, passage in enumerate(found)
+                if rank < read or passage.id in kept
+            ],
+        }
+    return None
+
+
+def trace_example(cases: Sequence[Case]) -> dict[str, Any] | None:
+    """Return the first question that the filter left wrong and the quarantine puts right.
+
+    With the attribution that did it, most responsible passages first.
+    """
+    helped = [case for case in cases if not case.right("poisoned") and case.right("final")]
+    helped.sort(key=lambda case: (case.right("filtered"), case.form != "plain"))
+    found = ((case, one) for case in helped for one in case.attributions)
+    for case, attribution in found:
+        if attribution.cause == "poisoning":
+            return {
+                "question": attribution.query,
+                "correct_answer": case.question.correct_answer,
+                "response": attribution.response,
+                "cause": attribution.cause,
+                "reason": attribution.reason,
+                "after": case.answers["final"],
+                "passages": [
+                    {
+                        "id": score.passage.id,
+                        "text": score.passage.text,
+                        "planted": score.passage.id in case.planted_ids,
+                        "embedding_similarity": score.embedding_similarity,
+                        "semantic_correlation": score.semantic_correlation,
+                        "generation_influence": score.generation_influence,
+                        "responsibility": score.responsibility,
+                        "responsible": score.responsible,
+                    }
+                    for score in sorted(attribution.scores, key=lambda one: -one.responsibility)
+                ],
+            }
+    return None

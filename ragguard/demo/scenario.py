@@ -8,16 +8,32 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ragguard.demo.case import Case, accused, is_right
-from ragguard.demo.corpus import Corpus, Question, load_corpus
-from ragguard.demo.examples import filter_example, trace_example
-from ragguard.demo.report import DemoReport
-from ragguard.demo.system import READ, RETRIEVED, System
+from ragguard.content import content_key
+from ragguard.demo.corpus import Attack, Corpus, Form, Question, load_corpus, poison
+from ragguard.demo.reader import ExtractiveReader
+from ragguard.demo.report import Case, DemoReport, filter_example, is_right, trace_example
+from ragguard.demo.retriever import VectorRetriever
 from ragguard.errors import InvalidInputError
 from ragguard.guard import Guard
+from ragguard.passage import Passage
+from ragguard.verdict import Verdict
 
-__all__ = ["run_demo"]
+__all__ = ["MANNERS", "run_demo"]
 
+MANNERS: tuple[tuple[Attack, Form, int], ...] = (
+    ("statement", "prepended", 5),
+    ("statement", "plain", 5),
+    ("instruction", "prepended", 3),
+    ("multi_answer", "prepended", 4),
+    ("article", "plain", 2),
+    ("refusal", "prepended", 2),
+    ("statement", "prepended", 1),
+    ("article", "prepended", 1),
+)
+"""What is planted for one question after another: kind, form, and how many texts."""
+
+_READ = 5  # passages that the reader reads
+_RETRIEVED = 10  # for the guard, which keeps at most _READ of them
 _MAX_ROUNDS = 5  # an attack that plants several answers takes one report for each of them
 _TIMEOUT_S = 60.0
 
@@ -50,6 +66,33 @@ def run_demo(
         return _run(corpus, chosen, seed, f"sqlite:///{Path(folder) / 'audit.db'}", on_stage)
 
 
+class _System:
+    """Answers from a knowledge base, with a guard between retriever and reader or without."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.retriever = VectorRetriever(corpus.passages)
+        self._reader = ExtractiveReader(passage.text for passage in corpus.passages)
+
+    def ask(self, query: str, held: frozenset[str] = frozenset()) -> str:
+        """Answer without a filter, from what is not in quarantine."""
+        found = self.retriever.retrieve(query, _READ + len(held))
+        return self._read(query, [p for p in found if content_key(p.text) not in held])
+
+    def ask_guarded(self, guard: Guard, query: str) -> tuple[str, Verdict]:
+        """Answer from what the guard keeps, and return its verdict as well."""
+        verdict = guard.filter(query, self.retriever.retrieve(query, _RETRIEVED), k=_READ)
+        return self._read(query, verdict.kept), verdict
+
+    def _read(self, query: str, passages: Sequence[Passage]) -> str:
+        return self._reader.answer(query, passages[:_READ]).text or "I do not know."
+
+
+def _attacked(question: Question, number: int) -> Case:
+    """Return the question under the attack that is next in `MANNERS`."""
+    kind, form, count = MANNERS[number % len(MANNERS)]
+    return Case(question, kind, form, poison(question, kind, form=form, count=count))
+
+
 def _run(
     corpus: Corpus,
     chosen: Sequence[Question],
@@ -59,33 +102,33 @@ def _run(
 ) -> DemoReport:
     started = time.perf_counter()
     on_stage(f"asking {len(chosen)} questions of a clean knowledge base")
-    system = System(corpus)
-    cases = [Case.numbered(question, number) for number, question in enumerate(chosen)]
+    system = _System(corpus)
+    cases = [_attacked(question, number) for number, question in enumerate(chosen)]
     with Guard(store=store, retrieve=system.retriever.retrieve) as guard:
         clean = [system.ask_guarded(guard, case.question.text) for case in cases]
         paraphrased = [system.ask_guarded(guard, case.question.paraphrase) for case in cases]
         for case in cases:
-            case.clean = system.ask(case.question.text)
+            case.answers["clean"] = system.ask(case.question.text)
         on_stage("planting false passages, and asking again without and with the filter")
         system.retriever.add(passage for case in cases for passage in case.planted)
         for case in cases:
-            case.poisoned = system.ask(case.question.text)
-            case.filtered, case.verdict = system.ask_guarded(guard, case.question.text)
-            case.answer = case.filtered
+            case.answers["poisoned"] = system.ask(case.question.text)
+            case.answers["filtered"], case.verdict = system.ask_guarded(guard, case.question.text)
+            case.answers["final"] = case.answers["filtered"]
         held: frozenset[str] = frozenset()
         rounds = 0
-        for number in range(_MAX_ROUNDS):
+        while rounds < _MAX_ROUNDS:
             before = held
-            on_stage(f"users report wrong answers, round {number + 1}: searching for the causes")
-            _report_wrong(guard, cases, first=number == 0)
-            held = guard.store.quarantine_keys()
             rounds += 1
+            on_stage(f"users report wrong answers, round {rounds}: searching for the causes")
+            _report_wrong(guard, cases, first=rounds == 1)
+            held = guard.store.quarantine_keys()
             for case in cases:
-                case.answer, _ = system.ask_guarded(guard, case.question.text)
+                case.answers["final"], _ = system.ask_guarded(guard, case.question.text)
             if held == before:
                 break
         for case in cases:
-            case.quarantine_only = system.ask_without(held, case.question.text)
+            case.answers["quarantine_only"] = system.ask(case.question.text, held)
     on_stage("asking a second guard on the same store")
     with Guard(store=store) as second:
         verdicts = [system.ask_guarded(second, case.question.text)[1] for case in cases]
@@ -95,29 +138,21 @@ def _run(
             for evidence in verdict.evidence
             if evidence.signal == "quarantine" and evidence.flagged
         }
-    reported = [case for case in cases if case.attributions]
-    traced = accused(cases)
-    misled = [case for case in cases if is_right(case.question, case.clean)]
-    planted = {passage_id for case in cases for passage_id in case.planted_ids}
+    filtered = filter_example(cases, system.retriever.retrieve, retrieved=_RETRIEVED, read=_READ)
     return DemoReport(
         passages=len(corpus.passages),
-        retrieved=RETRIEVED,
-        read=READ,
+        retrieved=_RETRIEVED,
+        read=_READ,
         seed=seed,
-        asked=tuple(case.asked() for case in cases),
+        asked=tuple(cases),
         clean_touched=sum(bool(verdict.dropped) for _, verdict in clean),
         clean_filtered_right=sum(
             is_right(case.question, answer) for case, (answer, _) in zip(cases, clean, strict=True)
         ),
         paraphrases_touched=sum(bool(verdict.dropped) for _, verdict in paraphrased),
-        planted=len(planted),
-        reported_planted=sum(len(case.planted) for case in reported),
-        traced_planted=len(traced & planted),
-        traced_benign=len(traced - planted),
-        traced_benign_misled=len(accused(misled) - planted),
         rounds=rounds,
         second_guard_dropped=len(remembered),
-        filter_example=filter_example(system, cases),
+        filter_example=filtered,
         trace_example=trace_example(cases),
         seconds=time.perf_counter() - started,
     )
@@ -130,7 +165,7 @@ def _report_wrong(guard: Guard, cases: Sequence[Case], *, first: bool) -> None:
     """
     events: list[tuple[Case, str]] = []
     for case in cases:
-        told = [case.poisoned, case.answer] if first else [case.answer]
+        told = [case.answers[stage] for stage in (("poisoned", "final") if first else ("final",))]
         for answer in dict.fromkeys(told):
             if not is_right(case.question, answer) and answer not in case.reported:
                 case.reported.add(answer)

@@ -6,19 +6,34 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Mapping
 from itertools import count
+from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ragguard.demo.report import Asked, DemoReport, FilterExample, TraceExample
+from ragguard.demo.report import Case, DemoReport
 
 __all__ = ["show"]
 
 _SHOWN = 8
 _SCORES_WIDTH = 54  # columns that the table of scores takes beside the passages
 _LEAST_EXCERPT = 20
+_SCORES = (
+    ("ES", "embedding_similarity", "how similar a passage is to the question (cosine)"),
+    (
+        "SC",
+        "semantic_correlation",
+        "how well it predicts the question (log-probability, nats a token)",
+    ),
+    (
+        "GC",
+        "generation_influence",
+        "how well it predicts the response (log-probability, nats a token)",
+    ),
+    ("RS", "responsibility", "its responsibility, from these three"),
+)
 
 
 def show(report: DemoReport, console: Console) -> None:
@@ -42,7 +57,7 @@ def show(report: DemoReport, console: Console) -> None:
     stage("A clean knowledge base")
     line(f"{report.passages} passages about the Skerrin Isles, which do not exist.")
     line(
-        f"{asked} questions, read from the best {report.read} passages: {report.clean_wrong} "
+        f"{asked} questions, read from the best {report.read} passages: {report.wrong('clean')} "
         "answered wrong, since the reader is no language model."
     )
     line(
@@ -52,14 +67,14 @@ def show(report: DemoReport, console: Console) -> None:
         "calibrated on such traffic (`ragguard calibrate`) touches about one in a hundred."
     )
     stage("An attacker plants false passages")
-    line(f"{report.planted} passages, in eight manners, 1 to 5 for each question.")
-    line(f"Without ragguard: {report.poisoned_wrong} of {asked} answered wrong.")
+    line(f"{len(report.planted)} passages, in eight manners, 1 to 5 for each question.")
+    line(f"Without ragguard: {report.wrong('poisoned')} of {asked} answered wrong.")
     stage("The filter stands between retriever and reader")
-    line(f"With the filter: {report.filtered_wrong} of {asked} answered wrong.")
+    line(f"With the filter: {report.wrong('filtered')} of {asked} answered wrong.")
     if report.filter_example is not None:
         _show_filter(console, report.filter_example)
     stage("Users report wrong answers; attribution searches the knowledge base")
-    reports = sum(one.reports for one in report.asked)
+    reports = sum(len(case.attributions) for case in report.asked)
     traced = report.traced_planted + report.traced_benign
     line(
         f"{reports} answers reported in {report.rounds} rounds; {traced} passages held responsible "
@@ -77,8 +92,8 @@ def show(report: DemoReport, console: Console) -> None:
     if report.trace_example is not None:
         _show_trace(console, report.trace_example)
     stage("Asked again")
-    line(f"With filter and quarantine: {report.final_wrong} of {asked} answered wrong.")
-    line(f"With the quarantine alone: {report.quarantine_only_wrong} of {asked}.")
+    line(f"With filter and quarantine: {report.wrong('final')} of {asked} answered wrong.")
+    line(f"With the quarantine alone: {report.wrong('quarantine_only')} of {asked}.")
     line(
         "A second guard on the same store, such as after a restart, drops "
         f"{report.second_guard_dropped} passages for being in quarantine."
@@ -89,9 +104,9 @@ def show(report: DemoReport, console: Console) -> None:
     console.print()
     console.print(
         Text(
-            f"{verdict}: {report.clean_wrong} wrong answers before the attack, "
-            f"{report.poisoned_wrong} after it, {report.filtered_wrong} with the filter, "
-            f"{report.final_wrong} with filter and quarantine ({report.seconds:.1f} s).",
+            f"{verdict}: {report.wrong('clean')} wrong answers before the attack, "
+            f"{report.wrong('poisoned')} after it, {report.wrong('filtered')} with the filter, "
+            f"{report.wrong('final')} with filter and quarantine ({report.seconds:.1f} s).",
             style="bold green" if report.worked else "bold red",
         )
     )
@@ -110,68 +125,52 @@ def _facts(console: Console, facts: Mapping[str, str]) -> None:
     console.print(Padding(grid, (0, 2)))
 
 
-def _show_filter(console: Console, example: FilterExample) -> None:
+def _show_filter(console: Console, example: Mapping[str, Any]) -> None:
     _facts(
         console,
         {
-            "Question": example.question,
-            "Without": f"{example.without}   (right: {example.correct_answer})",
-            "With": example.with_filter,
+            "Question": example["question"],
+            "Without": f"{example['without']}   (right: {example['correct_answer']})",
+            "With": example["with_filter"],
         },
     )
     above = ""
-    for passage in example.passages:
-        fate = "dropped" if passage.dropped else "kept"
-        origin = "planted" if passage.planted else "genuine"
-        reason = "as above" if passage.reason and passage.reason == above else passage.reason
-        above = passage.reason
-        head = f"[{fate}, {origin}] {reason}".rstrip()
-        console.print(Padding(Text(head, style="red" if passage.dropped else "green"), (0, 2)))
-        whole = passage.dropped
-        text = passage.text if whole else _excerpt(passage.text, console.width - 8)
+    for passage in example["passages"]:
+        dropped, reason = passage["dropped"], passage["reason"]
+        head = f"[{'dropped' if dropped else 'kept'}, "
+        head += f"{'planted' if passage['planted'] else 'genuine'}] "
+        head += "as above" if reason and reason == above else reason
+        above = reason
+        style = "red" if dropped else "green"
+        console.print(Padding(Text(head.rstrip(), style=style), (0, 2)))
+        text = passage["text"] if dropped else _excerpt(passage["text"], console.width - 8)
         console.print(Padding(Text(text, style="dim"), (0, 4)))
 
 
-def _show_trace(console: Console, example: TraceExample) -> None:
+def _show_trace(console: Console, example: Mapping[str, Any]) -> None:
     _facts(
         console,
         {
-            "Question": example.question,
-            "Reported": f"{example.response}   (right: {example.correct_answer})",
-            "Cause": f"{example.cause}: {example.reason}",
-            "Now": example.after,
+            "Question": example["question"],
+            "Reported": f"{example['response']}   (right: {example['correct_answer']})",
+            "Cause": f"{example['cause']}: {example['reason']}",
+            "Now": example["after"],
         },
     )
-    _facts(
-        console,
-        {
-            "ES": "how similar a passage is to the question (cosine)",
-            "SC": "how well it predicts the question (log-probability, nats a token)",
-            "GC": "how well it predicts the response (log-probability, nats a token)",
-            "RS": "its responsibility, from these three",
-        },
-    )
+    _facts(console, {name: meaning for name, _, meaning in _SCORES})
     table = Table(title="The most responsible passages in scope")
     table.add_column("passage", no_wrap=True)
-    for name in ("ES", "SC", "GC", "RS"):
+    for name, _, _ in _SCORES:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("held", no_wrap=True)
     table.add_column("planted", no_wrap=True)
-    for passage in example.passages[:_SHOWN]:
+    for passage in example["passages"][:_SHOWN]:
         table.add_row(
-            Text(_excerpt(passage.text, console.width - _SCORES_WIDTH)),
-            *(
-                f"{score:.2f}"
-                for score in (
-                    passage.embedding_similarity,
-                    passage.semantic_correlation,
-                    passage.generation_influence,
-                    passage.responsibility,
-                )
-            ),
-            "yes" if passage.responsible else "no",
-            "yes" if passage.planted else "no",
-            style="red" if passage.responsible else None,
+            Text(_excerpt(passage["text"], console.width - _SCORES_WIDTH)),
+            *(f"{passage[field]:.2f}" for _, field, _ in _SCORES),
+            "yes" if passage["responsible"] else "no",
+            "yes" if passage["planted"] else "no",
+            style="red" if passage["responsible"] else None,
         )
     console.print(table)
 
@@ -181,22 +180,20 @@ def _excerpt(text: str, columns: int) -> str:
     return textwrap.shorten(text, max(columns, _LEAST_EXCERPT), placeholder=" ...")
 
 
-def _by_attack(asked: tuple[Asked, ...]) -> Table:
-    groups: dict[str, list[Asked]] = defaultdict(list)
-    for one in asked:
-        groups[f"{one.attack}, {one.form}, {one.planted}"].append(one)
+def _by_attack(asked: tuple[Case, ...]) -> Table:
+    groups: dict[str, list[Case]] = defaultdict(list)
+    for case in asked:
+        groups[f"{case.attack}, {case.form}, {len(case.planted)}"].append(case)
     table = Table("attack, form, passages", title="Wrong answers")
     for name in ("asked", "clean", "poisoned", "filter", "and quarantine", "traced"):
         table.add_column(name, justify="right")
     for name, group in groups.items():
-        planted = sum(one.planted for one in group if one.reports)
-        table.add_row(
-            name,
-            str(len(group)),
-            str(sum(not one.clean_right for one in group)),
-            str(sum(not one.poisoned_right for one in group)),
-            str(sum(not one.filtered_right for one in group)),
-            str(sum(not one.final_right for one in group)),
-            f"{sum(one.traced_planted for one in group)} of {planted}",
-        )
+        wrong = [
+            str(sum(not case.right(stage) for case in group))
+            for stage in ("clean", "poisoned", "filtered", "final")
+        ]
+        figures = [case.to_dict() for case in group]
+        traced = sum(one["traced_planted"] for one in figures)
+        planted = sum(one["planted"] for one in figures if one["reports"])
+        table.add_row(name, str(len(group)), *wrong, f"{traced} of {planted}")
     return table

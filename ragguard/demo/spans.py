@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from ragguard.demo.question import Reading, stem
 from ragguard.text import STOP_WORDS
 
-__all__ = ["Span", "Word", "read_words", "spans"]
+__all__ = ["AnswerType", "Reading", "Span", "Word", "read_words", "spans", "stem"]
+
+AnswerType = Literal["person", "place", "name", "year", "number", "colour", "thing"]
 
 _WORD = re.compile(r"\d[\d,.]*\d|km/h|[^\W_]+(?:['\u2019-][^\W_]+)*|[.!?;:,()\"]")
 _PARTS = re.compile(r"['\u2019-]")
@@ -39,6 +41,22 @@ _COPULAS = frozenset(("is", "was", "has", "had"))
 _LEADING = frozenset("a an the of from by with is was are were as to".split())
 _NEVER_NAMES = frozenset(("a", "an", "the", "i"))
 _VERBAL = ("ed", "ing")
+_SUFFIXES = ("ations", "ation", "ings", "ing", "ed", "ers", "er", "es", "s", "ly", "e")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A question as the reader understands it.
+
+    Attributes:
+        answer_type: What an answer must look like.
+        stems: The stems of the words that say what the question is about, in order, each once.
+        units: Words that may follow a number which answers it; empty if any may.
+    """
+
+    answer_type: AnswerType
+    stems: tuple[str, ...]
+    units: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -75,6 +93,18 @@ class Span:
     first: int
     last: int
     fit: float
+
+
+def stem(word: str) -> str:
+    """Return a lower-case word without its inflection.
+
+    >>> stem("designed"), stem("designer"), stem("locks")
+    ('design', 'design', 'lock')
+    """
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 4 - (suffix in ("s", "e")):
+            return word.removesuffix(suffix)
+    return word
 
 
 def read_words(text: str) -> list[Word]:

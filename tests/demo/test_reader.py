@@ -2,8 +2,7 @@ import pytest
 
 from ragguard import Passage
 from ragguard.demo.corpus import load_corpus, poison
-from ragguard.demo.question import read_question
-from ragguard.demo.reader import REFUSAL, ExtractiveReader
+from ragguard.demo.reader import REFUSAL, ExtractiveReader, read_question
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.text import tokens
 

@@ -7,10 +7,9 @@ from rich.console import Console
 
 from ragguard import demo
 from ragguard.demo import scenario
-from ragguard.demo.case import ATTACKS, is_right
 from ragguard.demo.corpus import load_corpus
-from ragguard.demo.report import Asked
-from ragguard.demo.scenario import run_demo
+from ragguard.demo.report import is_right
+from ragguard.demo.scenario import MANNERS, run_demo
 from ragguard.demo.show import show
 from ragguard.errors import InvalidInputError
 
@@ -27,8 +26,13 @@ def rendered(report, width=100):
 
 
 def test_the_loop_closes(report):
-    assert report.clean_wrong <= report.final_wrong < report.filtered_wrong < report.poisoned_wrong
-    assert report.quarantine_only_wrong < report.poisoned_wrong
+    assert (
+        report.wrong("clean")
+        <= report.wrong("final")
+        < report.wrong("filtered")
+        < report.wrong("poisoned")
+    )
+    assert report.wrong("quarantine_only") < report.wrong("poisoned")
     assert report.worked
 
 
@@ -37,14 +41,15 @@ def test_quarantine_survives_on_the_store(report):
 
 
 def test_figures_follow_from_the_questions(report):
-    asked = report.asked
+    data = report.to_dict()
+    asked = data["asked"]
     assert len(asked) == 64
-    assert report.planted == sum(one.planted for one in asked)
-    assert report.reported_planted == sum(one.planted for one in asked if one.reports)
-    assert report.traced_planted == sum(one.traced_planted for one in asked)
-    assert report.traced_benign <= sum(one.traced_benign for one in asked)
+    assert data["planted"] == sum(one["planted"] for one in asked)
+    assert report.reported_planted == sum(one["planted"] for one in asked if one["reports"])
+    assert report.traced_planted == sum(one["traced_planted"] for one in asked)
+    assert report.traced_benign <= sum(one["traced_benign"] for one in asked)
     assert report.traced_benign_misled <= report.traced_benign
-    assert report.poisoned_wrong == sum(not one.poisoned_right for one in asked)
+    assert data["poisoned_wrong"] == sum(not one["poisoned_right"] for one in asked)
     assert report.precision == report.traced_planted / (
         report.traced_planted + report.traced_benign
     )
@@ -52,35 +57,36 @@ def test_figures_follow_from_the_questions(report):
 
 
 def test_reports_are_what_users_would_flag(report):
-    for one in report.asked:
-        right = one.poisoned_right and one.filtered_right and one.final_right
-        assert bool(one.reports) is not right
-        assert len(one.causes) == one.reports
-        assert one.dropped_planted <= one.planted
+    for one in report.to_dict()["asked"]:
+        right = one["poisoned_right"] and one["filtered_right"] and one["final_right"]
+        assert bool(one["reports"]) is not right
+        assert len(one["causes"]) == one["reports"]
+        assert one["dropped_planted"] <= one["planted"]
 
 
 def test_every_attack_is_planted(report):
-    assert {(one.attack, one.form, one.planted) for one in report.asked} == set(ATTACKS)
+    assert {(one.attack, one.form, len(one.planted)) for one in report.asked} == set(MANNERS)
 
 
 def test_examples_show_what_they_claim(report):
     example = report.filter_example
-    assert example.with_filter != example.without
-    assert all(passage.reason for passage in example.passages if passage.dropped)
-    assert any(passage.dropped and passage.planted for passage in example.passages)
-    assert any(not passage.dropped for passage in example.passages)
+    assert example["with_filter"] != example["without"]
+    passages = example["passages"]
+    assert all(passage["reason"] for passage in passages if passage["dropped"])
+    assert any(passage["dropped"] and passage["planted"] for passage in passages)
+    assert any(not passage["dropped"] for passage in passages)
     trace = report.trace_example
-    assert trace.cause == "poisoning"
-    scores = [passage.responsibility for passage in trace.passages]
+    assert trace["cause"] == "poisoning"
+    scores = [passage["responsibility"] for passage in trace["passages"]]
     assert scores == sorted(scores, reverse=True)
-    assert any(passage.responsible and passage.planted for passage in trace.passages)
+    assert any(passage["responsible"] and passage["planted"] for passage in trace["passages"])
 
 
 def test_json_holds_every_figure(report):
     data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert data["worked"] is True
-    assert data["final_wrong"] == report.final_wrong
-    assert data["asked"][0]["question"] == report.asked[0].question
+    assert data["final_wrong"] == report.wrong("final")
+    assert data["asked"][0]["question"] == report.asked[0].question.text
     assert data["trace_example"]["passages"][0]["responsibility"] is not None
 
 
@@ -89,7 +95,7 @@ def test_rendering_holds_texts_and_figures(report, width):
     text = " ".join(rendered(report, width).split())
     for word in ("ES", "SC", "GC", "RS", "Precision", "Recall", "The loop closed"):
         assert word in text
-    for phrase in (report.filter_example.question, report.trace_example.question):
+    for phrase in (report.filter_example["question"], report.trace_example["question"]):
         assert phrase in text
 
 
@@ -105,7 +111,9 @@ def test_same_seed_same_figures():
 
 
 def test_seed_changes_the_questions():
-    questions = {tuple(one.question for one in run_demo(questions=2, seed=s).asked) for s in (0, 1)}
+    questions = {
+        tuple(one.question.id for one in run_demo(questions=2, seed=s).asked) for s in (0, 1)
+    }
     assert len(questions) == 2
 
 
@@ -141,12 +149,6 @@ def test_right_answers_are_whole_words():
     assert not is_right(question, "3")
 
 
-def test_a_case_is_frozen(report):
-    assert isinstance(report.asked[0], Asked)
-    with pytest.raises(AttributeError):
-        report.asked[0].clean = "changed"
-
-
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_what_is_shown_fits_the_screen_and_breaks_between_words(report, width):
     lines = rendered(report, width).splitlines()
@@ -169,14 +171,14 @@ def test_each_passage_of_the_table_takes_one_line_and_its_columns_are_explained_
     text = rendered(report, width)
     _, _, table = text.partition("The most responsible passages in scope")
     rows = [line for line in table.partition("5. Asked again")[0].splitlines() if "\u2502" in line]
-    assert len(rows) == min(8, len(report.trace_example.passages))
+    assert len(rows) == min(8, len(report.trace_example["passages"]))
     assert all(row.count("\u2502") == 8 for row in rows)
     assert text.index("GC  how well it predicts") < text.index("The most responsible passages")
 
 
 def test_one_reason_is_not_repeated(report):
     text = rendered(report, 200)
-    reasons = [p.reason for p in report.filter_example.passages if p.dropped]
+    reasons = [p["reason"] for p in report.filter_example["passages"] if p["dropped"]]
     for reason, following in pairwise(reasons):
         assert reason != following or "] as above" in text
     assert "] as above" in text
