@@ -9,18 +9,16 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError, MissingExtraError
+from ragguard.explain import Explanation
 from ragguard.private import make_private
 
-if TYPE_CHECKING:
-    from ragguard.explain import Explanation
-
-__all__ = ["write_picture"]
+__all__ = ["draw"]
 
 Floats = NDArray[np.float64]
 
@@ -36,13 +34,16 @@ _READ = 400  # characters of a text that are looked at
 _CLOSE = 0.085  # numbers nearer to each other than this share of the plot are moved apart
 
 
-def write_picture(explanation: Explanation, path: str | os.PathLike[str], kind: str) -> None:
-    """Write the picture of a verdict as SVG or PNG.
+def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
+    """Write the picture of a verdict as SVG or PNG, by the ending of `path`.
 
     Raises:
-        InvalidInputError: The path cannot be written.
+        InvalidInputError: The path ends otherwise, or cannot be written.
         MissingExtraError: matplotlib is not installed.
     """
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in ("svg", "png"):
+        raise InvalidInputError(f"a picture is written as .svg or .png, not as {os.fspath(path)!r}")
     try:
         import matplotlib
         from matplotlib.figure import Figure

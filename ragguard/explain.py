@@ -1,26 +1,23 @@
-"""A picture of one verdict: the passages in similarity space, what was dropped, and why."""
+"""What a picture of one verdict shows: passages in similarity space, what was dropped, and why."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.drawing import write_picture
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import InvalidInputError
 from ragguard.inline.projection import plane
 from ragguard.passage import Passage
 from ragguard.verdict import Verdict
 
-__all__ = ["MOST_DRAWN", "Explanation", "Fate", "draw", "explain"]
+__all__ = ["MOST_DRAWN", "Explanation", "Fate", "explain"]
 
 Fate = Literal["kept", "dropped", "reserve"]
 """What became of a passage; "reserve" ranks below the k wanted, and was not needed."""
@@ -106,16 +103,3 @@ def explain(
     return Explanation(
         query, tuple(passages), verdict, tuple(fates), tuple(drawn), places, share, threshold
     )
-
-
-def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
-    """Write the picture as SVG or PNG, by the ending of `path`.
-
-    Raises:
-        InvalidInputError: The path ends otherwise, or cannot be written.
-        MissingExtraError: matplotlib is not installed.
-    """
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in ("svg", "png"):
-        raise InvalidInputError(f"a picture is written as .svg or .png, not as {os.fspath(path)!r}")
-    write_picture(explanation, path, kind)
