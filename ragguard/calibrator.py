@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ragguard.arguments import require_path
 from ragguard.audit.records import ScoredQuery
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.admission import gate_line, require_admissible, require_calm
 from ragguard.inline.conformal import Calibration, default_calibration, save_calibration

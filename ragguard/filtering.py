@@ -14,7 +14,7 @@ from ragguard.arguments import pairs, require_k
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.calibrator import Calibrator
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.errors import InvalidInputError, JudgingError, RagguardError
 from ragguard.inline.batch import embedded_at_once
 from ragguard.inline.budget import Budget

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragguard.attribution.result import Retrieve
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.waiting import settled
+from ragguard.knowledge.sources import resolved
 from ragguard.passage import Passage, as_passages
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class _Search:
 
 
 def _passages(answer: Any) -> list[Passage]:
-    found = settled(answer)
+    found = resolved(answer)
     if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
         raise InvalidInputError(
             "retrieve must return a sequence of str or Passage, best first, [] where it finds "

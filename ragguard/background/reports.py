@@ -14,7 +14,7 @@ from ragguard.audit.watch import QuarantineWatch
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.claims import MAX_PASSAGES, as_event
 from ragguard.background.worker import Worker
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,

@@ -1,10 +1,9 @@
 """Embedders, and what turns the embedders of other libraries into ours."""
 
-from ragguard.embedding.adapt import as_embedder
+from ragguard.embedding.adapt import Embedder, QueryEmbedder, as_embedder
 from ragguard.embedding.cache import CachedEmbedder
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.embedding.onnx import OnnxEmbedder
-from ragguard.embedding.protocol import Embedder, QueryEmbedder
 from ragguard.embedding.sentence_transformer import SentenceTransformerEmbedder
 
 __all__ = [

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding.adapt import unit_rows
-from ragguard.embedding.protocol import Embedder, QueryEmbedder
+from ragguard.embedding.adapt import Embedder, QueryEmbedder, unit_rows
 from ragguard.errors import EmbeddingError, RagguardError
 from ragguard.lru import LRU
 from ragguard.passage import text_digest
@@ -32,7 +31,6 @@ class CachedEmbedder:
 
     @property
     def name(self) -> str:
-        """Name of the inner embedder's vector space."""
         return self._inner.name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

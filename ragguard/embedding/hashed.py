@@ -71,11 +71,9 @@ class HashedEmbedder:
 
     @property
     def name(self) -> str:
-        """Name of the vector space."""
         return f"hashed-ngrams-{self._dimensions}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32 of shape (len(texts), d); rows have length 1, a blank text's is zero."""
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
             self._embed_into(row, tokens(text))

@@ -102,11 +102,9 @@ class OnnxEmbedder:
 
     @property
     def name(self) -> str:
-        """Name of the vector space."""
         return self._name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32 of shape (len(texts), d), rows of length 1."""
         if not texts:
             return np.zeros((0, 1), dtype=np.float32)
         encoded = self._tokenizer.encode_batch([encodable(text) for text in texts])

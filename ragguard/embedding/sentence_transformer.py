@@ -62,19 +62,15 @@ class SentenceTransformerEmbedder:
 
     @property
     def name(self) -> str:
-        """Name of the vector space."""
         return self._name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32 of shape (len(texts), d), rows of length 1.
-
-        With the model's own prompt for documents, if it has one.
-        """
+        """With the model's own prompt for documents, if it has one."""
         encode = getattr(self._model, "encode_document", self._model.encode)
         return self._rows(encode, texts)
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        """Return float32 of shape (d,), of length 1, with the model's own prompt for questions."""
+        """With the model's own prompt for questions, if it has one."""
         encode = getattr(self._model, "encode_query", self._model.encode)
         row: NDArray[np.float32] = self._rows(encode, [query])[0]
         return row

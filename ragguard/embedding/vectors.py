@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.errors import EmbeddingError
 from ragguard.passage import Passage
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.errors import RagguardError
 from ragguard.passage import Passage
 

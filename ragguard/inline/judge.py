@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import JudgingError
 from ragguard.inline.budget import Budget

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from ragguard.content import content_key
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.inline.budget import Budget
 from ragguard.inline.judgement import Judge, Judgement, Opened
 from ragguard.inline.reasons import describe

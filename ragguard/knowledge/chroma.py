@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ragguard.knowledge.vectors import vectors_or_none
-from ragguard.knowledge.waiting import settled
+from ragguard.knowledge.sources import Vectors, resolved
 from ragguard.passage import Passage
 
 __all__ = ["ChromaCollection"]
 
 
 class ChromaCollection:
-    """A Chroma collection, of a synchronous or an asynchronous client.
+    """A Chroma collection, of a synchronous or an asynchronous client; scores are distances.
 
     Args:
         collection: The collection.
@@ -24,11 +23,10 @@ class ChromaCollection:
 
     def __init__(self, collection: Any, embedder: Any) -> None:
         self._collection = collection
-        self._vectors = vectors_or_none(embedder)
+        self._vectors = None if embedder is None else Vectors(embedder)
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return the `limit` nearest passages; the score is their distance."""
-        count = min(limit, settled(self._collection.count()))
+        count = min(limit, resolved(self._collection.count()))
         if count < 1:
             return []
         asked: dict[str, Any] = (
@@ -36,7 +34,7 @@ class ChromaCollection:
             if self._vectors is None
             else {"query_embeddings": self._vectors.of_query(query)[None]}
         )
-        found = settled(
+        found = resolved(
             self._collection.query(
                 **asked, n_results=count, include=["documents", "metadatas", "distances"]
             )
@@ -53,10 +51,9 @@ class ChromaCollection:
         ]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        """Return the passages with these ids, with their vectors."""
         if not ids:  # Chroma refuses an empty list
             return []
-        found = settled(
+        found = resolved(
             self._collection.get(
                 ids=list(dict.fromkeys(ids)), include=["documents", "metadatas", "embeddings"]
             )
@@ -78,14 +75,12 @@ class ChromaCollection:
         ]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take passages out and return them, with their vectors."""
         passages = self.find(ids)
         if passages:
-            settled(self._collection.delete(ids=[passage.id for passage in passages]))
+            resolved(self._collection.delete(ids=[passage.id for passage in passages]))
         return passages
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Put passages in; one with a known id is replaced, its metadata too."""
         if not passages:
             return
         rows: Any = None
@@ -94,8 +89,8 @@ class ChromaCollection:
         elif self._vectors is not None:
             rows = self._vectors.of_passages(passages)
         # An upsert would merge the metadata with what is there.
-        settled(self._collection.delete(ids=[passage.id for passage in passages]))
-        settled(
+        resolved(self._collection.delete(ids=[passage.id for passage in passages]))
+        resolved(
             self._collection.add(
                 ids=[passage.id for passage in passages],
                 documents=[passage.text for passage in passages],

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import EmbeddingError, InvalidInputError
-from ragguard.knowledge.vectors import Vectors
+from ragguard.knowledge.sources import Vectors
 from ragguard.passage import Passage
 
 __all__ = ["FaissIndex", "Texts"]
@@ -20,6 +20,8 @@ Texts = Sequence[str | Passage] | Mapping[int, str | Passage]
 
 class FaissIndex:
     """A FAISS index and its texts, which are kept in step with it.
+
+    Scores are what the index's metric says. Vectors come back where the index can tell them.
 
     Args:
         index: The index.
@@ -33,12 +35,6 @@ class FaissIndex:
         self._vectors = Vectors(embedder)
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return the `limit` best passages; the score is what the index's metric says.
-
-        Raises:
-            EmbeddingError: The embedder's vector is not of the index's length.
-            InvalidInputError: A text is missing.
-        """
         count = min(limit, int(self._index.ntotal))
         if count < 1:
             return []
@@ -58,17 +54,11 @@ class FaissIndex:
         ]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        """Return the passages with these ids, with their vectors where the index can tell them."""
         numbers = self._numbers()
         known = [name for name in dict.fromkeys(ids) if name in numbers]
         return [self._as_stored(numbers[name], name) for name in known]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take passages out, and return them with their vectors where the index can tell them.
-
-        Raises:
-            InvalidInputError: The index cannot remove vectors, or `texts` cannot follow.
-        """
         self._check_can_change()
         removed = self.find(ids)
         if not removed:
@@ -88,7 +78,6 @@ class FaissIndex:
         return removed
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Put passages in; one with a known id is replaced."""
         if not passages:
             return
         self.remove([passage.id for passage in passages])

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.documents import as_passage
-from ragguard.knowledge.waiting import ask
+from ragguard.knowledge.sources import as_passage, ask
 from ragguard.passage import Passage
 
 __all__ = ["LangChainRetriever", "LangChainStore", "widened"]
@@ -24,7 +23,7 @@ _INNERS = ("retrievers", "_retrievers")
 
 
 class LangChainStore:
-    """A vector store.
+    """A vector store, which embeds what is put in; with its own score, if it has one.
 
     Args:
         store: The store.
@@ -37,7 +36,6 @@ class LangChainStore:
         self._options = _for_similarity(options)
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return the `limit` passages most similar to the query, with the store's score if any."""
         if limit < 1:
             return []
         options = {**self._options, **self._before_filter()}
@@ -49,11 +47,6 @@ class LangChainStore:
         return [as_passage(document, float(score)) for document, score in scored]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        """Return the passages with these ids.
-
-        Raises:
-            InvalidInputError: The store cannot look documents up by id.
-        """
         if not ids:
             return []
         try:
@@ -73,18 +66,12 @@ class LangChainStore:
         return found
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take passages out and return them.
-
-        Raises:
-            InvalidInputError: The store cannot look documents up by id.
-        """
         found = self.find(ids)
         if found:
             ask(self._store, "delete", [passage.id for passage in found])
         return found
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Put passages in; one with a known id is replaced. The store embeds the texts."""
         if not passages:
             return
         # Some stores replace what has the same id, others refuse it.

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.documents import as_passage
 from ragguard.knowledge.langchain import widened
-from ragguard.knowledge.vectors import vectors_of, vectors_or_none
-from ragguard.knowledge.waiting import ask
+from ragguard.knowledge.sources import Vectors, as_passage, ask, vectors_of
 from ragguard.passage import Passage
 
 __all__ = ["LlamaIndexIndex", "LlamaIndexRetriever", "LlamaIndexVectorStore"]
@@ -25,7 +23,6 @@ class LlamaIndexRetriever:
         self._retriever = retriever
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return at most `limit` passages."""
         found = ask(widened(self._retriever, limit)[0], "retrieve", query)
         return [as_passage(node) for node in found][:limit]
 
@@ -37,18 +34,12 @@ class LlamaIndexIndex:
         self._index = index
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return the `limit` best passages."""
         if limit < 1:
             return []
         found = ask(self._index.as_retriever(similarity_top_k=limit), "retrieve", query)
         return [as_passage(node) for node in found][:limit]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        """Return the passages with these ids.
-
-        Raises:
-            InvalidInputError: The index's vector store cannot look nodes up.
-        """
         vectors = self._index.vector_store
         if vectors.stores_text:
             return _found(vectors, ids)
@@ -56,11 +47,6 @@ class LlamaIndexIndex:
         return [_NodePassage(node, _vector(vectors, node)) for node in nodes]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take passages out and return them.
-
-        Raises:
-            InvalidInputError: The index's vector store cannot look nodes up, or not delete them.
-        """
         found = self.find(ids)
         if not found:
             return []
@@ -73,7 +59,6 @@ class LlamaIndexIndex:
         return found
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Put passages in; one with a known id is replaced."""
         self.remove([passage.id for passage in passages])
         if passages:
             self._index.insert_nodes([_node(passage) for passage in passages])
@@ -96,22 +81,12 @@ class LlamaIndexVectorStore:
                 f"a {type(store).__name__} keeps vectors only; pass the index that it belongs to"
             )
         self._store = store
-        self._vectors = vectors_or_none(embedder)
+        self._vectors = None if embedder is None else Vectors(embedder)
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        """Return the passages with these ids.
-
-        Raises:
-            InvalidInputError: The store cannot look nodes up.
-        """
         return _found(self._store, ids)
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take passages out and return them.
-
-        Raises:
-            InvalidInputError: The store cannot look nodes up, or not delete them.
-        """
         found = self.find(ids)
         if found:
             try:
@@ -121,11 +96,6 @@ class LlamaIndexVectorStore:
         return found
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Put passages in; one with a known id is replaced.
-
-        Raises:
-            InvalidInputError: A passage has no vector and there is no embedder.
-        """
         if not passages:
             return
         nodes = [_node(passage) for passage in passages]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import require_whole
 from ragguard.embedding import as_embedder
-from ragguard.embedding.adapt import unit_rows
-from ragguard.embedding.protocol import embed_query
+from ragguard.embedding.adapt import embed_query, unit_rows
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.jsonl import open_input, passage_from_json, read_lines
 from ragguard.passage import Passage, as_passages

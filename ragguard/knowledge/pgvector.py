@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError, StoreError
-from ragguard.knowledge.vectors import vectors_of, vectors_or_none
+from ragguard.knowledge.sources import Vectors, vectors_of
 from ragguard.passage import Passage
 
 __all__ = ["PgVectorTable"]
@@ -41,7 +41,8 @@ class PgVectorTable:
     """A table of passages in PostgreSQL.
 
     A passage's metadata are the other columns of its row, JSON decoded and anything else as text,
-    and, at the same level, what is in the column `metadata`.
+    and, at the same level, what is in the column `metadata`. Scores are pgvector's distances, of an
+    exact search: an index would end the ranking after `hnsw.ef_search` rows.
 
     Args:
         engine: An SQLAlchemy engine for the database.
@@ -86,7 +87,7 @@ class PgVectorTable:
         self._quote = quote
         self._table = ".".join(quote(part) for part in table.split("."))
         self._id, self._text, self._embedding, self._metadata = id, text, embedding, metadata
-        self._vectors = vectors_or_none(embedder)
+        self._vectors = None if embedder is None else Vectors(embedder)
         self._operator = _OPERATORS[distance]
         self._columns = {column.name: column for column in self._read_columns(table)}
         for name in (id, text, embedding, *(() if metadata is None else (metadata,))):
@@ -104,14 +105,6 @@ class PgVectorTable:
             )
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return the `limit` nearest passages; the score is pgvector's distance.
-
-        The search is exact: an index would end the ranking after `hnsw.ef_search` rows.
-
-        Raises:
-            InvalidInputError: There is no embedder, or the column is an array of numbers.
-            StoreError: The database fails.
-        """
         if self._vectors is None or self._kind not in _EXTENSION_TYPES:
             raise InvalidInputError(
                 f"table {self._table} is searched by the vectors of pgvector; pass embedder= with "
@@ -135,11 +128,6 @@ class PgVectorTable:
         return [self._passage(row[:-1], score=float(row[-1])) for row in rows]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        """Return the rows with these ids, with their vectors.
-
-        Raises:
-            StoreError: The database fails.
-        """
         if not ids:
             return []
         rows = self._run(
@@ -150,11 +138,6 @@ class PgVectorTable:
         return [self._passage(row) for row in rows]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take rows out and return them, with their vectors.
-
-        Raises:
-            StoreError: The database fails, or refuses; then nothing is removed.
-        """
         if not ids:
             return []
         rows = self._run(
@@ -165,13 +148,6 @@ class PgVectorTable:
         return [self._passage(row) for row in rows]
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Put passages in; one with a known id is replaced.
-
-        Raises:
-            InvalidInputError: A passage has no vector and there is no embedder, or metadata that
-                no column can hold.
-            StoreError: The database fails, or refuses; then nothing is changed.
-        """
         if not passages:
             return
         vectors = vectors_of(passages, self._vectors, "table")

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.vectors import vectors_of, vectors_or_none
-from ragguard.knowledge.waiting import settled
+from ragguard.knowledge.sources import Vectors, resolved, vectors_of
 from ragguard.passage import Passage
 
 __all__ = ["QdrantCollection"]
@@ -21,6 +20,7 @@ class QdrantCollection:
     """A Qdrant collection whose points have one dense vector each.
 
     A passage's id is its point's, as text; its metadata is the payload without the text.
+    Scores are what the collection's metric says.
 
     Args:
         client: A `QdrantClient` or an `AsyncQdrantClient`.
@@ -37,11 +37,11 @@ class QdrantCollection:
     def __init__(self, client: Any, name: str, *, text: str = "text", embedder: Any = None) -> None:
         if not callable(getattr(client, "query_points", None)):
             raise InvalidInputError(f"client must be a QdrantClient, not a {type(client).__name__}")
-        if not settled(client.collection_exists(name)):
+        if not resolved(client.collection_exists(name)):
             raise InvalidInputError(
                 f"Qdrant has no collection {name!r}; list them with client.get_collections()"
             )
-        parameters = settled(client.get_collection(name)).config.params
+        parameters = resolved(client.get_collection(name)).config.params
         named = parameters.vectors if isinstance(parameters.vectors, dict) else {}
         if len(named) > 1 or parameters.sparse_vectors or parameters.vectors is None:
             raise InvalidInputError(
@@ -51,22 +51,17 @@ class QdrantCollection:
         self._client = client
         self._name = name
         self._text = text
-        self._vectors = vectors_or_none(embedder)
+        self._vectors = None if embedder is None else Vectors(embedder)
         self._vector_name: str | None = next(iter(named), None)
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return the `limit` best passages; the score is what the collection's metric says.
-
-        Raises:
-            InvalidInputError: There is no embedder.
-        """
         if self._vectors is None:
             raise InvalidInputError(
                 "a Qdrant collection is searched by vectors; pass embedder= with what made them"
             )
         if limit < 1:
             return []
-        found = settled(
+        found = resolved(
             self._client.query_points(
                 self._name,
                 query=self._vectors.of_query(query).tolist(),
@@ -78,30 +73,22 @@ class QdrantCollection:
         return [self._passage(point, point.score) for point in found.points]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        """Return the passages with these ids, with their vectors."""
         points = [point for point in map(_point_id, dict.fromkeys(ids)) if point is not None]
         if not points:
             return []
-        found = settled(
+        found = resolved(
             self._client.retrieve(self._name, ids=points, with_payload=True, with_vectors=True)
         )
         return [self._passage(point) for point in found]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
-        """Take passages out and return them, with their vectors."""
         passages = self.find(ids)
         if passages:
             points = [_point_id(passage.id) for passage in passages]
-            settled(self._client.delete(self._name, points_selector=points, wait=True))
+            resolved(self._client.delete(self._name, points_selector=points, wait=True))
         return passages
 
     def add(self, passages: Sequence[Passage]) -> None:
-        """Put passages in; one with a known id is replaced.
-
-        Raises:
-            InvalidInputError: An id is neither a number nor a UUID, or a passage has no vector and
-                there is no embedder.
-        """
         if not passages:
             return
         point_type = import_module("qdrant_client.models").PointStruct
@@ -121,7 +108,7 @@ class QdrantCollection:
                     payload={**passage.metadata, self._text: passage.text},
                 )
             )
-        settled(self._client.upsert(self._name, points=points, wait=True))
+        resolved(self._client.upsert(self._name, points=points, wait=True))
 
     def _passage(self, point: Any, score: float | None = None) -> Passage:
         payload = dict(point.payload or {})

@@ -11,8 +11,8 @@ from ragguard.attribution.search import as_retrieve
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
-from ragguard.knowledge.documents import as_passage
 from ragguard.knowledge.memory import KnowledgeBase
+from ragguard.knowledge.sources import as_passage
 from ragguard.passage import Passage
 
 QUERY = "the Halden bridge in winter"

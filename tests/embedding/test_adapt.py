@@ -10,8 +10,7 @@ from ragguard.embedding import (
     QueryEmbedder,
     as_embedder,
 )
-from ragguard.embedding.adapt import unit_rows
-from ragguard.embedding.protocol import embed_query
+from ragguard.embedding.adapt import embed_query, unit_rows
 from ragguard.errors import EmbeddingError, InvalidInputError
 
 

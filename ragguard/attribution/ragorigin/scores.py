@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.embedding import Embedder
-from ragguard.embedding.adapt import unit_rows
-from ragguard.embedding.protocol import embed_query
+from ragguard.embedding.adapt import embed_query, unit_rows
 from ragguard.passage import Passage
 
 __all__ = ["embedding_similarity"]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.inline.budget import Budget
 from ragguard.inline.judge import group_and_isolate
 from ragguard.inline.judgement import Judgement, Opened, Strategy

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.knowledge.pgvector import _as_array, _as_literal
-from ragguard.knowledge.vectors import Vectors, vectors_of
-from ragguard.knowledge.waiting import ask, settled
+from ragguard.knowledge.sources import Vectors, ask, resolved, vectors_of
 from ragguard.passage import Passage
 
 
@@ -101,11 +100,11 @@ def test_what_is_asynchronous_is_awaited_on_one_loop():
         loops.append(asyncio.get_running_loop())
         return len(loops)
 
-    assert [settled(note()), settled(note()), settled(7)] == [1, 2, 7]
+    assert [resolved(note()), resolved(note()), resolved(7)] == [1, 2, 7]
     assert loops[0] is loops[1]
 
     async def from_another_loop():
-        return await asyncio.to_thread(lambda: settled(note()))
+        return await asyncio.to_thread(lambda: resolved(note()))
 
     assert asyncio.run(from_another_loop()) == 3
     assert loops[2] is loops[0]

@@ -1,8 +1,4 @@
-"""Vectors in the space of a knowledge base: as its embedder makes them, at their own length.
-
-The rest of ragguard compares directions and scales every vector to length 1. A knowledge base
-ranks by distances, for which the length counts, and its embedder may treat queries unlike texts.
-"""
+"""What the adapters share: sources that are awaited, documents as passages, vectors as stored."""
 
 from __future__ import annotations
 
@@ -13,18 +9,80 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding import as_embedder
-from ragguard.embedding.adapt import functions_of
-from ragguard.embedding.protocol import embed_query
+from ragguard.background_loop import BackgroundLoop
+from ragguard.embedding.adapt import as_embedder, embed_query, functions_of
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.passage import Passage
 from ragguard.text import encodable
 
-__all__ = ["Vectors", "vectors_of", "vectors_or_none"]
+__all__ = ["Vectors", "as_passage", "ask", "resolved", "vectors_of"]
+
+_LOOP = BackgroundLoop("ragguard-knowledge-loop")
+
+
+def resolved(value: Any) -> Any:
+    """Return `value`, or what it comes to if it can be awaited.
+
+    All of a process's sources are awaited on one loop of its own: an asynchronous client keeps
+    connections that belong to the loop they were opened on. A client that another loop uses as well
+    will not do; give attribution one of its own.
+    """
+    return _LOOP.resolved(value)
+
+
+def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
+    """Call a method of a framework's object, or its asynchronous twin where it has that alone.
+
+    Raises:
+        NotImplementedError: It has neither.
+    """
+    for name in (method, f"a{method}"):
+        function = getattr(source, name, None)
+        if callable(function):
+            try:
+                return resolved(function(*args, **options))
+            except NotImplementedError:
+                continue
+    raise NotImplementedError(f"{type(source).__name__} has no {method} and no a{method}")
+
+
+def as_passage(document: Any, score: float | None = None) -> Passage:
+    """Return a str, a LangChain `Document`, a LlamaIndex node or a `Passage` as a passage.
+
+    Raises:
+        InvalidInputError: It is none of these.
+    """
+    if isinstance(document, Passage):
+        return document
+    if isinstance(document, str):
+        return Passage(document, score=score)
+    node = getattr(document, "node", document)  # LlamaIndex: NodeWithScore
+    score = getattr(document, "score", None) if score is None else score
+    metadata = getattr(node, "metadata", None)
+    content = getattr(node, "page_content", None)
+    if isinstance(content, str):
+        return Passage(content, id=_document_id(node, metadata), score=score, metadata=metadata)
+    if callable(getattr(node, "get_content", None)):
+        return Passage(node.get_content(), id=node.node_id, score=score, metadata=metadata)
+    raise InvalidInputError(
+        f"a retriever returned a {type(document).__name__}; it must return documents, nodes, "
+        "str or Passage"
+    )
+
+
+def _document_id(document: Any, metadata: Any) -> str | None:
+    name = getattr(document, "id", None)
+    if name is None and isinstance(metadata, dict):
+        name = metadata.get("_id")  # where langchain-qdrant puts the point's id
+    return None if name is None else str(name)
 
 
 class Vectors:
-    """What filled a knowledge base with vectors.
+    """What filled a knowledge base with vectors, each at its own length.
+
+    The rest of ragguard compares directions and scales every vector to length 1. A knowledge base
+    ranks by distances, for which the length counts, and its embedder may treat queries unlike
+    texts.
 
     Args:
         embedder: Anything that `as_embedder` takes; None for the built-in one.
@@ -83,11 +141,6 @@ class Vectors:
                 f"of shape {rows.shape}"
             )
         return rows
-
-
-def vectors_or_none(embedder: Any) -> Vectors | None:
-    """Return the embedder's `Vectors`, or None where there is none."""
-    return None if embedder is None else Vectors(embedder)
 
 
 def vectors_of(passages: Sequence[Passage], vectors: Vectors | None, base: str) -> list[Any]:
