@@ -9,7 +9,7 @@ from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.content import content_key
-from ragguard.embedding.protocol import Embedder
+from ragguard.embedding.adapt import Embedder
 from ragguard.passage import Passage, as_passages
 
 __all__ = ["EventAttributor", "EventProcessor", "attribute_event", "quarantine_responsible"]
