@@ -4,7 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 DATA ?=
 
-.PHONY: demo test lint bench clean
+.PHONY: demo check test lint bench clean
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ragguard needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
@@ -27,9 +28,13 @@ $(VENV)/.lint: $(VENV)/.test
 demo: $(VENV)/.core
 	$(BIN)/ragguard demo
 
+check: lint
+	$(PYTEST) -q -rfE -x -m "not slow"
+
 test: $(VENV)/.test
 	@echo "Running the tests, about five minutes on two cores; those of parts that are not installed are skipped."
-	$(BIN)/python -m pytest -rfE --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(PYTEST) -rfE
+	$(BIN)/python -m pytest -q --doctest-modules ragguard
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

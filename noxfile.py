@@ -45,8 +45,9 @@ def check_core(session: nox.Session, *requirements: str) -> None:
     session.run("python", "-m", "pip", "freeze", "--exclude-editable")
     session.run(
         *("python", "-m", "pytest", "--numprocesses", "auto", "--maxprocesses", "4"),
-        *("--dist", "loadfile", *session.posargs),
+        *("--dist", "worksteal", *session.posargs),
     )
+    session.run("python", "-m", "pytest", "-q", "--doctest-modules", "ragguard")
 
 
 def lower_bounds(python: str) -> list[str]:

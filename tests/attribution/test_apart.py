@@ -99,6 +99,7 @@ async def test_it_works_in_one_other_process(named):
     assert first.responsible[0].metadata
 
 
+@pytest.mark.slow
 def test_a_child_that_dies_is_a_failure_and_the_next_one_works(named):
     first = named.attribute("q", "r", retrieve).method
     with pytest.raises(RagguardError, match="has ended with -9"):

@@ -98,6 +98,7 @@ async def nothing(query, limit):
     return None
 
 
+@pytest.mark.slow
 @every_attributor
 @pytest.mark.parametrize("retrieve", [lambda query, limit: None, nothing], ids=["sync", "async"])
 def test_a_search_that_returns_nothing_is_told_what_to_return(make, retrieve):

@@ -88,6 +88,7 @@ def elsewhere(direct):
     store.close()
 
 
+@pytest.mark.slow
 def test_connections_that_died_in_silence_are_replaced(guard, proxy, direct, elsewhere):
     guard.store.counts()  # leaves an idle connection
     proxy.forget()
@@ -97,6 +98,7 @@ def test_connections_that_died_in_silence_are_replaced(guard, proxy, direct, els
     eventually(lambda: {event.id for event in elsewhere.events()} == set(events))
 
 
+@pytest.mark.slow
 def test_reports_on_a_dead_connection_are_stored_on_a_new_one(guard, proxy, elsewhere):
     guard.report(QUESTION, "at nine", passages=PASSAGES)
     eventually(lambda: len(elsewhere.events()) == 1)
@@ -105,6 +107,7 @@ def test_reports_on_a_dead_connection_are_stored_on_a_new_one(guard, proxy, else
     eventually(lambda: len(elsewhere.events()) == 2)
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_costs_queries_nothing_and_is_told(guard, proxy, caplog, monkeypatch):
     monkeypatch.setattr("ragguard.audit.watch._SILENT_S", 0.5)
     guard.store.add_quarantine([entry(PASSAGES[1])])
@@ -122,12 +125,14 @@ def test_a_server_that_hangs_costs_queries_nothing_and_is_told(guard, proxy, cap
     assert sum("answers again" in m for m in caplog.messages) == 1
 
 
+@pytest.mark.slow
 def test_what_hangs_is_cut(guard, proxy):
     proxy.hang()
     with pytest.raises(StoreError, match=r"did not answer|closed|timeout|expired"):
         guard.store.counts()
 
 
+@pytest.mark.slow
 def test_close_returns_while_the_server_hangs(proxied, proxy, caplog):
     guard = Guard(store=proxied)
     guard.filter(QUESTION, PASSAGES)
@@ -143,6 +148,7 @@ def test_close_returns_while_the_server_hangs(proxied, proxy, caplog):
     assert "queries are not in the counters" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_interpreter_ends_while_the_server_hangs(proxied, proxy):
     code = """
         import sys, threading
@@ -166,6 +172,7 @@ def test_the_interpreter_ends_while_the_server_hangs(proxied, proxy):
     assert child.returncode == 0, stderr
 
 
+@pytest.mark.slow
 def test_a_server_that_cuts_is_found_again(guard, proxy, direct, elsewhere):
     proxy.cut()
     eventually(lambda: guard.health().store_error is not None)
@@ -177,6 +184,7 @@ def test_a_server_that_cuts_is_found_again(guard, proxy, direct, elsewhere):
     eventually(lambda: [found.id for found in elsewhere.events()] == [event])
 
 
+@pytest.mark.slow
 def test_opening_a_store_that_hangs_fails(proxied, proxy):
     proxy.hang()
     failed = threading.Event()

@@ -264,6 +264,7 @@ def test_scores_that_are_no_number(open_sql):
     assert found == [None, float("inf"), float("-inf"), 0.1]
 
 
+@pytest.mark.slow
 def test_many_entries_at_once(open_sql):
     store = open_sql()
     entries = [QuarantineEntry(f"{i}", "p", "t", "r") for i in range(5000)]
@@ -329,6 +330,7 @@ def test_an_older_schema_gets_the_marks_and_their_index(open_sql):
         session.execute(text("DROP INDEX ragguard_quarantine_changed"))  # it was made anew
 
 
+@pytest.mark.slow
 def test_other_processes_see_each_write(sql_url, open_sql):
     store = open_sql()
     store.add_event(Event("e", "q", "r"))
@@ -349,6 +351,7 @@ def test_other_processes_see_each_write(sql_url, open_sql):
     assert store.quarantine_keys() == {"k"}
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_store_together(sql_url, open_sql):
     code = """
         import sys
@@ -378,6 +381,7 @@ def test_processes_that_open_a_new_store_together(sql_url, open_sql):
     assert open_sql().counts() == {"a": 160, "b": 160}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_both_sides_of_a_fork_go_on(sql_url, open_sql):
     printed = python(

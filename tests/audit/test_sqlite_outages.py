@@ -184,6 +184,7 @@ def test_a_file_that_must_not_be_written_is_an_error(path):
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs RLIMIT_FSIZE")
 def test_a_full_disk_is_an_error_and_nothing_is_lost_once_there_is_room(tmp_path):
     # A limit on the size of files fails writes as a full disk does.
@@ -217,6 +218,7 @@ def test_a_full_disk_is_an_error_and_nothing_is_lost_once_there_is_room(tmp_path
     assert "the store fails" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_lock_that_somebody_keeps_does_not_hold_up_queries_or_close(guard, path):
     guard.store.add_quarantine([entry(PASSAGES[0])])
     holder = sqlite3.connect(path, isolation_level=None)

@@ -100,6 +100,7 @@ def test_a_flood_of_names_is_counted_up_to_a_bound(store):
     assert (kept.reporter, kept.reports, kept.reporters) == ("0", 2 * MAX_REPORTERS, MAX_REPORTERS)
 
 
+@pytest.mark.slow
 def test_many_events_are_added_in_one_go_or_not_at_all(store):
     passages = (Passage("wool"), Passage("tide"))
     batch = [event(f"{i}", i, passages=passages[: i % 3]) for i in range(300)]
@@ -296,6 +297,7 @@ def test_a_failed_event(store):
     assert store.claim_event(lease_s=0) is None
 
 
+@pytest.mark.slow
 def test_quarantine_keeps_what_was_there_first(store):
     assert store.add_quarantine([entry("k"), entry("k", 1), entry("l", 2)]) == 2
     assert store.add_quarantine([entry("k", 3), entry("m", 1)]) == 1

@@ -214,6 +214,7 @@ class StoreStates(RuleBasedStateMachine):
         self.keys, self.version = keys, version
 
 
+@pytest.mark.slow
 def test_every_sequence_of_calls(new_store):
     run_state_machine_as_test(
         lambda: StoreStates(new_store),

@@ -103,6 +103,7 @@ def test_the_next_call_sees_a_change_by_the_same_process(kind, new_url, watch_of
     other.close()
 
 
+@pytest.mark.slow
 def test_the_thread_sees_another_process(sql_url, open_sql, watch_of):
     watch = watch_of(open_sql(), 0.01)
     code = """
@@ -153,6 +154,7 @@ def test_a_refresh_says_when_the_store_fails(polled, watch_of):
         QuarantineWatch(polled)
 
 
+@pytest.mark.slow
 def test_the_thread_ends_with_the_watch(polled):
     watch = QuarantineWatch(polled, 0.001)
     thread = watch._thread
@@ -186,6 +188,7 @@ def test_an_interval_that_is_none(interval_s):
         QuarantineWatch(MemoryStore(), interval_s)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_keeps_watching_and_no_thread_keeps_a_process(sql_url, open_sql):
     open_sql()

@@ -55,6 +55,7 @@ def url(request, tmp_path):
     return None if request.param == "memory" else str(tmp_path / "audit.db")
 
 
+@pytest.mark.slow
 def test_a_flood_of_one_claim_is_one_event(url):
     with Guard(attributor=Fast(), store=url) as guard:
         first = guard.report(QUERY, "Bob Crane", passages=["wool"], reporter="ann")
@@ -80,6 +81,7 @@ def test_what_is_reported_again_after_a_quarantine_is_attributed_anew(url):
         assert guard.attribution(again, timeout=WAIT).cause == "poisoning"
 
 
+@pytest.mark.slow
 def test_a_flood_of_one_reporter_holds_up_nobody_else(url):
     with Guard(attributor=Fast(), store=url) as guard:
         stop, done = threading.Event(), []
@@ -108,6 +110,7 @@ def test_a_flood_of_one_reporter_holds_up_nobody_else(url):
         assert {guard.store.event(event).status for event in honest} == {"done"}
 
 
+@pytest.mark.slow
 def test_twenty_reports_behind_a_backlog_of_thousands_are_attributed_within_a_minute(store):
     store.add_events([Event(f"m{i}", QUERY, "r", reporter="mallory") for i in range(20_000)])
     honest = [Event(f"a{i}", QUERY, "r", reporter=f"user {i % 5}") for i in range(20)]
@@ -140,6 +143,7 @@ def test_what_was_lost_is_counted_and_said():
     assert store.counts()["reports_lost"] == lost + 1
 
 
+@pytest.mark.slow
 def test_report_waits_until_the_event_is_durable(sql_url, open_sql):
     with Guard(attributor=Fast(), store=open_sql()) as guard:
         for i in range(20):

@@ -319,6 +319,7 @@ def test_what_another_worker_holds_is_left_alone(store, worker_of):
     assert worker.wait("held", LONG)
 
 
+@pytest.mark.slow
 def test_a_lease_is_kept_while_the_attribution_runs(store, worker_of):
     renewed = threading.Semaphore(0)
     renew_lease = store.renew_lease
@@ -700,6 +701,7 @@ def output(child):
     return stdout
 
 
+@pytest.mark.slow
 def test_processes_attribute_each_event_once(sql_url, open_sql):
     store = open_sql()
     code = """
@@ -730,6 +732,7 @@ def test_processes_attribute_each_event_once(sql_url, open_sql):
     assert len(store.events(status="done")) == 60
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing(sql_url, open_sql, worker_of):
     store = open_sql()
     child = spawn(
@@ -763,6 +766,7 @@ def test_a_killed_process_loses_nothing(sql_url, open_sql, worker_of):
     assert {e.status for e in store.events()} == {"done"}
 
 
+@pytest.mark.slow
 def test_exit_persists_what_the_thread_did_not(sql_url, open_sql):
     child = spawn(
         """
@@ -789,6 +793,7 @@ def test_exit_persists_what_the_thread_did_not(sql_url, open_sql):
     assert {e.id for e in open_sql().events()} == {f"{i}" for i in range(10)}
 
 
+@pytest.mark.slow
 def test_a_fork_has_its_own_queue_and_threads(sql_url, open_sql):
     child = spawn(
         """
@@ -823,6 +828,7 @@ def test_a_fork_has_its_own_queue_and_threads(sql_url, open_sql):
     }
 
 
+@pytest.mark.slow
 def test_a_fork_in_the_midst_of_submits_does_not_hang(tmp_path):
     child = spawn(
         """

@@ -90,6 +90,7 @@ class TestCandidates:
         assert columns["window"] == 1 / 5
         assert columns["stemmed_window"] == 3 / 5
 
+    @pytest.mark.slow
     @given(
         st.lists(st.sampled_from([WHOLE, NONE, "teh piir wsa bulit", "", "Ann"]), min_size=1),
         st.sampled_from(["Who built the old pier?", "", "the"]),
@@ -243,6 +244,7 @@ def test_tables_give_differences_in_points_of_means_over_forms():
     ]
 
 
+@pytest.mark.slow
 def test_a_folder_with_too_little_data_is_refused(tmp_path, capsys):
     (tmp_path / "nq.jsonl").write_text(
         '{"question": "Who?", "hits": [{"text": "Ann."}], "poison": {"blind": ["Who? Bob."]}}\n'

@@ -135,6 +135,7 @@ def test_a_folder_without_data_is_refused(tmp_path, capsys):
     assert "holds none of nq.jsonl" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_a_quick_run_needs_no_torch():
     code = (
         "import sys; from benchmarks.__main__ import main; "

@@ -43,6 +43,7 @@ def test_queries_are_clean_planted_and_asked(asked):
                 assert any(passage.text.startswith(question) for passage in passages)
 
 
+@pytest.mark.slow
 def test_the_attacker_is_refused_capped_or_forced(asked, monkeypatch):
     recorded, filtered = asked
     quiet = [one for one in recorded["clean"] if not one[0].startswith("How hot")]
@@ -86,6 +87,7 @@ def test_the_reference_attacks_are_those_that_are_shipped():
     assert made == [(one.query, one.form, one.planted) for one in reference_attacks()]
 
 
+@pytest.mark.slow
 def test_reasons_are_told_apart():
     records = skerrin().records
     scored = honest_calibrations.recorded(records[:4], 3)

@@ -60,6 +60,7 @@ def expected(source):
     return np.stack(rows)
 
 
+@pytest.mark.slow
 def test_the_graph_gives_the_vectors_of_torch(exported, expected):
     embedder = OnnxEmbedder(exported)
     assert embedder.embed(TEXTS) == pytest.approx(expected, abs=1e-5)

@@ -21,6 +21,7 @@ def model(pages):
     return fit(pages, pages)
 
 
+@pytest.mark.slow
 def test_the_project_s_own_pages(pages, model):
     # The most frequent word has the first class after the shapes, alone.
     assert [word for word, number in model.classes.items() if number == SHAPES] == ["the"]

@@ -156,6 +156,7 @@ class TestCrossFit:
         expected = own.highest(score(fit_detector(PLAN, without), own))
         np.testing.assert_array_equal(crossed[sets.folds == 0], expected)
 
+    @pytest.mark.slow
     @given(st.integers(0, FOLDS - 1), st.integers(0, 20))
     def test_what_a_fold_holds_does_not_change_how_it_is_weighed(self, fold, seed):
         found = list(traffic(seed, sets=60))
@@ -198,6 +199,7 @@ class TestRecalls:
         shares = Recalls(settings_traffic()).of(np.r_[np.zeros(400), np.ones(4)])
         assert shares == {("clean", 0): 0.0, ("prepend", 1): 1.0}
 
+    @pytest.mark.slow
     @given(st.lists(st.integers(0, 9), min_size=404, max_size=404), st.sampled_from([0.01, 0.05]))
     def test_never_more_clean_sets_than_alpha(self, scores, alpha):
         shares = Recalls(settings_traffic(), alpha).of(np.array(scores, dtype=float))

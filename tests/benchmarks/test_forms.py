@@ -141,6 +141,7 @@ def test_misspelt_turns_letters_and_leaves_short_words_alone(question, text):
     assert out[len(question) :] == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", sorted(FORMS))
 @given(question=WORDS, text=WORDS)
 def test_forms_are_the_same_every_time_and_keep_the_text(form, question, text):

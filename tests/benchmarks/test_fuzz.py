@@ -114,6 +114,7 @@ def test_guards_that_raise_or_let_poison_pass_are_found():
     assert any(what.startswith("poison passes in hostile company") for what in found)
 
 
+@pytest.mark.slow
 def test_a_short_run_breaks_no_promise(tmp_path):
     file = tmp_path / "fuzz.json"
     assert fuzz.main(["--sets", "400", "--jobs", "1", "--json", str(file)]) == 0

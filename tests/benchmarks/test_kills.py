@@ -7,6 +7,7 @@ import sys
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def test_killed_workers_lose_nothing_and_nothing_takes_effect_twice(request, tmp_path, kind):
     if kind == "postgresql":

@@ -43,6 +43,7 @@ def test_every_query_is_scored_by_the_weights_of_its_own_fold(split, monkeypatch
     assert made[0]["scores"] == [0, 0, 1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatch):
     few = split.limited(FOLDS)
     every = list(samples([few], [HashedEmbedder()]))

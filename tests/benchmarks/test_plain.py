@@ -138,6 +138,7 @@ def sections():
 PARTS = {"first": slice(0, 6), "second": slice(6, 12)}
 
 
+@pytest.mark.slow
 def test_every_stratum_has_every_score(sections):
     rows = sections["attack"]
     strata = {

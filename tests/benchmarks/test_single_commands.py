@@ -36,6 +36,7 @@ def data(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 def test_plain(data, tmp_path):
     out = tmp_path / "plain.json"
     plain.main(["--data", str(data), "--limit", "2", "--json", str(out)])

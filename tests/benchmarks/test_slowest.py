@@ -85,6 +85,7 @@ def test_the_exponent_is_of_the_larger_sizes(times, exponent):
     assert slowest._exponent(times) == exponent
 
 
+@pytest.mark.slow
 def test_a_quick_run_is_whole(tmp_path):
     file = tmp_path / "slowest.json"
     assert slowest.main(["--quick", "--json", str(file)]) == 0

@@ -1,8 +1,11 @@
 """The throughput benchmark runs every way of calling a guard."""
 
+import pytest
+
 from benchmarks.throughput import measure, traffic
 
 
+@pytest.mark.slow
 def test_every_way_is_measured():
     result = measure(rounds=1, workers=[1])
     ways = {(row["how"], row["store"]) for row in result["rates"]}

@@ -64,6 +64,7 @@ def rows(datasets):
     return found
 
 
+@pytest.mark.slow
 def test_a_kind_calibrates_only_for_what_its_size_allows(rows):
     made = {
         (row["how"], row["calibrated"], row["tested"])

@@ -25,6 +25,7 @@ def rows():
     return run([skerrin().limited(8)], built_in(), console)
 
 
+@pytest.mark.slow
 def test_every_reading_form_and_size_is_counted(rows):
     assert len(rows) == len(READINGS) * (1 + len(FORMS)) * len(SIZES)
     assert {row["sets"] for row in rows if row["form"] == CLEAN} == {8}

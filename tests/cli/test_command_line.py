@@ -58,6 +58,7 @@ def test_help_loads_nothing_heavy():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_completion_offers_commands_and_their_parts(spawn):
     def complete(line):
         environment = {
@@ -111,6 +112,7 @@ def test_a_full_disk_is_an_operational_failure(run, jsonl, clean):
     assert result.stderr == "ragguard: No space left on device\n"
 
 
+@pytest.mark.slow
 def test_output_survives_a_terminal_without_unicode(spawn, jsonl, tmp_path):
     url = str(tmp_path / "a.db")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}

@@ -102,6 +102,7 @@ def test_an_unknown_event_is_one_line(run, store_url):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_store_comes_from_the_environment(run, store_url, monkeypatch):
     monkeypatch.setenv("RAGGUARD_STORE", store_url)
     assert len(json.loads(run("events", "--json").stdout)) == 2

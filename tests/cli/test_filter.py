@@ -207,6 +207,7 @@ def test_a_reader_that_goes_away_is_no_finding(spawn, clean):
     assert process.stderr.read() == ""
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_verdicts_are_words_without_a_bar(spawn, jsonl, attacked, clean):
     attacked = json.loads(json.dumps(attacked).replace('"x"', '"x\\u001b[2J\\u202e"'))
     path = jsonl("t.jsonl", attacked, clean)
@@ -223,6 +224,7 @@ def test_on_a_terminal_the_verdicts_are_words_without_a_bar(spawn, jsonl, attack
     assert "\x1b" not in seen
 
 
+@pytest.mark.slow
 def test_on_a_terminal_json_is_json(spawn, jsonl, clean):
     ours, theirs = pty.openpty()
     process = spawn("filter", jsonl("t.jsonl", clean), "--json", stdout=theirs)
@@ -231,6 +233,7 @@ def test_on_a_terminal_json_is_json(spawn, jsonl, clean):
     assert process.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_the_progress_bar_is_on_stderr_alone(spawn, jsonl, clean):
     ours, theirs = pty.openpty()
     process = spawn(
@@ -267,6 +270,7 @@ def test_the_totals_say_what_monitoring_would_drop_and_that_nothing_was_read(run
     assert run("filter", stdin="").stderr.startswith("ragguard: 0 queries, 0 attacked")
 
 
+@pytest.mark.slow
 def test_waiting_for_a_terminal_is_said(spawn):
     ours, theirs = pty.openpty()
     process = spawn("filter", stdin=theirs)

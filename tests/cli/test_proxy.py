@@ -70,6 +70,7 @@ def test_info_and_verify_name_what_is_missing(run, tmp_path):
         assert "manifest.json cannot be read" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_export_then_verify_then_info(run, saved, tmp_path, monkeypatch):
     out = tmp_path / "proxy"

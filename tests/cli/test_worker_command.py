@@ -105,6 +105,7 @@ def test_a_bad_knowledge_base_stops_it_at_once(run, jsonl, store_url):
     assert _statuses(store_url)["e-pending"] == "pending"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_works_until_a_signal_and_exits_with_0(spawn, tmp_path, number):
     url = str(tmp_path / "audit.db")
@@ -123,6 +124,7 @@ def test_works_until_a_signal_and_exits_with_0(spawn, tmp_path, number):
     store.close()
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_stops_it_after_the_event_is_done(spawn, tmp_path):
     url = str(tmp_path / "audit.db")
     process = spawn("worker", "--store", url, "--json")

@@ -142,6 +142,7 @@ def test_clean_accuracy(retriever, reader, parity, floor):
     assert sum(correct) >= floor  # measured: 31 and 23 of 32
 
 
+@pytest.mark.slow
 def test_five_statements_mislead_it(reader):
     misled = []
     for question in CORPUS.questions:

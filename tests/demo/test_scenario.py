@@ -25,6 +25,7 @@ def rendered(report, width=100):
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_the_loop_closes(report):
     assert (
         report.wrong("clean")
@@ -123,6 +124,7 @@ def test_questions_out_of_range(questions):
         run_demo(questions=questions)
 
 
+@pytest.mark.slow
 def test_main_writes_one_json_document(capsys):
     code = demo.main(json=True, questions=8, seed=0)
     out = json.loads(capsys.readouterr().out)

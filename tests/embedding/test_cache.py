@@ -226,6 +226,7 @@ def test_threads_share_the_cache():
     assert cache._rows.bytes == held <= 20 * ROW
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=4), max_size=6))
 def test_any_texts_come_back_as_the_embedder_answers_them(texts):
     rows = CachedEmbedder(HashedEmbedder(1024)).embed(texts)

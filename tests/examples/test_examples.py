@@ -51,6 +51,7 @@ def run(program: Path, folder: Path) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_example(program, tmp_path):
     missing = missing_modules(program)
@@ -68,6 +69,7 @@ def test_the_core_examples_are_there():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wrong", "right"),
     [

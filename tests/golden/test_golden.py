@@ -33,6 +33,7 @@ def same(found, expected):
     return found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["verdicts", "attributions"])
 def test_answers_over_the_own_corpus_are_the_frozen_ones(name, own):
     assert_same(own[name], name)

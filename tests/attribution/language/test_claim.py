@@ -75,6 +75,7 @@ def test_yes_is_stated_by_question_and_answer_together():
     assert other < 0.1
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40), st.text(max_size=80))
 def test_claim_is_made_of_the_response(query, response):
     assert set(claim(query, response).split()) <= set(response.split())
@@ -121,6 +122,7 @@ def test_a_number_among_others_of_its_kind_is_stated_in_parts():
     assert statement_coverage(question, "May 4, 1874", texts[1:2]).tolist() == [1.0]
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30), st.text(max_size=20), st.text(max_size=120))
 def test_a_statement_covers_no_more_than_its_passage(query, claimed, text):
     stated = statement_coverage(query, claimed, [text])[0]

@@ -42,6 +42,7 @@ def test_explained_is_the_share_of_variance(values):
     assert 0.0 <= split.explained <= 1.0
 
 
+@pytest.mark.slow
 def test_agrees_with_sklearn():
     from sklearn.cluster import KMeans
 
