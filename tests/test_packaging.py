@@ -33,3 +33,16 @@ def test_the_source_holds_what_stands_at_the_top_and_no_parts_of_the_integration
         assert (ROOT / pattern.removeprefix("/")).exists()
     for file in ROOT.glob("*.md"):
         assert f"/{file.name}" in patterns
+
+
+def test_what_ci_runs_once_has_no_optional_part(project):
+    run = ROOT / ".ci" / "run"
+    if not run.exists():
+        pytest.skip("the source distribution leaves CI out")
+    once = re.findall(r"--ignore=(\S+?)\)?$", run.read_text(encoding="utf-8"), re.MULTILINE)
+    assert once == ["tests/inline"]
+    text = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/inline/**/*.py"))
+    assert re.findall("importorskip|skipif|mark.(?:torch|peer|data|postgres)", text) == []
+    contracts = project["tool"]["importlinter"]["contracts"]
+    [kept_away] = [one for one in contracts if "torch" in one.get("forbidden_modules", ())]
+    assert "ragguard.inline" in kept_away["source_modules"]

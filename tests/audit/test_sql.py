@@ -273,6 +273,7 @@ def test_many_entries_at_once(open_sql):
     assert len(store.quarantine_keys()) == 5000
 
 
+@pytest.mark.slow
 def test_changes_of_the_quarantine_are_read_by_themselves(open_sql):
     store = open_sql()
     store.add_quarantine([QuarantineEntry(f"{i}", "p", "t", "r") for i in range(1000)])
@@ -426,6 +427,7 @@ def test_both_sides_of_a_fork_go_on(sql_url, open_sql):
     assert open_sql().counts()["child"] == 100
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
 def test_no_sqlite_connection_is_open_during_a_fork(tmp_path):
     printed = python(

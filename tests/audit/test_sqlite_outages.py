@@ -235,6 +235,7 @@ def test_a_lock_that_somebody_keeps_does_not_hold_up_queries_or_close(guard, pat
     closing.join()
 
 
+@pytest.mark.slow
 def test_a_long_read_stops_neither_queries_nor_the_quarantine(guard, path):
     reading, done = threading.Event(), threading.Event()
 

@@ -86,6 +86,7 @@ def test_the_thread_notices_every_change(store, watch_of):
     eventually(lambda: watch.keys() == frozenset())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 )

@@ -296,6 +296,7 @@ class TestRun:
         assert all(row["sets_own"] == row["sets"] for row in rows)
 
 
+@pytest.mark.slow
 def test_the_command_on_the_own_data(tmp_path):
     file = tmp_path / "result.json"
     arguments = ["--limit", "1", "--budget", "6", "--embedders", "built-in", "--json", str(file)]

@@ -106,6 +106,7 @@ class _Unguarded(Guards):
         return guard
 
 
+@pytest.mark.slow
 def test_guards_that_raise_or_let_poison_pass_are_found():
     with patch.object(fuzz, "Guards", _Unguarded):
         found = {what.partition(": ")[2] for _, what in fuzz.tried(range(300)).broken}

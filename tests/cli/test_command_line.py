@@ -43,6 +43,7 @@ def test_an_unknown_command_is_a_usage_error(run):
     assert "Usage: ragguard" in result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_help_loads_nothing_heavy():
     program = (
         "import sys\n"

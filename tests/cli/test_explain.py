@@ -11,6 +11,7 @@ from ragguard.audit import QuarantineEntry, open_store
 from ragguard.content import content_key
 
 
+@pytest.mark.slow
 def test_draws_the_chosen_line(run, jsonl, tmp_path, clean, attacked):
     pytest.importorskip("matplotlib")
     out = tmp_path / "x.png"
@@ -29,6 +30,7 @@ def test_draws_the_chosen_line(run, jsonl, tmp_path, clean, attacked):
     assert result.stdout == f"wrote {tmp_path / 'y.svg'}: 0 of 3 dropped\n"
 
 
+@pytest.mark.slow
 def test_says_what_is_in_reserve_and_what_is_not_drawn(run, jsonl, tmp_path, attacked):
     pytest.importorskip("matplotlib")
     passages = [*attacked["passages"], *(f"Barley is sown in row {n}." for n in range(60))]

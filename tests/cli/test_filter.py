@@ -183,6 +183,7 @@ def test_the_output_must_not_be_the_input(run, jsonl, clean):
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_verdict_is_out_before_the_input_ends(spawn, attacked, clean):
     process = spawn("filter")
     for line, is_attacked in ((attacked, True), (clean, False), (attacked, True)):
@@ -194,6 +195,7 @@ def test_a_verdict_is_out_before_the_input_ends(spawn, attacked, clean):
     assert errors == "ragguard: 3 queries, 2 attacked, 4 passages dropped\n"
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_finding(spawn, clean):
     process = spawn("filter")
     line = json.dumps(clean) + "\n"

@@ -104,6 +104,7 @@ def test_rendering_shows_brackets_as_they_are(report):
     assert "[dropped, planted]" in rendered(report)
 
 
+@pytest.mark.slow
 def test_same_seed_same_figures():
     first, second = (run_demo(questions=3, seed=5).to_dict() for _ in range(2))
     for data in (first, second):
@@ -111,6 +112,7 @@ def test_same_seed_same_figures():
     assert first == second
 
 
+@pytest.mark.slow
 def test_seed_changes_the_questions():
     questions = {
         tuple(one.question.id for one in run_demo(questions=2, seed=s).asked) for s in (0, 1)
@@ -132,6 +134,7 @@ def test_main_writes_one_json_document(capsys):
     assert len(out["asked"]) == 8
 
 
+@pytest.mark.slow
 def test_main_writes_text(capsys):
     code = demo.main(questions=8, seed=0)
     out = capsys.readouterr().out

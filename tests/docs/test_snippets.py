@@ -26,6 +26,7 @@ def snippets() -> list[pytest.param]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "name"), snippets())
 def test_snippet_runs_and_runs_again(
     code: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -44,6 +44,7 @@ def own():
     return golden.answers_of(None)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(DATA is None, reason="set RAGGUARD_DATA to the folder of real data")
 @pytest.mark.parametrize("name", ["verdicts_data", "attributions_data"])
 def test_answers_over_real_data_are_the_frozen_ones(name, real):

@@ -53,6 +53,7 @@ def pgvector(pgvector_engine):
     return PgVectorTable(pgvector_engine, "passages", embedder=EMBEDDER)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["qdrant", pytest.param("pgvector", marks=pytest.mark.postgres)])
 def test_the_loop_over_a_vector_store(kind, request, tmp_path):
     base = request.getfixturevalue(kind)

@@ -41,6 +41,7 @@ def test_ties_keep_the_input_order_at_every_limit():
         assert [p.id for p in base.retrieve("1 0", limit)] == [str(n) for n in range(limit)]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.integers(-3, 3), st.integers(-3, 3)).filter(any), min_size=1, max_size=25

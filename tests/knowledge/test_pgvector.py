@@ -158,6 +158,7 @@ def fill(engine, count):
     return texts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("distance", "slow"),
     [
@@ -179,6 +180,7 @@ def test_rows_are_ranked_by_distance(vectors, distance, slow):
     assert base.retrieve("the mill", 0) == []
 
 
+@pytest.mark.slow
 def test_an_index_does_not_end_the_ranking(vectors):
     fill(vectors, 90)
     run(vectors, "CREATE INDEX ON passages USING hnsw (embedding vector_cosine_ops)")
@@ -195,6 +197,7 @@ def test_an_index_does_not_end_the_ranking(vectors):
     assert len(base.retrieve("the mill", 90)) == 90
 
 
+@pytest.mark.slow
 def test_half_precision(vectors):
     run(vectors, "ALTER TABLE passages ALTER embedding TYPE halfvec(8)")
     fill_text = "INSERT INTO passages VALUES ('a', 'The weir.', CAST(:row AS halfvec), NULL)"

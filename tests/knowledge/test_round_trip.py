@@ -443,6 +443,7 @@ def entry(passage):
     )
 
 
+@pytest.mark.slow
 def test_everything_is_found_past_one_answer(kind, request):
     base = kind(PASSAGES, request)
     everything = base.retrieve(QUERY, 100)
@@ -473,6 +474,7 @@ def test_an_empty_base(kind, request):
     )
 
 
+@pytest.mark.slow
 def test_nothing_asked_for_removes_nothing(kind, request):
     base = kind(PASSAGES, request)
     base.removable.remove([])

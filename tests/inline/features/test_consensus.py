@@ -121,6 +121,7 @@ def test_it_alone_can_make_a_set_suspicious():
     assert (spoken[3:] == suspicions(matrix)[3:]).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(sets, st.data())
 def test_it_equals_its_slow_reference(texts, data):

@@ -93,6 +93,7 @@ def assert_equal_their_reference(query, texts, k):
         assert seen[name] == pytest.approx([row[name] for row in slow], abs=1e-12), name
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(asked_and_retrieved(), st.data())
 def test_signals_equal_their_slow_references(drawn, data):
@@ -285,6 +286,7 @@ def test_every_signal_of_any_text_is_a_share(query, texts, data):
     )
 
 
+@pytest.mark.slow
 @given(asked_and_retrieved(), st.data())
 def test_every_signal_of_texts_that_share_words_is_a_share(drawn, data):
     query, texts = drawn
@@ -352,6 +354,7 @@ def printed(seed):
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_signals_do_not_depend_on_the_order_of_sets():
     once = printed("1")
     assert len(set(once)) == 60

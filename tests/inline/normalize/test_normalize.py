@@ -322,6 +322,7 @@ def asked_and_written(draw):
     return " ".join(asked), " ".join(parts)
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(asked_and_written())
 def test_what_is_meant_equals_its_slow_reference(drawn):

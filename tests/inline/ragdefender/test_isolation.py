@@ -105,6 +105,7 @@ def test_isolation_equals_the_slow_reference(seed, n, data, p):
     assert set(np.flatnonzero(isolate(similarity, n_adv, p))) == slow_isolate(listed, n_adv, p)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 7), st.data())
 def test_isolation_equals_the_slow_reference_where_everything_ties(n, data):
     values = data.draw(st.lists(st.sampled_from([-0.5, 0.0, 0.5]), min_size=n * n, max_size=n * n))

@@ -66,6 +66,7 @@ def slow_token_scores(model, tokenizer, context, query, response):
     return of_query, of_response
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_scores_as_torch_does(family, tiny_model, tiny_tokenizer, tmp_path):
     model = tiny_model(family)
