@@ -1,9 +1,15 @@
-"""Attributes in a process of its own, so that queries do not share the interpreter with it."""
+"""Attributes in a process of its own, so that queries do not share the interpreter with it.
+
+The child is `python -m ragguard.attribution.apart MODULE:NAME`. It reads pickled requests from its
+standard input and writes pickled answers, and ends with its parent, whose death closes that input.
+Both ends are this module; texts of strangers are data.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import os
 import pickle
 import subprocess
@@ -13,9 +19,9 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from ragguard.attribution.result import Attribution, Retrieve
+from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.fork import follow_forks
 from ragguard.passage import Passage, as_passages
@@ -59,7 +65,7 @@ class Apart:
         follow_forks(self)
 
     def attribute(self, query: str, response: str, retrieve: Retrieve) -> Attribution:
-        """Return the attribution of a response; see `Attributor.attribute`.
+        """Return the attribution of a response, as `Attributor.attribute`.
 
         Raises:
             RagguardError: The attributor failed, or the child ended or was cut off.
@@ -100,7 +106,7 @@ class Apart:
     def _running(self) -> _Child:
         if self._child is None or self._child.poll() is not None:
             self._child = subprocess.Popen(  # noqa: S603 - this interpreter and this package
-                [sys.executable, "-m", "ragguard.attribution.child", self._make],
+                [sys.executable, "-m", "ragguard.attribution.apart", self._make],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={**os.environ, "PYTHONPATH": _path()},
@@ -122,7 +128,7 @@ def _converse(
 ) -> Attribution | Exception:
     """Return what the child found, or what failed: there, or in the search here."""
     given: dict[tuple[str, str], Passage] = {}
-    _send(child, (query, response))
+    _send(_stream(child.stdin), (query, response))
     while True:
         kind, content = pickle.load(_stream(child.stdout))  # noqa: S301 - our own child's
         if kind == "done":
@@ -134,11 +140,11 @@ def _converse(
         try:
             found = as_passages(retrieve(*content))
         except Exception as error:
-            _send(child, None)
+            _send(_stream(child.stdin), None)
             pickle.load(_stream(child.stdout))  # noqa: S301 - says that it has stopped
             return error
         given |= {(passage.id, passage.text): passage for passage in found}
-        _send(child, [_bare(passage) for passage in found])
+        _send(_stream(child.stdin), [_bare(passage) for passage in found])
 
 
 def _path() -> str:
@@ -150,8 +156,7 @@ def _stream(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def _send(child: _Child, message: object) -> None:
-    stream = _stream(child.stdin)
+def _send(stream: IO[bytes], message: object) -> None:
     pickle.dump(message, stream)
     stream.flush()
 
@@ -188,3 +193,49 @@ def _end(child: _Child, parent: int) -> None:
                 pipe.close()
     child.kill()
     child.wait()
+
+
+_NICE = 5  # what serves queries goes first
+
+
+def _serve(make: str) -> None:
+    """Attribute, in the child, what comes in from the parent until nothing more does."""
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a model prints must not get in between
+    if hasattr(os, "nice"):
+        os.nice(_NICE)
+    module, _, name = make.partition(":")
+    attributor: Attributor = getattr(importlib.import_module(module), name)()
+    while True:
+        try:
+            query, response = pickle.load(requests)  # noqa: S301 - from the parent
+        except EOFError:
+            return
+        _send(answers, _answer(attributor, query, response, requests, answers))
+
+
+def _answer(
+    attributor: Attributor, query: str, response: str, requests: IO[bytes], answers: IO[bytes]
+) -> tuple[str, Any]:
+    def retrieve(query: str, limit: int) -> list[Passage]:
+        _send(answers, ("retrieve", (query, limit)))
+        found = pickle.load(requests)  # noqa: S301 - from the parent
+        if found is None:
+            raise _Stopped
+        passages: list[Passage] = found
+        return passages
+
+    try:
+        return "done", attributor.attribute(query, response, retrieve)
+    except _Stopped:
+        return "stopped", None
+    except Exception as error:  # told to the parent, where it counts as a failed attempt
+        return "failed", (type(error).__name__, str(error))
+
+
+class _Stopped(Exception):  # noqa: N818 - no error: the parent's retriever has raised one
+    pass
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])

@@ -78,7 +78,11 @@ class Ranking:
 
 
 class Probe(Protocol):
-    """Tells whether passages lead to the reported response."""
+    """Tells whether passages lead to the reported response (Eq. 3).
+
+    Raises:
+        GenerationError: A model was asked, and did not answer.
+    """
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
         """Return True if a generator that reads these passages would give the response."""
@@ -96,23 +100,22 @@ class Probe(Protocol):
 
 
 class LikelihoodProbe:
-    """Asks the proxy: does the passages' support of the response explain it?"""
+    """Asks the proxy: does the passages' support of the response explain it?
+
+    Of suspects the support is weighed with their standing. Where fewer than three support the
+    response, one of them must have been written for it, as far as can be told: a page that only
+    mentions what was answered, among much else, was misread, and not planted. A refusal is not
+    weighed: what a passage that forbids no answer says of one is no weak support, and passages that
+    sound a little like it stand apart easily.
+    """
 
     def __init__(self, meter: SupportMeter) -> None:
         self._meter = meter
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
-        """Return True if the passages together support the response."""
         return explains(self._meter.support([passage.text for passage in passages]))
 
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
-        """Return True if their support, weighed with their standing, explains the response.
-
-        Where fewer than three support it, one of them must have been written for it, as far as can
-        be told: a page that only mentions what was answered, among much else, was misread, and not
-        planted. A refusal is not weighed: what a passage that forbids no answer says of one is no
-        weak support, and passages that sound a little like it stand apart easily.
-        """
         texts = [passage.text for passage in passages]
         support = self._meter.support(texts)
         stating = [text for text, value in zip(texts, support, strict=True) if value >= MIN_SUPPORT]
@@ -122,7 +125,7 @@ class LikelihoodProbe:
 
 
 class AnswerProbe:
-    """Asks the generator itself, and has its answer compared with the response (Eq. 3).
+    """Asks the generator itself, once a set, and has its answer compared with the response.
 
     Args:
         generate: The language model that answers.
@@ -141,11 +144,6 @@ class AnswerProbe:
         self._known: dict[tuple[str, ...], bool] = {}
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
-        """Return True if the model, given these passages, answers as reported; asked once a set.
-
-        Raises:
-            GenerationError: A model did not answer.
-        """
         texts = tuple(passage.text for passage in passages)
         if texts not in self._known:
             answer = self._generate.generate(answer_prompt(self._query, texts))
@@ -153,20 +151,11 @@ class AnswerProbe:
         return self._known[texts]
 
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
-        """Return what `reproduces` does.
-
-        Raises:
-            GenerationError: A model did not answer.
-        """
         del standing
         return self.reproduces(passages)
 
     def agrees(self, answer: str) -> bool:
-        """Return True if `answer` makes the same claim as the response.
-
-        Raises:
-            GenerationError: The judge did not answer.
-        """
+        """Return True if `answer` makes the same claim as the response."""
         if self._judge is not None:
             verdict = self._judge.generate(agreement_prompt(self._query, answer, self._response))
             agreed = read_agreement(verdict)

@@ -74,7 +74,7 @@ def relative_gain(
 def passage_support(
     gain: NDArray[np.float64], question_coverage: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return each passage's support of the response, in [0, 1]: coverage times cubed gain.
+    """Return each passage's support of the response, in [0, 1]: coverage * gain^3.
 
     A passage that holds the response's words by chance ("2", "Essex") does not speak of the
     question; one that speaks of the question but shares half of the words does not state the
@@ -134,7 +134,7 @@ class SupportMeter:
         self._stated = f"{query} {self._claim}" if self._decides else self._claim
         self.refused = is_refusal(query, response)
         self.wordless = self.refused or self._decides
-        self._rows: dict[str, tuple[float, float]] = {}
+        self._rows: dict[str, list[float]] = {}
         self._supports: dict[str, float] = {}
 
     def scores(self, texts: Sequence[str]) -> Scores:
@@ -144,9 +144,8 @@ class SupportMeter:
             ProxyError: The proxy's answer has the wrong shape or is not finite.
         """
         # Without context, and with the claim or the query itself: the ends of `relative_gain`.
-        missing = list(
-            dict.fromkeys(t for t in ("", self._stated, self._query, *texts) if t not in self._rows)
-        )
+        wanted = dict.fromkeys(("", self._stated, self._query, *texts))
+        missing = [text for text in wanted if text not in self._rows]
         if missing:
             found = self._proxy.score(missing, self._query, self._claim)
             columns = (found.semantic_correlation, found.generation_influence)
@@ -155,9 +154,7 @@ class SupportMeter:
                     f"{type(self._proxy).__name__} must return finite scores of shape "
                     f"({len(missing)},) for {len(missing)} contexts; check its model"
                 )
-            self._rows |= dict(
-                zip(missing, zip(*(c.tolist() for c in columns), strict=True), strict=True)
-            )
+            self._rows |= dict(zip(missing, np.stack(columns, axis=1).tolist(), strict=True))
         rows = np.array([self._rows[text] for text in texts]).reshape(-1, 2)
         return Scores(rows[:, 0], rows[:, 1])
 
@@ -168,7 +165,7 @@ class SupportMeter:
         if that is more: of a refusal, its `refusal_support`; of a yes or no, 1 if the passage
         carries the question and `decides_alike`.
         """
-        missing = list(dict.fromkeys(text for text in texts if text not in self._supports))
+        missing = [text for text in dict.fromkeys(texts) if text not in self._supports]
         if missing:
             self._supports |= dict(zip(missing, self._measured(missing).tolist(), strict=True))
         return np.array([self._supports[text] for text in texts], dtype=np.float64)
