@@ -11,10 +11,11 @@ __all__ = ["ForkAware", "follow_forks"]
 
 
 class ForkAware(Protocol):
-    """Wants to know when the process forks."""
+    """Wants to know when the process forks.
 
-    def _before_fork(self) -> None:
-        """Bring the object into a state that may be copied."""
+    One that holds what must not be copied as it is, such as a lock that is taken, has a method
+    `_before_fork` as well.
+    """
 
     def _after_fork(self, *, in_child: bool) -> None:
         """Go on, in the parent or, with a single thread left, in the child."""
@@ -30,12 +31,16 @@ def follow_forks(owner: ForkAware) -> None:
     _aware.add(owner)
 
 
+def _nothing() -> None:
+    """Do it: what is there may be copied."""
+
+
 def _before() -> None:
     _one_fork_at_a_time.acquire()
     # Strong references: the hooks after the fork must reach the very objects of this list.
     _forking[:] = list(_aware)
     for owner in _forking:
-        owner._before_fork()
+        getattr(owner, "_before_fork", _nothing)()
 
 
 def _after_in_parent() -> None:

@@ -70,9 +70,6 @@ class LRU(Generic[K, V]):
             self._entries.clear()
             self._bytes = 0
 
-    def _before_fork(self) -> None:
-        """Nothing to do: the child makes its own lock."""
-
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
             self._lock = threading.Lock()

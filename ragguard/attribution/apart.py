@@ -114,9 +114,6 @@ class Apart:
             weakref.finalize(self, _end, self._child, os.getpid())
         return self._child
 
-    def _before_fork(self) -> None:
-        """Nothing to do: the child of the fork starts a child of its own."""
-
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
             self._lock = threading.Lock()

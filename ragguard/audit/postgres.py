@@ -123,9 +123,6 @@ class Watchdog:
                         answer.overdue = True
                         _cut(answer.connection)
 
-    def _before_fork(self) -> None:
-        """Nothing to do: the child waits for nothing yet."""
-
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
             self._forget()

@@ -170,9 +170,6 @@ class QuarantineWatch:
         self._stop = threading.Event()
         self._thread = None
 
-    def _before_fork(self) -> None:
-        """Nothing to do: the child makes its own locks and thread."""
-
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
             closed = self._stop.is_set()

@@ -119,8 +119,8 @@ class Outbox:
 
     def finish(self, timeout: float | None) -> None:
         """Stop once the rest is saved, or the store fails, or `timeout` seconds are over."""
-        self.stop.set()
-        self.work.set()
+        for event in (self.stop, self.work, self.saved):  # saved: whoever waits for it is to stop
+            event.set()
         with self._starting:
             thread = self.thread
         if thread is None or not thread.is_alive():
@@ -280,9 +280,6 @@ class Outbox:
                 f"event {event_id} was lost: {why}; "
                 "report it again, with wait=True to be told at once"
             )
-
-    def _before_fork(self) -> None:
-        """Nothing to do: the child starts from an empty queue, the parent keeps its own."""
 
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:

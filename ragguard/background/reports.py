@@ -111,16 +111,7 @@ class Reports:
         return event.id
 
     def attribution(self, event_id: str, timeout: float | None) -> Attribution:
-        """Return the attribution of an event, after `timeout` seconds at most; None: now.
-
-        Raises:
-            AttributionPendingError: It is not finished, and `timeout` is None.
-            AttributionTimeoutError: It did not finish within `timeout`.
-            EventFailedError: Attributing failed for good.
-            EventLostError: The event was reported here and lost.
-            EventNotFoundError: There is no such event.
-            InvalidInputError: `timeout` is no number.
-        """
+        """Return the attribution of an event; `Guard.attribution` says the rest."""
         if not isinstance(timeout, (int, float, NoneType)):
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
         if not self._worker.wait(event_id, timeout if timeout is not None else 0.0):

@@ -281,9 +281,6 @@ class Worker:
             self.outbox.settle(event.id)
         return False
 
-    def _before_fork(self) -> None:
-        """Nothing to do: the child makes its own lock and thread."""
-
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
             self._begin()

@@ -539,6 +539,13 @@ def test_close_lets_the_running_attribution_end(store):
     assert store.event("b").status == "pending"
 
 
+def test_close_does_not_wait_for_the_next_look(store):
+    worker = Worker(store, Steps(attribute), poll_s=3600)
+    worker.submit(event("e"))
+    assert worker.wait("e", LONG)
+    assert worker.close(LONG)
+
+
 def test_close_tells_what_could_not_be_persisted(caplog):
     store = BrokenStore("add_event")
     worker = Worker(store, Steps(attribute))
