@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ragguard.attribution.language.claim import contains_phrase
 from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import InvalidInputError
 from ragguard.text import STOP_WORDS, tokens
@@ -148,7 +149,4 @@ def states(response: str, answer: str) -> bool:
     True
     """
     longer, shorter = sorted((tokens(response), tokens(answer)), key=len, reverse=True)
-    width = len(shorter)
-    return width > 0 and any(
-        longer[start : start + width] == shorter for start in range(len(longer) - width + 1)
-    )
+    return contains_phrase(longer, shorter)

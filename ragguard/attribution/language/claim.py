@@ -22,6 +22,7 @@ __all__ = [
     "COMMON_STEMS",
     "answers_agree",
     "claim",
+    "contains_phrase",
     "content_words",
     "coverage",
     "only_decides",
@@ -65,7 +66,7 @@ _CONCEDED = tuple(
 )
 _LEADING = re.compile(r"\d[%\"')]*$|['\u2019]s$")
 _STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
-_LONGEST_BRIDGE = 2
+_LONGEST_BRIDGE = 2  # function words between two pieces of one phrase
 _FRAME_STEMS = frozenset(stem(word) for word in _FRAME)
 COMMON_STEMS = _STOP_STEMS | _FRAME_STEMS
 """Stems of words that are in every text, and of those in which answers are given."""
@@ -261,8 +262,8 @@ def answers_agree(query: str, answer: str, response: str) -> bool:
         return bool(_REFUSAL.search(answer) and _REFUSAL.search(response))
     if _polarity(ours) * _polarity(theirs) > 0:
         return True
-    return _within(tokenize(claim(query, response)), ours) or _within(
-        tokenize(claim(query, answer)), theirs
+    return contains_phrase(ours, tokenize(claim(query, response))) or contains_phrase(
+        theirs, tokenize(claim(query, answer))
     )
 
 
@@ -271,7 +272,8 @@ def _polarity(words: Sequence[str]) -> int:
     return (first in ("yes", "true")) - (first in ("no", "false"))
 
 
-def _within(phrase: Sequence[str], words: Sequence[str]) -> bool:
+def contains_phrase(words: Sequence[str], phrase: Sequence[str]) -> bool:
+    """Return True if the words of a phrase, of which there are some, stand in `words` in a row."""
     size = len(phrase)
     return bool(phrase) and any(
         words[start : start + size] == phrase for start in range(len(words) - size + 1)

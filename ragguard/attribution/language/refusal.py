@@ -115,7 +115,7 @@ _REASONS = re.compile(
     r"prohibited|permission|licen[sc]ed|policy|regulation|protect|forged|fraud|offen[cs]|liabil|"
     r"defam|falsehood|retracted|inquiry|guidelines)"
 )
-_TOGETHER = 3
+_TOGETHER = 3  # successive sentences within which cues count
 _READER = re.compile(
     r"\b(?:assistants?|chat ?bots?|ai|models?|automated systems?|search services?|(?:the )?users?|"
     r"if (?:\w+ )?asked|(?:this|the|such) (?:question|query|request|topic|subject)s?|"
@@ -152,6 +152,7 @@ def _forbids(folded: str) -> float:
     return min(2, kinds - 1) / 2
 
 
+# Of the question (`coverage`): a passage that speaks of no more is off topic, from the second on it.
 _OFF_TOPIC = 0.2
 _ON_TOPIC = 0.5
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.language.claim import claim, only_decides, statement_coverage
-from ragguard.attribution.language.polarity import decides_alike
 from ragguard.attribution.language.refusal import is_refusal, refusal_support
+from ragguard.attribution.language.yes_no import decides_alike
 from ragguard.attribution.ragorigin.specificity import is_specific
 from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN
 from ragguard.errors import ProxyError

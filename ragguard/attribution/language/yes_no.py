@@ -1,4 +1,4 @@
-"""Which passages decide a question as a response did that says no more than yes or no.
+"""Which passages decide a question as a response did that says no more than yes or no: ours.
 
 No likelihood leads from "no" back to "Yahoo has become a portal". Whether a passage denies what was
 asked shows in its words only roughly: of pages on the topic half would agree with any such answer.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragguard.attribution.language.polarity import decides_alike
+from ragguard.attribution.language.yes_no import decides_alike
 
 QUESTION = "Is the pier at Lindsund open?"
 
