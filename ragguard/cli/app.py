@@ -10,15 +10,14 @@ import typer
 
 from ragguard._version import __version__
 from ragguard.cli.attribute import attribute
-from ragguard.cli.calibrate import calibrate
-from ragguard.cli.demo import demo
-from ragguard.cli.drift import drift
+from ragguard.cli.calibrate import calibrate, drift
 from ragguard.cli.events import events, report
-from ragguard.cli.exits import RootGroup
+from ragguard.cli.exits import OPERATIONAL, RootGroup
 from ragguard.cli.explain import explain
 from ragguard.cli.filter import filter_traffic
 from ragguard.cli.info import info
-from ragguard.cli.logs import log_to_stderr
+from ragguard.cli.options import JsonOption
+from ragguard.cli.output import log_to_stderr
 from ragguard.cli.proxy import proxy
 from ragguard.cli.quarantine import quarantine
 from ragguard.cli.worker import worker
@@ -39,7 +38,25 @@ app = typer.Typer(
     ),
 )
 
-app.command("demo")(demo)
+
+@app.command("demo")
+def demo(
+    questions: Annotated[
+        int | None, typer.Option(min=1, help="How many questions to ask; all of them if left out.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the choice of questions.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Poison a small fictional knowledge base, and watch the filter and the attribution work.
+
+    Needs no network, no model and no key. Exits with 3 if the loop does not close.
+    """
+    from ragguard import demo as program
+
+    if program.main(json=as_json, questions=questions, seed=seed):
+        raise typer.Exit(OPERATIONAL)
+
+
 app.command("filter")(filter_traffic)
 app.command("explain")(explain)
 app.command("calibrate")(calibrate)

@@ -9,8 +9,8 @@ import typer
 
 from ragguard.arguments import require_whole
 from ragguard.cli.exits import FINDING
-from ragguard.cli.output import JsonOption, excerpt, printable, show_table, write_json
-from ragguard.cli.store import opened_store
+from ragguard.cli.options import JsonOption, flag, opened_store, optional_store
+from ragguard.cli.output import excerpt, printable, show_table, write_json
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import kind_of, read_json
 
@@ -36,17 +36,11 @@ def attribute(
     top_k: Annotated[int, typer.Option(help="How many passages the generator was given, K.")] = 5,
     store: Annotated[
         str | None,
-        typer.Option(
-            envvar="RAGGUARD_STORE",
-            metavar="URL",
-            help="Audit store whose quarantine is left out of the search, as a worker does.",
-        ),
+        optional_store("Audit store whose quarantine is left out of the search, as a worker does."),
     ] = None,
     fail_on_poisoning: Annotated[
         bool,
-        typer.Option(
-            "--fail-on-poisoning", metavar="", help="Exit with 1 if the cause is poisoning."
-        ),
+        flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

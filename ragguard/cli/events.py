@@ -10,15 +10,14 @@ import typer
 
 from ragguard.cli.attribute import attribution_to_dict, show_attribution
 from ragguard.cli.exits import DefaultListGroup
+from ragguard.cli.options import JsonOption, StoreOption, opened_store
 from ragguard.cli.output import (
-    JsonOption,
     event_to_dict,
     minute,
     printable,
     show_table,
     write_json,
 )
-from ragguard.cli.store import StoreOption, opened_store
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import open_input, passage_from_json, read_lines
 

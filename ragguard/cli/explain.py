@@ -8,9 +8,19 @@ from typing import Annotated
 
 import typer
 
-from ragguard.cli.filter import Strategy
-from ragguard.cli.output import JsonOption, write_json
-from ragguard.cli.store import opened_store
+from ragguard.cli.options import (
+    AlphaOption,
+    CalibrationOption,
+    JsonOption,
+    KOption,
+    Strategy,
+    StrategyOption,
+    opened_store,
+    optional_store,
+    output_option,
+    source_argument,
+)
+from ragguard.cli.output import write_json
 from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
 
@@ -18,32 +28,17 @@ __all__ = ["explain"]
 
 
 def explain(
-    source: Annotated[
-        str, typer.Argument(metavar="FILE", help="JSON lines as for `filter`; - is stdin.")
-    ] = "-",
+    source: Annotated[str, source_argument("JSON lines as for `filter`; - is stdin.")] = "-",
     line: Annotated[int, typer.Option(min=1, help="Which of the queries to explain.")] = 1,
-    output: Annotated[
-        Path, typer.Option("--output", "--out", "-o", help="The picture: .svg or .png.")
-    ] = Path("explain.svg"),
-    alpha: Annotated[
-        float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")
-    ] = 0.01,
-    strategy: Annotated[
-        Strategy, typer.Option(help="How attacked passages are told apart.")
-    ] = Strategy.auto,
-    calibration: Annotated[
-        Path | None, typer.Option(help="What `ragguard calibrate` wrote.")
-    ] = None,
+    output: Annotated[Path, output_option("The picture: .svg or .png.")] = Path("explain.svg"),
+    alpha: AlphaOption = 0.01,
+    strategy: StrategyOption = Strategy.auto,
+    calibration: CalibrationOption = None,
     store: Annotated[
         str | None,
-        typer.Option(
-            envvar="RAGGUARD_STORE", metavar="URL", help="Audit store whose quarantine is dropped."
-        ),
+        optional_store("Audit store whose quarantine is dropped."),
     ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve."),
-    ] = None,
+    k: KOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Draw one query's passages in similarity space: what is dropped, and why.

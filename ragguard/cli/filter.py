@@ -13,7 +13,19 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragguard.cli.exits import FINDING, OPERATIONAL, complain
-from ragguard.cli.output import JsonOption, counted, printable, write_json_line
+from ragguard.cli.options import (
+    AlphaOption,
+    CalibrationOption,
+    JsonOption,
+    KOption,
+    Strategy,
+    StrategyOption,
+    flag,
+    optional_store,
+    output_option,
+    source_argument,
+)
+from ragguard.cli.output import counted, printable, write_json_line
 from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
 from ragguard.private import make_private
@@ -21,15 +33,7 @@ from ragguard.private import make_private
 if TYPE_CHECKING:
     from ragguard.verdict import Verdict
 
-__all__ = ["Mode", "Strategy", "filter_traffic"]
-
-
-class Strategy(StrEnum):
-    """How the attacked passages are told apart."""
-
-    auto = "auto"
-    clustering = "clustering"
-    concentration = "concentration"
+__all__ = ["Mode", "filter_traffic"]
 
 
 class Mode(StrEnum):
@@ -40,40 +44,25 @@ class Mode(StrEnum):
 
 
 def filter_traffic(
-    source: Annotated[
-        str, typer.Argument(metavar="FILE", help="JSON lines to read; - is stdin.")
-    ] = "-",
+    source: Annotated[str, source_argument("JSON lines to read; - is stdin.")] = "-",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "--out", "-o", help="Write JSON lines here, not to stdout."),
+        output_option("Write JSON lines here, not to stdout."),
     ] = None,
-    alpha: Annotated[
-        float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")
-    ] = 0.01,
-    strategy: Annotated[
-        Strategy, typer.Option(help="How attacked passages are told apart.")
-    ] = Strategy.auto,
+    alpha: AlphaOption = 0.01,
+    strategy: StrategyOption = Strategy.auto,
     mode: Annotated[
         Mode, typer.Option(help="monitor judges everything and drops nothing.")
     ] = Mode.filter,
-    calibration: Annotated[
-        Path | None, typer.Option(help="What `ragguard calibrate` wrote.")
-    ] = None,
+    calibration: CalibrationOption = None,
     store: Annotated[
         str | None,
-        typer.Option(
-            envvar="RAGGUARD_STORE",
-            metavar="URL",
-            help="Audit store whose quarantine is dropped and whose counters are kept.",
-        ),
+        optional_store("Audit store whose quarantine is dropped and whose counters are kept."),
     ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve."),
-    ] = None,
+    k: KOption = None,
     fail_on_attack: Annotated[
         bool,
-        typer.Option("--fail-on-attack", metavar="", help="Exit with 1 if any query was attacked."),
+        flag("--fail-on-attack", "Exit with 1 if any query was attacked."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

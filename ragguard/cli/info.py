@@ -13,8 +13,8 @@ import typer
 
 from ragguard._version import __version__
 from ragguard.cli.exits import OPERATIONAL
-from ragguard.cli.output import JsonOption, printable, write_json
-from ragguard.cli.store import opened_store
+from ragguard.cli.options import JsonOption, opened_store, optional_store
+from ragguard.cli.output import printable, write_json
 from ragguard.errors import RagguardError
 
 __all__ = ["info"]
@@ -27,7 +27,7 @@ _EXTRA = re.compile(r"""^(?P<name>[\w.-]+).*\bextra\s*==\s*["'](?P<extra>[\w.-]+
 def info(
     store: Annotated[
         str | None,
-        typer.Option(envvar="RAGGUARD_STORE", metavar="URL", help="An audit store to try."),
+        optional_store("An audit store to try."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -1,37 +1,32 @@
-"""How the commands write: JSON for programs, tables for people, and nothing else on stdout."""
+"""How the commands write: JSON for programs, tables for people, and the log on stderr."""
 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from ragguard.audit.records import Event, QuarantineEntry
+    from ragguard.audit.records import Event
     from ragguard.passage import Passage
 
 __all__ = [
-    "JsonOption",
     "counted",
     "event_to_dict",
     "excerpt",
+    "log_to_stderr",
     "minute",
     "passage_to_dict",
     "printable",
-    "quarantine_to_dict",
     "show_table",
     "write_json",
     "write_json_line",
-]
-
-JsonOption = Annotated[
-    bool, typer.Option("--json", metavar="", help="Write JSON to stdout, nothing else.")
 ]
 
 
@@ -111,28 +106,16 @@ def passage_to_dict(passage: Passage) -> dict[str, Any]:
     }
 
 
+_EVENT = (
+    *("id", "query", "response", "passages", "reporter", "status", "created_at", "attempts"),
+    *("failures", "error", "reports", "reporters", "cut"),
+)
+
+
 def event_to_dict(event: Event) -> dict[str, Any]:
-    """Return an event's fields."""
-    return {
-        "id": event.id,
-        "query": event.query,
-        "response": event.response,
-        "passages": [passage_to_dict(passage) for passage in event.passages],
-        "reporter": event.reporter,
-        "status": event.status,
-        "created_at": event.created_at,
-        "attempts": event.attempts,
-        "failures": event.failures,
-        "error": event.error,
-        "reports": event.reports,
-        "reporters": event.reporters,
-        "cut": event.cut,
-    }
-
-
-def quarantine_to_dict(entry: QuarantineEntry) -> dict[str, Any]:
-    """Return a quarantine entry's fields."""
-    return asdict(entry)
+    """Return an event's fields, but for what only the worker that holds it needs."""
+    found = {name: getattr(event, name) for name in _EVENT}
+    return found | {"passages": [passage_to_dict(passage) for passage in event.passages]}
 
 
 def counted(number: int, one: str, several: str | None = None) -> str:
@@ -186,3 +169,37 @@ def show_table(
 
 _FILE_WIDTH = 1_000  # one row a line, for grep
 _WRAPPED_WIDTH = 16
+
+
+class _OneLine(logging.Formatter):
+    """Leaves tracebacks out: the message already says what is wrong."""
+
+    def formatException(self, ei: object) -> str:  # noqa: ARG002, N802
+        return ""
+
+
+class _Echo(logging.Handler):
+    """Writes to what stderr is at that moment."""
+
+    def __init__(self, formatter: logging.Formatter, *, debug: bool) -> None:
+        super().__init__()
+        self.setFormatter(formatter)
+        self._debug = debug
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = self.format(record)
+        typer.echo(text if self._debug else printable(text), err=True)
+
+
+def log_to_stderr(*, debug: bool, progress: bool = False) -> None:
+    """Send what ragguard logs to stderr, in place of what an earlier call set up.
+
+    Args:
+        debug: Show the tracebacks of logged errors.
+        progress: Show what goes well too, with the time.
+    """
+    form = "%(asctime)s %(levelname)s %(message)s" if progress else "ragguard: %(message)s"
+    formatter = logging.Formatter(form) if debug else _OneLine(form)
+    logger = logging.getLogger("ragguard")
+    logger.handlers = [_Echo(formatter, debug=debug)]
+    logger.setLevel(logging.INFO if progress else logging.WARNING)

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ragguard.cli.output import JsonOption, printable, write_json
+from ragguard.cli.options import JsonOption, output_option
+from ragguard.cli.output import printable, write_json
 
 __all__ = ["proxy"]
 
@@ -34,9 +35,7 @@ def export(
         Path,
         typer.Argument(help="Folder of a causal language model, as transformers saves it."),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "--out", "-o", help="A new folder for the proxy.")
-    ],
+    output: Annotated[Path, output_option("A new folder for the proxy.")],
     precision: Annotated[
         Precision, typer.Option(help="fp16 is for GPUs; int8 is the fastest on a CPU.")
     ] = Precision.int8,

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ragguard.cli.exits import DefaultListGroup
+from ragguard.cli.options import JsonOption, StoreOption, opened_store
 from ragguard.cli.output import (
-    JsonOption,
     excerpt,
     minute,
-    quarantine_to_dict,
     show_table,
     write_json,
 )
-from ragguard.cli.store import StoreOption, opened_store
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _login_name() -> str:
 
 def _write(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None:
     if as_json:
-        write_json([quarantine_to_dict(entry) for entry in entries])
+        write_json([asdict(entry) for entry in entries])
         return
     above = ["", *(entry.reason for entry in entries)]
     show_table(

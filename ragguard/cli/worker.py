@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ragguard.cli.exits import OPERATIONAL
-from ragguard.cli.logs import log_to_stderr
-from ragguard.cli.output import JsonOption, write_json_line
-from ragguard.cli.store import StoreOption, opened_store
+from ragguard.cli.options import JsonOption, StoreOption, flag, opened_store
+from ragguard.cli.output import log_to_stderr, write_json_line
 
 if TYPE_CHECKING:
     from ragguard.attribution import Attribution
@@ -39,9 +38,7 @@ def worker(
             help='JSON lines of {"id", "text"}, read once. Without it, an event\'s own passages.',
         ),
     ] = None,
-    once: Annotated[
-        bool, typer.Option("--once", metavar="", help="Attribute what is pending now, then exit.")
-    ] = False,
+    once: Annotated[bool, flag("--once", "Attribute what is pending now, then exit.")] = False,
     lease: Annotated[
         float,
         typer.Option(

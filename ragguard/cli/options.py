@@ -1,0 +1,113 @@
+"""What the commands have in common: their options, and the audit store that they work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragguard.errors import StoreError
+
+if TYPE_CHECKING:
+    from ragguard.audit.records import AuditStore
+
+__all__ = [
+    "AlphaOption",
+    "CalibrationOption",
+    "JsonOption",
+    "KOption",
+    "StoreOption",
+    "Strategy",
+    "StrategyOption",
+    "flag",
+    "opened_store",
+    "optional_store",
+    "output_option",
+    "source_argument",
+]
+
+
+class Strategy(StrEnum):
+    """How the attacked passages are told apart."""
+
+    auto = "auto"
+    clustering = "clustering"
+    concentration = "concentration"
+
+
+def flag(name: str, help: str) -> Any:
+    """Return an option that is on where it is given, for `Annotated[bool, ...]`."""
+    return typer.Option(name, metavar="", help=help)
+
+
+def output_option(help: str) -> Any:
+    """Return the option that names a file to write, for `Annotated[Path, ...]`."""
+    return typer.Option("--output", "--out", "-o", help=help)
+
+
+def optional_store(help: str) -> Any:
+    """Return the option of a store that need not be given, for `Annotated[str | None, ...]`."""
+    return typer.Option("--store", envvar="RAGGUARD_STORE", metavar="URL", help=help)
+
+
+StoreOption = Annotated[
+    str,
+    optional_store("The audit store: a path, sqlite:///path or postgresql://user@host/database."),
+]
+JsonOption = Annotated[bool, flag("--json", "Write JSON to stdout, nothing else.")]
+AlphaOption = Annotated[
+    float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")
+]
+StrategyOption = Annotated[Strategy, typer.Option(help="How attacked passages are told apart.")]
+CalibrationOption = Annotated[Path | None, typer.Option(help="What `ragguard calibrate` wrote.")]
+KOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve."),
+]
+
+
+def source_argument(help: str) -> Any:
+    """Return the argument that names the traffic to read, for `Annotated[str, ...]`."""
+    return typer.Argument(metavar="FILE", help=help)
+
+
+@contextmanager
+def opened_store(url: str, *, create: bool = False) -> Iterator[AuditStore]:
+    """Open an audit store and close it again.
+
+    Args:
+        url: What `ragguard.audit.open_store` takes.
+        create: Make a SQLite file that is not there. A command that only reads leaves this off:
+            a mistyped path would otherwise look like a store without events.
+
+    Raises:
+        InvalidInputError: The URL names no store.
+        StoreError: The store cannot be reached, or is not there.
+    """
+    from ragguard.audit import open_store
+
+    path = _sqlite_path(url)
+    if path is not None and not create and not path.exists():
+        raise StoreError(
+            f"there is no audit store at {path}; check the path, or file a first event with "
+            "`ragguard report`"
+        )
+    store = open_store(url)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _sqlite_path(url: str) -> Path | None:
+    if "://" not in url:
+        return Path(url).expanduser()
+    scheme, _, rest = url.partition("://")
+    path = rest.removeprefix("/").partition("?")[0]
+    if not scheme.startswith("sqlite") or not path or path.startswith((":memory:", "file:")):
+        return None
+    return Path(path)
