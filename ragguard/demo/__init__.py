@@ -14,7 +14,7 @@ def main(*, json: bool = False, questions: int | None = None, seed: int = 0) -> 
         seed: Seed of the choice of questions and attacks.
 
     Returns:
-        0 if the loop closed (`DemoReport.worked`), else 1.
+        0 if the loop closed, else 1.
 
     Raises:
         InvalidInputError: `questions` is out of range.
@@ -35,9 +35,9 @@ def main(*, json: bool = False, questions: int | None = None, seed: int = 0) -> 
     if json:
         from json import dumps
 
-        sys.stdout.write(dumps(report.to_dict(), indent=2, allow_nan=False) + "\n")
+        sys.stdout.write(dumps(report, indent=2, allow_nan=False) + "\n")
     else:
         from ragguard.demo.show import show
 
         show(report, Console())
-    return 0 if report.worked else 1
+    return 0 if report["worked"] else 1

@@ -12,7 +12,7 @@ from ragguard.passage import Passage
 from ragguard.text import tokens
 from ragguard.verdict import Verdict
 
-__all__ = ["Case", "DemoReport", "filter_example", "is_right", "trace_example"]
+__all__ = ["Case", "filter_example", "is_right", "summary", "trace_example"]
 
 _STAGES = ("clean", "poisoned", "filtered", "final", "quarantine_only")
 
@@ -95,113 +95,51 @@ def _accused(cases: Iterable[Case]) -> set[str]:
     }
 
 
-_FIGURES = (
-    *("passages", "retrieved", "read", "seed", "clean_touched", "clean_filtered_right"),
-    *("paraphrases_touched", "reported_planted", "traced_planted", "traced_benign"),
-    *("traced_benign_misled", "rounds", "second_guard_dropped", "filter_example"),
-    *("trace_example", "seconds", "precision", "recall", "worked"),
-)
+def summary(cases: Sequence[Case], *, second_guard_dropped: int, **run: Any) -> dict[str, Any]:
+    """Return every figure of a run, as plain JSON types.
 
+    Args:
+        cases: Every question, in the order asked.
+        second_guard_dropped: Passages that a second guard, opened on the same store, drops because
+            they are in quarantine.
+        run: Further figures, which are passed on.
 
-@dataclass(frozen=True)
-class DemoReport:
-    """One run.
+    Returns:
+        `run`, with "asked" (`Case.to_dict`) and
 
-    Attributes:
-        passages: Size of the clean knowledge base.
-        retrieved: How many passages the retriever fetches; what the filter drops is made up for
-            from those below the first `read`.
-        read: How many passages the reader reads.
-        seed: The seed of the choice of questions and attacks.
-        asked: Every question, in the order asked.
-        clean_touched: Clean questions from which the filter drops a passage.
-        clean_filtered_right: Clean questions answered right with the filter.
-        paraphrases_touched: The same questions in other words, clean: from how many a passage
-            is dropped.
-        rounds: How many rounds of reports it took.
-        second_guard_dropped: Passages that a second guard, opened on the same store, drops
-            because they are in quarantine.
-        filter_example: A question that the filter puts right (`filter_example`), or None.
-        trace_example: A reported one that the quarantine puts right (`trace_example`), or None.
-        seconds: How long the run took.
+        - "clean_wrong" and so on: questions answered wrong, by stage;
+        - "planted", and "reported_planted": those for questions that were reported;
+        - "traced_planted" and "traced_benign": what attribution holds responsible, rightly and
+          wrongly, each passage counted once; "traced_benign_misled": how many of the latter for
+          questions answered right before the attack (the others are blamed for mistakes that the
+          reader makes by itself);
+        - "precision" and "recall" of attribution, over the reported questions;
+        - "worked": whether the loop closed. Wrong answers fell, by the quarantine alone as well.
     """
-
-    passages: int
-    retrieved: int
-    read: int
-    seed: int
-    asked: tuple[Case, ...]
-    clean_touched: int
-    clean_filtered_right: int
-    paraphrases_touched: int
-    rounds: int
-    second_guard_dropped: int
-    filter_example: dict[str, Any] | None
-    trace_example: dict[str, Any] | None
-    seconds: float
-
-    def wrong(self, stage: str) -> int:
-        """Return how many questions were answered wrong in this stage."""
-        return sum(not case.right(stage) for case in self.asked)
-
-    @property
-    def planted(self) -> set[str]:
-        """Ids of all that the attacker planted."""
-        return {passage_id for case in self.asked for passage_id in case.planted_ids}
-
-    @property
-    def reported_planted(self) -> int:
-        """How many of them belong to questions that were reported."""
-        return sum(len(case.planted) for case in self.asked if case.attributions)
-
-    @property
-    def traced_planted(self) -> int:
-        """How many of those attribution holds responsible, each counted once."""
-        return len(_accused(self.asked) & self.planted)
-
-    @property
-    def traced_benign(self) -> int:
-        """How many passages attribution wrongly holds responsible, each counted once."""
-        return len(_accused(self.asked) - self.planted)
-
-    @property
-    def traced_benign_misled(self) -> int:
-        """How many of those for questions that were answered right before the attack.
-
-        The others are blamed for mistakes that the reader makes by itself.
-        """
-        return len(_accused(case for case in self.asked if case.right("clean")) - self.planted)
-
-    @property
-    def precision(self) -> float:
-        """Share of the passages held responsible that were planted; 0 if there are none."""
-        traced = self.traced_planted + self.traced_benign
-        return self.traced_planted / traced if traced else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Share of the planted passages of reported questions that are held responsible."""
-        return self.traced_planted / self.reported_planted if self.reported_planted else 0.0
-
-    @property
-    def worked(self) -> bool:
-        """Whether the loop closed: wrong answers fell, by the quarantine alone as well."""
-        return (
-            self.wrong("final") < self.wrong("poisoned")
-            and self.wrong("quarantine_only") < self.wrong("poisoned")
-            and self.precision > 0.0
-            and self.recall > 0.0
-            and self.second_guard_dropped > 0
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return every figure as plain JSON types."""
-        return {
-            **{name: getattr(self, name) for name in _FIGURES},
-            **{f"{stage}_wrong": self.wrong(stage) for stage in _STAGES},
-            "planted": len(self.planted),
-            "asked": [case.to_dict() for case in self.asked],
-        }
+    planted = {passage_id for case in cases for passage_id in case.planted_ids}
+    reported_planted = sum(len(case.planted) for case in cases if case.attributions)
+    traced = _accused(cases)
+    hits = len(traced & planted)
+    wrong = {stage: sum(not case.right(stage) for case in cases) for stage in _STAGES}
+    return {
+        **run,
+        **{f"{stage}_wrong": count for stage, count in wrong.items()},
+        "asked": [case.to_dict() for case in cases],
+        "planted": len(planted),
+        "reported_planted": reported_planted,
+        "traced_planted": hits,
+        "traced_benign": len(traced - planted),
+        "traced_benign_misled": len(
+            _accused(case for case in cases if case.right("clean")) - planted
+        ),
+        "precision": hits / len(traced) if traced else 0.0,
+        "recall": hits / reported_planted if reported_planted else 0.0,
+        "second_guard_dropped": second_guard_dropped,
+        "trace_example": trace_example(cases),
+        "worked": max(wrong["final"], wrong["quarantine_only"]) < wrong["poisoned"]
+        and hits > 0
+        and second_guard_dropped > 0,
+    }
 
 
 def filter_example(

@@ -7,11 +7,12 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ragguard.content import content_key
 from ragguard.demo.corpus import Attack, Corpus, Form, Question, load_corpus, poison
 from ragguard.demo.reader import ExtractiveReader
-from ragguard.demo.report import Case, DemoReport, filter_example, is_right, trace_example
+from ragguard.demo.report import Case, filter_example, is_right, summary
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.errors import InvalidInputError
 from ragguard.guard import Guard
@@ -43,7 +44,7 @@ def run_demo(
     questions: int | None = None,
     seed: int = 0,
     on_stage: Callable[[str], None] = lambda _: None,
-) -> DemoReport:
+) -> dict[str, Any]:
     """Run the whole loop on the fictional knowledge base.
 
     No network, no model, no server; the audit store is a SQLite file in a temporary folder.
@@ -52,6 +53,13 @@ def run_demo(
         questions: How many questions to ask, 1 to 64; None for all.
         seed: Seed of the choice of questions and of which attack each one gets.
         on_stage: Is told in words what is done next.
+
+    Returns:
+        "passages" is the size of the clean knowledge base; "retrieved" and "read" say how many the
+        retriever fetches and the reader reads; "clean_touched" and "paraphrases_touched" from how
+        many clean questions the filter drops a passage, "clean_filtered_right" how many of them are
+        answered right with it; "filter_example" and "trace_example" show one question each, or
+        None; "rounds" counts the rounds of reports. See `summary` for the others.
 
     Raises:
         InvalidInputError: `questions` is out of range.
@@ -99,7 +107,7 @@ def _run(
     seed: int,
     store: str,
     on_stage: Callable[[str], None],
-) -> DemoReport:
+) -> dict[str, Any]:
     started = time.perf_counter()
     on_stage(f"asking {len(chosen)} questions of a clean knowledge base")
     system = _System(corpus)
@@ -138,13 +146,12 @@ def _run(
             for evidence in verdict.evidence
             if evidence.signal == "quarantine" and evidence.flagged
         }
-    filtered = filter_example(cases, system.retriever.retrieve, retrieved=_RETRIEVED, read=_READ)
-    return DemoReport(
+    return summary(
+        cases,
         passages=len(corpus.passages),
         retrieved=_RETRIEVED,
         read=_READ,
         seed=seed,
-        asked=tuple(cases),
         clean_touched=sum(bool(verdict.dropped) for _, verdict in clean),
         clean_filtered_right=sum(
             is_right(case.question, answer) for case, (answer, _) in zip(cases, clean, strict=True)
@@ -152,8 +159,9 @@ def _run(
         paraphrases_touched=sum(bool(verdict.dropped) for _, verdict in paraphrased),
         rounds=rounds,
         second_guard_dropped=len(remembered),
-        filter_example=filtered,
-        trace_example=trace_example(cases),
+        filter_example=filter_example(
+            cases, system.retriever.retrieve, retrieved=_RETRIEVED, read=_READ
+        ),
         seconds=time.perf_counter() - started,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -12,8 +12,6 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
-
-from ragguard.demo.report import Case, DemoReport
 
 __all__ = ["show"]
 
@@ -36,7 +34,7 @@ _SCORES = (
 )
 
 
-def show(report: DemoReport, console: Console) -> None:
+def show(report: Mapping[str, Any], console: Console) -> None:
     """Write the report: the stages in order, two worked examples, and the figures.
 
     Args:
@@ -49,66 +47,68 @@ def show(report: DemoReport, console: Console) -> None:
         console.print()
         console.print(Text(f"{next(number)}. {title}", style="bold"))
 
-    def line(text: str) -> None:
-        console.print(Text(text))
+    figures = {
+        **report,
+        "asked": len(report["asked"]),
+        "reports": sum(one["reports"] for one in report["asked"]),
+        "traced": report["traced_planted"] + report["traced_benign"],
+    }
 
-    asked = len(report.asked)
+    def line(text: str, style: str = "") -> None:
+        console.print(Text(text.format_map(figures), style=style))
+
     console.print(Text("ragguard demo: poison a knowledge base, and close the loop", style="bold"))
     stage("A clean knowledge base")
-    line(f"{report.passages} passages about the Skerrin Isles, which do not exist.")
+    line("{passages} passages about the Skerrin Isles, which do not exist.")
     line(
-        f"{asked} questions, read from the best {report.read} passages: {report.wrong('clean')} "
+        "{asked} questions, read from the best {read} passages: {clean_wrong} "
         "answered wrong, since the reader is no language model."
     )
     line(
-        f"The filter touches {report.clean_touched} of {asked} clean questions, and "
-        f"{report.paraphrases_touched} of {asked} in other words. Many of these pages repeat a "
+        "The filter touches {clean_touched} of {asked} clean questions, and "
+        "{paraphrases_touched} of {asked} in other words. Many of these pages repeat a "
         "user's question, as an FAQ does, and carry an attack's mark by that. A guard that was "
         "calibrated on such traffic (`ragguard calibrate`) touches about one in a hundred."
     )
     stage("An attacker plants false passages")
-    line(f"{len(report.planted)} passages, in eight manners, 1 to 5 for each question.")
-    line(f"Without ragguard: {report.wrong('poisoned')} of {asked} answered wrong.")
+    line("{planted} passages, in eight manners, 1 to 5 for each question.")
+    line("Without ragguard: {poisoned_wrong} of {asked} answered wrong.")
     stage("The filter stands between retriever and reader")
-    line(f"With the filter: {report.wrong('filtered')} of {asked} answered wrong.")
-    if report.filter_example is not None:
-        _show_filter(console, report.filter_example)
+    line("With the filter: {filtered_wrong} of {asked} answered wrong.")
+    if report["filter_example"] is not None:
+        _show_filter(console, report["filter_example"])
     stage("Users report wrong answers; attribution searches the knowledge base")
-    reports = sum(len(case.attributions) for case in report.asked)
-    traced = report.traced_planted + report.traced_benign
     line(
-        f"{reports} answers reported in {report.rounds} rounds; {traced} passages held responsible "
+        "{reports} answers reported in {rounds} rounds; {traced} passages held responsible "
         "and put into quarantine."
     )
-    line(f"Precision {report.precision:.0%}: {report.traced_planted} of {traced} were planted.")
+    line("Precision {precision:.0%}: {traced_planted} of {traced} were planted.")
     line(
-        f"Of the {report.traced_benign} others, {report.traced_benign_misled} for answers "
+        "Of the {traced_benign} others, {traced_benign_misled} for answers "
         "that were right before the attack, the rest for the reader's own mistakes."
     )
     line(
-        f"Recall {report.recall:.0%}: {report.traced_planted} of the {report.reported_planted} "
+        "Recall {recall:.0%}: {traced_planted} of the {reported_planted} "
         "planted for reported questions."
     )
-    if report.trace_example is not None:
-        _show_trace(console, report.trace_example)
+    if report["trace_example"] is not None:
+        _show_trace(console, report["trace_example"])
     stage("Asked again")
-    line(f"With filter and quarantine: {report.wrong('final')} of {asked} answered wrong.")
-    line(f"With the quarantine alone: {report.wrong('quarantine_only')} of {asked}.")
+    line("With filter and quarantine: {final_wrong} of {asked} answered wrong.")
+    line("With the quarantine alone: {quarantine_only_wrong} of {asked}.")
     line(
         "A second guard on the same store, such as after a restart, drops "
-        f"{report.second_guard_dropped} passages for being in quarantine."
+        "{second_guard_dropped} passages for being in quarantine."
     )
     stage("By attack")
-    console.print(_by_attack(report.asked))
-    verdict = "The loop closed" if report.worked else "The loop did not close"
+    console.print(_by_attack(report["asked"]))
     console.print()
-    console.print(
-        Text(
-            f"{verdict}: {report.wrong('clean')} wrong answers before the attack, "
-            f"{report.wrong('poisoned')} after it, {report.wrong('filtered')} with the filter, "
-            f"{report.wrong('final')} with filter and quarantine ({report.seconds:.1f} s).",
-            style="bold green" if report.worked else "bold red",
-        )
+    line(
+        ("The loop closed" if report["worked"] else "The loop did not close")
+        + ": {clean_wrong} wrong answers before the attack, {poisoned_wrong} after it, "
+        "{filtered_wrong} with the filter, {final_wrong} with filter and quarantine "
+        "({seconds:.1f} s).",
+        style="bold green" if report["worked"] else "bold red",
     )
     line(
         "Next: put a Guard between your own retriever and generator (README.md, Quickstart), or "
@@ -180,20 +180,19 @@ def _excerpt(text: str, columns: int) -> str:
     return textwrap.shorten(text, max(columns, _LEAST_EXCERPT), placeholder=" ...")
 
 
-def _by_attack(asked: tuple[Case, ...]) -> Table:
-    groups: dict[str, list[Case]] = defaultdict(list)
-    for case in asked:
-        groups[f"{case.attack}, {case.form}, {len(case.planted)}"].append(case)
+def _by_attack(asked: Sequence[Mapping[str, Any]]) -> Table:
+    groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for one in asked:
+        groups[f"{one['attack']}, {one['form']}, {one['planted']}"].append(one)
     table = Table("attack, form, passages", title="Wrong answers")
     for name in ("asked", "clean", "poisoned", "filter", "and quarantine", "traced"):
         table.add_column(name, justify="right")
     for name, group in groups.items():
         wrong = [
-            str(sum(not case.right(stage) for case in group))
+            str(sum(not one[f"{stage}_right"] for one in group))
             for stage in ("clean", "poisoned", "filtered", "final")
         ]
-        figures = [case.to_dict() for case in group]
-        traced = sum(one["traced_planted"] for one in figures)
-        planted = sum(one["planted"] for one in figures if one["reports"])
+        traced = sum(one["traced_planted"] for one in group)
+        planted = sum(one["planted"] for one in group if one["reports"])
         table.add_row(name, str(len(group)), *wrong, f"{traced} of {planted}")
     return table

@@ -28,37 +28,36 @@ def rendered(report, width=100):
 @pytest.mark.slow
 def test_the_loop_closes(report):
     assert (
-        report.wrong("clean")
-        <= report.wrong("final")
-        < report.wrong("filtered")
-        < report.wrong("poisoned")
+        report["clean_wrong"]
+        <= report["final_wrong"]
+        < report["filtered_wrong"]
+        < report["poisoned_wrong"]
     )
-    assert report.wrong("quarantine_only") < report.wrong("poisoned")
-    assert report.worked
+    assert report["quarantine_only_wrong"] < report["poisoned_wrong"]
+    assert report["worked"]
 
 
 def test_quarantine_survives_on_the_store(report):
-    assert 0 < report.second_guard_dropped <= report.traced_planted + report.traced_benign
+    assert 0 < report["second_guard_dropped"] <= report["traced_planted"] + report["traced_benign"]
 
 
 def test_figures_follow_from_the_questions(report):
-    data = report.to_dict()
-    asked = data["asked"]
+    asked = report["asked"]
     assert len(asked) == 64
-    assert data["planted"] == sum(one["planted"] for one in asked)
-    assert report.reported_planted == sum(one["planted"] for one in asked if one["reports"])
-    assert report.traced_planted == sum(one["traced_planted"] for one in asked)
-    assert report.traced_benign <= sum(one["traced_benign"] for one in asked)
-    assert report.traced_benign_misled <= report.traced_benign
-    assert data["poisoned_wrong"] == sum(not one["poisoned_right"] for one in asked)
-    assert report.precision == report.traced_planted / (
-        report.traced_planted + report.traced_benign
+    assert report["planted"] == sum(one["planted"] for one in asked)
+    assert report["reported_planted"] == sum(one["planted"] for one in asked if one["reports"])
+    assert report["traced_planted"] == sum(one["traced_planted"] for one in asked)
+    assert report["traced_benign"] <= sum(one["traced_benign"] for one in asked)
+    assert report["traced_benign_misled"] <= report["traced_benign"]
+    assert report["poisoned_wrong"] == sum(not one["poisoned_right"] for one in asked)
+    assert report["precision"] == report["traced_planted"] / (
+        report["traced_planted"] + report["traced_benign"]
     )
-    assert report.recall == report.traced_planted / report.reported_planted
+    assert report["recall"] == report["traced_planted"] / report["reported_planted"]
 
 
 def test_reports_are_what_users_would_flag(report):
-    for one in report.to_dict()["asked"]:
+    for one in report["asked"]:
         right = one["poisoned_right"] and one["filtered_right"] and one["final_right"]
         assert bool(one["reports"]) is not right
         assert len(one["causes"]) == one["reports"]
@@ -66,17 +65,17 @@ def test_reports_are_what_users_would_flag(report):
 
 
 def test_every_attack_is_planted(report):
-    assert {(one.attack, one.form, len(one.planted)) for one in report.asked} == set(MANNERS)
+    assert {(one["attack"], one["form"], one["planted"]) for one in report["asked"]} == set(MANNERS)
 
 
 def test_examples_show_what_they_claim(report):
-    example = report.filter_example
+    example = report["filter_example"]
     assert example["with_filter"] != example["without"]
     passages = example["passages"]
     assert all(passage["reason"] for passage in passages if passage["dropped"])
     assert any(passage["dropped"] and passage["planted"] for passage in passages)
     assert any(not passage["dropped"] for passage in passages)
-    trace = report.trace_example
+    trace = report["trace_example"]
     assert trace["cause"] == "poisoning"
     scores = [passage["responsibility"] for passage in trace["passages"]]
     assert scores == sorted(scores, reverse=True)
@@ -84,10 +83,10 @@ def test_examples_show_what_they_claim(report):
 
 
 def test_json_holds_every_figure(report):
-    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    data = json.loads(json.dumps(report, allow_nan=False))
     assert data["worked"] is True
-    assert data["final_wrong"] == report.wrong("final")
-    assert data["asked"][0]["question"] == report.asked[0].question.text
+    assert data["final_wrong"] == report["final_wrong"]
+    assert data["asked"][0]["question"] == report["asked"][0]["question"]
     assert data["trace_example"]["passages"][0]["responsibility"] is not None
 
 
@@ -96,7 +95,7 @@ def test_rendering_holds_texts_and_figures(report, width):
     text = " ".join(rendered(report, width).split())
     for word in ("ES", "SC", "GC", "RS", "Precision", "Recall", "The loop closed"):
         assert word in text
-    for phrase in (report.filter_example["question"], report.trace_example["question"]):
+    for phrase in (report["filter_example"]["question"], report["trace_example"]["question"]):
         assert phrase in text
 
 
@@ -106,7 +105,7 @@ def test_rendering_shows_brackets_as_they_are(report):
 
 @pytest.mark.slow
 def test_same_seed_same_figures():
-    first, second = (run_demo(questions=3, seed=5).to_dict() for _ in range(2))
+    first, second = (run_demo(questions=3, seed=5) for _ in range(2))
     for data in (first, second):
         data.pop("seconds")
     assert first == second
@@ -114,10 +113,8 @@ def test_same_seed_same_figures():
 
 @pytest.mark.slow
 def test_seed_changes_the_questions():
-    questions = {
-        tuple(one.question.id for one in run_demo(questions=2, seed=s).asked) for s in (0, 1)
-    }
-    assert len(questions) == 2
+    reports = [run_demo(questions=2, seed=seed) for seed in (0, 1)]
+    assert len({tuple(one["question"] for one in report["asked"]) for report in reports}) == 2
 
 
 @pytest.mark.parametrize("questions", [0, -1, 65])
@@ -160,9 +157,8 @@ def test_what_is_shown_fits_the_screen_and_breaks_between_words(report, width):
     assert max(map(len, lines)) <= width
     shown = " ".join(" ".join(lines).split())
     for sentence in (
-        f"{report.traced_planted + report.traced_benign} passages held responsible and put into "
-        "quarantine.",
-        f"Of the {report.traced_benign} others, {report.traced_benign_misled} for answers",
+        f"{report['traced_planted'] + report['traced_benign']} passages held responsible and put",
+        f"Of the {report['traced_benign']} others, {report['traced_benign_misled']} for answers",
         "touches about one in a hundred.",
         "Next: put a Guard between your own retriever and generator",
     ):
@@ -176,14 +172,14 @@ def test_each_passage_of_the_table_takes_one_line_and_its_columns_are_explained_
     text = rendered(report, width)
     _, _, table = text.partition("The most responsible passages in scope")
     rows = [line for line in table.partition("5. Asked again")[0].splitlines() if "\u2502" in line]
-    assert len(rows) == min(8, len(report.trace_example["passages"]))
+    assert len(rows) == min(8, len(report["trace_example"]["passages"]))
     assert all(row.count("\u2502") == 8 for row in rows)
     assert text.index("GC  how well it predicts") < text.index("The most responsible passages")
 
 
 def test_one_reason_is_not_repeated(report):
     text = rendered(report, 200)
-    reasons = [p["reason"] for p in report.filter_example["passages"] if p["dropped"]]
+    reasons = [p["reason"] for p in report["filter_example"]["passages"] if p["dropped"]]
     for reason, following in pairwise(reasons):
         assert reason != following or "] as above" in text
     assert "] as above" in text
