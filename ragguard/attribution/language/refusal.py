@@ -152,7 +152,7 @@ def _forbids(folded: str) -> float:
     return min(2, kinds - 1) / 2
 
 
-# Shares of the question (`coverage`) up to which a passage is off topic, and from which it is on it.
+# `coverage` up to which a passage is off topic, and from which it is on topic.
 _OFF_TOPIC = 0.2
 _ON_TOPIC = 0.5
 
