@@ -28,11 +28,11 @@ from rich.console import Console
 from benchmarks.export_forms import INT8_FORMS, open_gate, precision_of
 from benchmarks.report import describe_run, write
 from ragguard.demo.corpus import load_corpus
+from ragguard.export import export_proxy
+from ragguard.export.blame_parity import BlameScope
+from ragguard.export.numeric_parity import PROBES
 from ragguard.proxy import LexicalProxy, OnnxProxy
 from ragguard.proxy.base import Scores
-from ragguard.proxy.export import export_proxy
-from ragguard.proxy.export.blame_parity import BlameScope
-from ragguard.proxy.export.numeric_parity import PROBES
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 
 __all__ = ["MODELS", "ModelShape", "main", "run"]

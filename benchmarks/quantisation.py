@@ -32,10 +32,10 @@ from benchmarks.report import describe_run, write
 from benchmarks.targets import Target, load_targets
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.embedding import HashedEmbedder
+from ragguard.export import export_proxy
+from ragguard.export.numeric_parity import GATES, Parity
 from ragguard.passage import Passage
 from ragguard.proxy import OnnxProxy, Scores
-from ragguard.proxy.export import export_proxy
-from ragguard.proxy.export.numeric_parity import GATES, Parity
 from ragguard.proxy.manifest import Manifest
 
 __all__ = ["EXPORTS", "main", "run"]

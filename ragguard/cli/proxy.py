@@ -48,7 +48,7 @@ def export(
     differently. Needs the extras `export` and `onnx`; nothing is downloaded.
     """
     from ragguard.errors import InvalidInputError
-    from ragguard.proxy.export import export_proxy
+    from ragguard.export import export_proxy
 
     if not model.is_dir():
         raise InvalidInputError(f"{model} is not a folder; pass one with config.json and weights")
@@ -77,7 +77,7 @@ def verify(
     needs the extra `export`. Exits with 3 if not.
     """
     from ragguard.errors import InvalidInputError
-    from ragguard.proxy.export.verify import verify_proxy
+    from ragguard.export.verify import verify_proxy
     from ragguard.proxy.manifest import Manifest
 
     if model is not None and not model.is_dir():

@@ -30,7 +30,7 @@ _BATCH_TOKENS = 8192
 
 
 class OnnxProxy:
-    """Scores contexts with the graph that `ragguard.proxy.export.export_proxy` wrote.
+    """Scores contexts with the graph that `ragguard.export.export_proxy` wrote.
 
     One forward pass over "context, query, response" yields semantic correlation and generation
     influence both. Safe to share between threads. Scores of a dynamically quantised graph

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from ragguard.proxy.export.blame_parity import demo_scopes
+from ragguard.export.blame_parity import demo_scopes
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -25,7 +25,7 @@ def few_scopes():
     """Compare verdicts on four scopes: all sixteen take torch many seconds an export."""
     with pytest.MonkeyPatch.context() as patched:
         for name in ("export", "verify"):
-            module = importlib.import_module(f"ragguard.proxy.export.{name}")
+            module = importlib.import_module(f"ragguard.export.{name}")
             patched.setattr(module, "demo_scopes", partial(demo_scopes, 4))
         yield
 

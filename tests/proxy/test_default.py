@@ -20,7 +20,7 @@ def _no_variable(monkeypatch):
 def exported(tiny_model, tiny_tokenizer, tmp_path_factory):
     pytest.importorskip("onnxscript", reason="exporting needs onnxscript")
     pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
-    from ragguard.proxy.export import export_proxy
+    from ragguard.export import export_proxy
 
     folder = tmp_path_factory.mktemp("default") / "proxy"
     export_proxy(tiny_model("llama"), folder, tokenizer=tiny_tokenizer)

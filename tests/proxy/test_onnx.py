@@ -138,7 +138,7 @@ class TestPromptEncoder:
 def folder(tiny_model, tokenizer_with_begin, tmp_path_factory):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
-    from ragguard.proxy.export import export_proxy
+    from ragguard.export import export_proxy
 
     out = tmp_path_factory.mktemp("onnx") / "proxy"
     export_proxy(tiny_model("qwen3"), out, tokenizer=tokenizer_with_begin, max_length=200)

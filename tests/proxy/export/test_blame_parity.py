@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragguard.proxy import LexicalProxy, Scores
-from ragguard.proxy.export.blame_parity import (
+from ragguard.export.blame_parity import (
     Blame,
     BlameScope,
     blame,
@@ -15,6 +14,7 @@ from ragguard.proxy.export.blame_parity import (
     same_blame,
     tells_apart,
 )
+from ragguard.proxy import LexicalProxy, Scores
 
 
 def blaming(*flags, scores=None):

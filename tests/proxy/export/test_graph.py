@@ -10,7 +10,7 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="graphs are run by ONNX 
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
-from ragguard.proxy.export.graph import keep_scored_rows, transpose_weights, with_division  # noqa: E402
+from ragguard.export.graph import keep_scored_rows, transpose_weights, with_division  # noqa: E402
 
 WIDTH, INNER = 6, 10
 

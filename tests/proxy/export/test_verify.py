@@ -11,10 +11,10 @@ pytest.importorskip("torch", reason="exporting needs torch")
 pytest.importorskip("onnxscript", reason="exporting needs onnxscript")
 pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
 
-from ragguard.proxy.export import export_proxy
-from ragguard.proxy.export.blame_parity import demo_scopes
-from ragguard.proxy.export.numeric_parity import GATES
-from ragguard.proxy.export.verify import verify_proxy
+from ragguard.export import export_proxy
+from ragguard.export.blame_parity import demo_scopes
+from ragguard.export.numeric_parity import GATES
+from ragguard.export.verify import verify_proxy
 from ragguard.proxy.manifest import sha256_of
 
 pytestmark = pytest.mark.torch

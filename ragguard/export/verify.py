@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.errors import MissingExtraError, ProxyError
-from ragguard.proxy.export.blame_parity import BlameScope, demo_scopes
-from ragguard.proxy.export.numeric_parity import GATES, PROBES, Parity, TokenProbe
-from ragguard.proxy.export.torch_reference import Reference, TorchProxy
+from ragguard.export.blame_parity import BlameScope, demo_scopes
+from ragguard.export.numeric_parity import GATES, PROBES, Parity, TokenProbe
+from ragguard.export.torch_reference import Reference, TorchProxy
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder
 

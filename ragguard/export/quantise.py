@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-from ragguard.proxy.export.graph import keep_scored_rows, transpose_weights, with_division
+from ragguard.export.graph import keep_scored_rows, transpose_weights, with_division
 from ragguard.proxy.manifest import Precision
 
 __all__ = ["BLOCK", "Writer", "write_blocks", "write_dynamic", "write_half_weights", "writers"]

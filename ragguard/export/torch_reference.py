@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import ProxyError
-from ragguard.proxy.base import Scores
-from ragguard.proxy.export.blame_parity import (
+from ragguard.export.blame_parity import (
     BlameScope,
     blame,
     relative_error,
     same_blame,
     tells_apart,
 )
-from ragguard.proxy.export.numeric_parity import LogProbabilities, Parity, TokenProbe, compare
+from ragguard.export.numeric_parity import LogProbabilities, Parity, TokenProbe, compare
+from ragguard.proxy.base import Scores
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder
 
