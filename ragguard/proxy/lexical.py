@@ -104,8 +104,8 @@ class LexicalProxy:
         query_counts = Counter(query_words)
         semantic_correlation = np.zeros(len(contexts))
         generation_influence = np.zeros(len(contexts))
-        for i, context in enumerate(contexts):
-            model = PointerModel(stems(context))
+        for i, words in enumerate([stems(context) for context in contexts]):
+            model = PointerModel(words)
             semantic_correlation[i] = _mean(_sequence(model, query_words))
             generation_influence[i] = _mean(
                 with_query(p, word, query_counts)

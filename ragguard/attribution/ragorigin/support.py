@@ -171,8 +171,8 @@ class SupportMeter:
         return np.array([self._supports[text] for text in texts], dtype=np.float64)
 
     def _measured(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        without, ceiling = self.scores(["", self._stated]).generation_influence
-        gain = relative_gain(self.scores(texts).generation_influence, without, ceiling)
+        without, ceiling, *given = self.scores(["", self._stated, *texts]).generation_influence
+        gain = relative_gain(np.array(given), without, ceiling)
         # Most texts of a scope gain nothing, and what of the question they cover does not matter.
         gains = [text for text, gained in zip(texts, gain > 0.0, strict=True) if gained]
         covered = np.zeros(len(texts))
@@ -189,8 +189,8 @@ class SupportMeter:
 
         The `relative_gain` of SC: 1 for the question itself, 0 for no text.
         """
-        without, ceiling = self.scores(["", self._query]).semantic_correlation
-        return relative_gain(self.scores(texts).semantic_correlation, without, ceiling)
+        without, ceiling, *given = self.scores(["", self._query, *texts]).semantic_correlation
+        return relative_gain(np.array(given), without, ceiling)
 
     def written_for(self, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Return which texts may have been written for this event; bool array of shape (n,).
