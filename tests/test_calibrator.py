@@ -140,6 +140,7 @@ def test_clean_looking_never_raises_the_threshold(high):
     assert found(made) >= 1.0
 
 
+@pytest.mark.slow
 def test_many_small_steps_go_no_further_than_the_reference_attacks_allow():
     made = at_one_percent()
     size = 0.999
@@ -160,6 +161,7 @@ def test_many_small_steps_go_no_further_than_the_reference_attacks_allow():
     assert size < 1e-3  # whoever goes by smaller steps gets no further either
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-2.0, 14.0), min_size=1, max_size=5), st.booleans())
 @settings(max_examples=20)
 def test_whatever_is_recorded_the_attacks_are_found(scores, clean_looking):

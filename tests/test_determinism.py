@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import dataclasses, sys
 import numpy as np
@@ -52,6 +54,7 @@ def verdicts(seed: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_two_processes_with_different_hash_seeds_give_the_same_verdicts():
     first, second = verdicts("1"), verdicts("4242")
     assert len(first.splitlines()) == 24 * 5

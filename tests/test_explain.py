@@ -145,6 +145,7 @@ def test_of_many_passages_those_dropped_and_the_best_are_drawn_and_the_rest_coun
     assert len(heads) == MOST_DRAWN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 10, 40])
 def test_no_entry_is_drawn_outside_or_over_another(tmp_path, count):
     pytest.importorskip("matplotlib")
@@ -170,6 +171,7 @@ def test_the_same_verdict_is_the_same_file(tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.png", "x.PNG", "x.svg"])
 @pytest.mark.parametrize(
     ("query", "passages"),

@@ -36,6 +36,7 @@ asyncio.run(first_query())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "asked"),
     [
@@ -59,6 +60,7 @@ def test_the_first_attacked_query_imports_nothing_and_opens_no_file(made, asked)
     assert json.loads(done.stdout) == [True, True, [], []]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", ["judge.ConformalJudge", "ragdefender.RAGDefenderJudge"])
 def test_a_judge_that_never_clusters_loads_no_scipy(judge):
     program = (

@@ -98,6 +98,7 @@ def test_poison_goes_and_the_rest_stays(shared):
     assert [evidence.flagged for evidence in verdict.evidence] == [True] * 3 + [False] * 2
 
 
+@pytest.mark.slow
 def test_the_demo_attack_is_filtered():
     corpus = load_corpus()
     dropped = planted = lost = 0
@@ -500,6 +501,7 @@ def traffic(count, seed):
     return out
 
 
+@pytest.mark.slow
 def test_calibrated_on_its_own_traffic_a_guard_touches_at_most_alpha_of_it():
     alpha, n, held_back = 0.1, 400, 600
     queries = traffic(n + held_back, seed=7)

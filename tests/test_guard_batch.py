@@ -67,6 +67,7 @@ def demo_sets():
     return [*sets, (QUESTION, []), (QUESTION, [POISON[0]]), (QUESTION, ["", " "]), ("", QUIET)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [Guard, Guard.ragdefender])
 @pytest.mark.parametrize("mode", ["filter", "monitor"])
 @pytest.mark.parametrize("k", [None, 5])

@@ -101,6 +101,7 @@ def test_every_argument_goes_along(copied):
         assert (other._parts.calibrator.adopted.scores == given["calibration"].scores).all()
 
 
+@pytest.mark.slow
 @every_way
 def test_an_adopted_calibration_goes_along(copied):
     traffic = [(f"{QUESTION} {n}", QUIET) for n in range(120)]

@@ -96,6 +96,7 @@ def check(verdict, count, k=None):
         assert np.isfinite(evidence.strength)
 
 
+@pytest.mark.slow
 @hostile
 @given(ANY_TEXT, st.lists(passage(), max_size=6), st.none() | st.integers(1, 7))
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
@@ -122,6 +123,7 @@ def test_any_arguments_are_judged_or_refused(guards, query, passages, k):
             check(guard.filter(query, passages, k=k), len(passages), k)
 
 
+@pytest.mark.slow
 @hostile
 @given(st.lists(passage(), min_size=2, max_size=5))
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")

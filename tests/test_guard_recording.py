@@ -254,6 +254,7 @@ def recall(guard):
     return sum(dropped) / len(dropped)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [4, 16, 80])  # 1.2, 5 and 20 %
 def test_who_only_asks_does_not_teach_the_guard(number):
     with Guard() as guard:
@@ -267,6 +268,7 @@ def test_who_only_asks_does_not_teach_the_guard(number):
         assert recall(guard) < 0.9
 
 
+@pytest.mark.slow
 def test_asking_the_same_again_weighs_nothing():
     (odd,) = odd_queries(1)
     question, passages = odd
@@ -320,6 +322,7 @@ def test_one_warning_when_the_traffic_drifts(caplog):
     assert "500 of the last 500" in drifts[0].message
 
 
+@pytest.mark.slow
 def test_traffic_as_calibrated_warns_of_nothing(caplog):
     rng = np.random.default_rng(0)
     words = [f"word{n}" for n in range(400)]

@@ -32,6 +32,7 @@ def test_without_a_model_it_is_the_lexical_one():
     assert default_folder() is None
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_a_folder_comes_from_the_argument_before_the_environment(exported, monkeypatch, tmp_path):
     from ragguard.proxy import OnnxProxy

@@ -39,6 +39,7 @@ def test_next_word_probabilities_sum_to_one(context, query, previous):
     assert math.fsum(map(probability, known)) + unknown == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_prior_over_one_character_words_sums_to_their_length_probability():
     total = math.fsum(math.exp(word_log_probability(chr(c))) for c in range(0x110000))
     listed = sum(p for w, p in words_module._FREQUENT_PROBABILITY.items() if len(w) == 1)

@@ -126,6 +126,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1, max_size=2))
 def test_any_change_is_read_or_is_a_proxy_error(tmp_path_factory, changes):

@@ -147,6 +147,7 @@ def folder(tiny_model, tokenizer_with_begin, tmp_path_factory):
 
 @pytest.mark.torch
 class TestOnnxProxy:
+    @pytest.mark.slow
     def test_arrays_come_in_the_order_of_the_contexts(self, folder):
         scores = OnnxProxy(folder, threads=1).score(CONTEXTS, QUERY, RESPONSE)
         assert scores.semantic_correlation.shape == (6,)

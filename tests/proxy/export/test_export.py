@@ -94,6 +94,7 @@ def exported(tiny_model, tiny_tokenizer, tmp_path_factory):
 
 
 class TestGraph:
+    @pytest.mark.slow
     def test_takes_tokens_mask_and_positions_and_returns_one_number_a_position(self, exported):
         graph = onnx.load(exported / "model.onnx").graph
         assert [node.name for node in graph.input] == ["input_ids", "attention_mask", "positions"]
@@ -151,6 +152,7 @@ class TestManifest:
 
 
 class TestPrecisions:
+    @pytest.mark.slow
     @pytest.mark.parametrize("family", ["llama", "gpt2", "opt"])
     def test_int8_is_smaller_and_keeps_the_order(
         self, family, tiny_model, tiny_tokenizer, tmp_path
@@ -169,6 +171,7 @@ class TestPrecisions:
         kinds = {node.op_type for node in onnx.load(tmp_path / "out/model.onnx").graph.node}
         assert kinds & {"MatMulInteger", "MatMulNBits"}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("factor", [0.5, np.nan])
     def test_int8_falls_back_to_blocks(
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch, factor
@@ -208,6 +211,7 @@ class TestPrecisions:
         assert {found["accuracy_level"] for found in products} == {0, 4}
         OnnxProxy(tmp_path / "out").score(CONTEXTS, QUERY, RESPONSE)
 
+    @pytest.mark.slow
     def test_fp16(self, tiny_model, tiny_tokenizer, tmp_path):
         manifest = export_proxy(
             tiny_model("qwen2"),
@@ -221,6 +225,7 @@ class TestPrecisions:
         weights = onnx.load(tmp_path / "out/model.onnx").graph.initializer
         assert any(weight.data_type == onnx.TensorProto.FLOAT16 for weight in weights)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("precision", ["fp32", "fp16-weights", "int8"])
     def test_weights_too_large_for_one_file(
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch, precision
@@ -238,6 +243,7 @@ class TestPrecisions:
         assert set(manifest.files) == {"model.onnx", "model.onnx.data", "tokenizer.json"}
         OnnxProxy(tmp_path / "out").score(CONTEXTS, QUERY, RESPONSE)
 
+    @pytest.mark.slow
     def test_a_failed_gate_leaves_nothing_behind(self, tiny_model, tiny_tokenizer, tmp_path):
         with pytest.raises(ProxyError, match="does not score as the original") as caught:
             export_proxy(
@@ -254,6 +260,7 @@ class TestPrecisions:
         assert "export with precision fp32" in str(caught.value)
         assert list(tmp_path.iterdir()) == []
 
+    @pytest.mark.slow
     def test_fp16_weights_are_half_as_large_and_blame_the_same(
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch
     ):
@@ -283,6 +290,7 @@ class TestPrecisions:
 class TestTheGateOfVerdicts:
     """Weights on a coarse grid survive eight bits; weights in which small ones matter do not."""
 
+    @pytest.mark.slow
     def test_int8_passes_where_the_same_passages_are_blamed(
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch
     ):
@@ -301,6 +309,7 @@ class TestTheGateOfVerdicts:
         assert manifest.quantization == "dynamic"
         assert manifest.parity["same_blame"] == 1.0
 
+    @pytest.mark.slow
     def test_a_model_that_cannot_tell_is_not_asked_for_the_same_verdicts(
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch
     ):
@@ -316,6 +325,7 @@ class TestTheGateOfVerdicts:
         assert manifest.parity["relative_error"] is None
         assert manifest.parity["rank_correlation"] >= GATES["int8"].rank_correlation
 
+    @pytest.mark.slow
     def test_int8_is_refused_where_others_are_blamed_though_every_token_is_close(
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch
     ):
@@ -340,6 +350,7 @@ class TestTheGateOfVerdicts:
         assert manifest.parity["same_blame"] == 1.0
 
 
+@pytest.mark.slow
 def test_the_model_is_left_as_it_was(tiny_model, tiny_tokenizer, tmp_path):
     model = tiny_model("llama").to(torch.bfloat16).train()
     before = copy.deepcopy(model.state_dict())
@@ -350,6 +361,7 @@ def test_the_model_is_left_as_it_was(tiny_model, tiny_tokenizer, tmp_path):
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
 
 
+@pytest.mark.slow
 def test_exports_by_the_path_of_a_model(tiny_model, tiny_tokenizer, tmp_path):
     transformers = pytest.importorskip("transformers")
     tiny_model("gpt2").save_pretrained(tmp_path / "model")

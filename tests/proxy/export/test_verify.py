@@ -34,6 +34,7 @@ def exported(original, tiny_tokenizer, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_an_export_is_verified_against_its_original(exported, original, tmp_path):
     assert verify_proxy(exported) is None
     parity = verify_proxy(exported, model=original, scopes=FEW)
