@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from ragguard.arguments import require_whole
 from ragguard.attribution.result import Retrieve
 from ragguard.errors import InvalidInputError
 from ragguard.knowledge.sources import resolved
@@ -18,7 +19,7 @@ from ragguard.passage import Passage, as_passages
 if TYPE_CHECKING:
     from ragguard.knowledge.faiss import Texts
 
-__all__ = ["as_retrieve", "search_of"]
+__all__ = ["as_retrieve", "require_scope", "search_of"]
 
 
 def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None) -> Retrieve:
@@ -109,6 +110,20 @@ def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Callable[
         "LangChain or LlamaIndex retriever, vector store or index will do, and so will a Chroma "
         "collection, a QdrantCollection, or a FAISS index with texts="
     )
+
+
+def require_scope(top_k: Any, max_scope: Any) -> tuple[int, int]:
+    """Return K and the passages after which a search ends, as ints.
+
+    Raises:
+        InvalidInputError: One is no whole number of at least 1, or `max_scope` is less than K.
+    """
+    top_k, max_scope = require_whole("top_k", top_k), require_whole("max_scope", max_scope)
+    if max_scope < top_k:
+        raise InvalidInputError(
+            f"max_scope must be at least top_k; got {max_scope} with a top_k of {top_k}"
+        )
+    return top_k, max_scope
 
 
 def search_of(query: str, response: str, retrieve: Any) -> Retrieve:

@@ -153,7 +153,7 @@ def tokens_counted(text: str) -> tuple[list[str], int]:
 
 def tokens_whole(text: str) -> list[str]:
     """Return what `tokens` returns, for the whole of a text however long."""
-    spelled = respelled(text, FOLDED_WORDS)
+    spelled = text if text.isascii() else respelled(text, FOLDED_WORDS)
     return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split()
 
 
@@ -163,7 +163,8 @@ def letters_whole(text: str) -> bytes:
     >>> letters_whole("Marrow Light: -5 %")
     b'marrowlight-5%'
     """
-    return respelled(text, FOLDED_WORDS).encode().translate(_LOWER, _BETWEEN)
+    spelled = text if text.isascii() else respelled(text, FOLDED_WORDS)
+    return spelled.encode().translate(_LOWER, _BETWEEN)
 
 
 def split_words(folded: str) -> list[str]:

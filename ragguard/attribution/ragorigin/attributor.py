@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ragguard.arguments import require_method, require_whole
+from ragguard.arguments import require_method
 from ragguard.attribution.llm.client import Usage, as_text_model
 from ragguard.attribution.llm.prompts import closed_book_prompt
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
@@ -25,7 +25,7 @@ from ragguard.attribution.ragorigin.scope import (
 from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
 from ragguard.attribution.result import Attribution, Retrieve
-from ragguard.attribution.search import search_of
+from ragguard.attribution.search import require_scope, search_of
 from ragguard.embedding import CachedEmbedder, as_embedder
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
@@ -68,12 +68,7 @@ class RAGOrigin:
         top_k: int = 5,
         max_scope: int = MAX_SCOPE,
     ) -> None:
-        top_k = require_whole("top_k", top_k)
-        max_scope = require_whole("max_scope", max_scope)
-        if max_scope < top_k:
-            raise InvalidInputError(
-                f"max_scope must be at least top_k; got {max_scope} with a top_k of {top_k}"
-            )
+        self._top_k, self._max_scope = require_scope(top_k, max_scope)
         if judge is not None and generate is None:
             raise InvalidInputError("judge compares what generate answers; pass generate= as well")
         if proxy is not None:
@@ -82,8 +77,6 @@ class RAGOrigin:
         self._embedder = CachedEmbedder(as_embedder(embedder))
         self._generate = None if generate is None else as_text_model(generate)
         self._judge = None if judge is None else as_text_model(judge)
-        self._top_k = top_k
-        self._max_scope = max_scope
 
     def attribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return the passages responsible for `response`, if any are.
