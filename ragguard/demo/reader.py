@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragguard.demo.spans import AnswerType, Reading, Span, read_words, spans, stem
+from ragguard.demo.spans import AnswerType, Reading, Span, read_words, spans, uninflected
 from ragguard.passage import Passage
 from ragguard.text import STOP_WORDS, tokens
 
@@ -88,7 +88,7 @@ class ExtractiveReader:
         self._texts_with: dict[str, int] = defaultdict(int)
         for text in background:
             self._texts += 1
-            for word in {stem(token) for token in tokens(text)}:
+            for word in {uninflected(token) for token in tokens(text)}:
                 self._texts_with[word] += 1
 
     def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
@@ -138,7 +138,7 @@ class ExtractiveReader:
 
     def _specificity(self, text: str) -> float:
         """Return 1 for a text with a word never seen before, towards 0 for common words."""
-        rarest = max((self._rarity(stem(token)) for token in tokens(text)), default=0.0)
+        rarest = max((self._rarity(uninflected(token)) for token in tokens(text)), default=0.0)
         return float((rarest / self._rarity("")) ** _SPECIFICITY)
 
 
@@ -160,7 +160,7 @@ def read_question(question: str) -> Reading:
     if answer_type == "number":
         units = frozenset().union(*(_UNITS[word] for word in words if word in _UNITS))
     about = dict.fromkeys(
-        stem(word) for word in words if word not in STOP_WORDS and word not in asking
+        uninflected(word) for word in words if word not in STOP_WORDS and word not in asking
     )
     return Reading(answer_type, tuple(about), units)
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from ragguard.text import STOP_WORDS
 
-__all__ = ["AnswerType", "Reading", "Span", "Word", "read_words", "spans", "stem"]
+__all__ = ["AnswerType", "Reading", "Span", "Word", "read_words", "spans", "uninflected"]
 
 AnswerType = Literal["person", "place", "name", "year", "number", "colour", "thing"]
 
@@ -95,10 +95,10 @@ class Span:
     fit: float
 
 
-def stem(word: str) -> str:
+def uninflected(word: str) -> str:
     """Return a lower-case word without its inflection.
 
-    >>> stem("designed"), stem("designer"), stem("locks")
+    >>> uninflected("designed"), uninflected("designer"), uninflected("locks")
     ('design', 'design', 'lock')
     """
     for suffix in _SUFFIXES:
@@ -125,7 +125,7 @@ def read_words(text: str) -> list[Word]:
             clause += 1
         else:
             lower = found.lower()
-            stems = frozenset(map(stem, _PARTS.split(lower)))
+            stems = frozenset(map(uninflected, _PARTS.split(lower)))
             out.append(Word(found, lower, stems, place, clause))
             place += 1
     return out

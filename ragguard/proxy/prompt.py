@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import require_texts
 from ragguard.errors import InvalidInputError, ProxyError
+from ragguard.text import encodable
 
 __all__ = ["PromptEncoder", "PromptFormat", "Prompts"]
 
@@ -103,7 +104,7 @@ class PromptEncoder:
         for name, text in (("query", query), ("response", response)):
             if not isinstance(text, str) or not text.strip():
                 raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r}")
-        text, query_span, response_span = self._prompt.tail(_encodable(query), _encodable(response))
+        text, query_span, response_span = self._prompt.tail(encodable(query), encodable(response))
         tail = self._tokenizer.encode(text, add_special_tokens=False)
         room = self._max_length - len(self._head) - len(tail.ids)
         if room < 1:
@@ -133,7 +134,7 @@ class PromptEncoder:
         reach = 32 * room
         if len(text) > 2 * reach:
             text = f"{text[:reach]} {text[-reach:]}"
-        ids = self._ids(_encodable(text))
+        ids = self._ids(encodable(text))
         if len(ids) <= room:
             return ids
         last = room // 2
@@ -153,8 +154,3 @@ def _inside(offsets: Sequence[tuple[int, int]], span: tuple[int, int]) -> NDArra
             "letters or digits"
         )
     return np.array(chosen, dtype=np.int64)
-
-
-def _encodable(text: str) -> str:
-    # The tokenizer takes UTF-8 only, which lone surrogates are not.
-    return text.encode("utf-8", "replace").decode("utf-8")
