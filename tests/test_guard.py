@@ -163,6 +163,7 @@ POOL = [*QUIET, *POISON, QUESTION, "", " ", "\ud800"]
 sets = st.lists(st.one_of(st.sampled_from(POOL), st.sampled_from(POOL).map(Passage)), max_size=10)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(sets, st.none() | st.integers(1, 12), st.sampled_from(["filter", "monitor"]))
 def test_what_holds_of_every_verdict(passages, k, mode):

@@ -132,6 +132,7 @@ def test_with_on_error_pass_no_set_of_passages_raises(passages):
         check(guard.filter("who built the pier", passages), len(passages))
 
 
+@pytest.mark.slow
 @hostile
 @given(
     st.one_of(

@@ -167,6 +167,7 @@ def test_filter_opens_no_file_and_writes_no_database(tmp_path, monkeypatch):
     assert [verdict.error for verdict in verdicts] == [None, None]
 
 
+@pytest.mark.slow
 def test_what_a_guard_counted_that_nobody_closed_is_still_written():
     written = threading.Event()
 

@@ -180,6 +180,7 @@ def test_report_returns_while_the_attribution_runs_and_pending_says_so():
         assert texts(guard.attribution(first).responsible) == [LIE]
 
 
+@pytest.mark.slow
 def test_an_attribution_that_fails_for_good_names_its_cause(caplog):
     with Guard(attributor=Failing()) as guard, caplog.at_level(logging.CRITICAL, "ragguard"):
         event = guard.report(QUESTION, "1911", passages=[LIE])

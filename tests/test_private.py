@@ -37,6 +37,7 @@ def test_where_no_file_can_be_made_the_caller_finds_out(tmp_path):
     assert not (tmp_path / "missing").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["filter", "explain"])
 def test_what_commands_write_of_traffic_is_private(command, tmp_path):
     from typer.testing import CliRunner

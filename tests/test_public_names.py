@@ -272,6 +272,7 @@ FILTER_ONE_CLEAN_SET = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("then", "loaded"),
     # A guard loads what clustering needs when it is made, so that no query has to.
@@ -295,6 +296,7 @@ NOT_FOR_A_FILTER = (
 ).split()
 
 
+@pytest.mark.slow
 def test_a_guard_that_filters_loads_no_attribution_method_and_no_knowledge_base():
     program = f"import sys, ragguard; {FILTER_ONE_CLEAN_SET}; print(*sys.modules)"
     done = subprocess.run(

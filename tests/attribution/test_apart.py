@@ -92,6 +92,7 @@ def test_a_guard_attributes_apart():
         apart.close()
 
 
+@pytest.mark.slow
 async def test_it_works_in_one_other_process(named):
     first = named.attribute("q", "print", retrieve)
     again = await named.aattribute("q", "r", retrieve)
@@ -107,6 +108,7 @@ def test_a_child_that_dies_is_a_failure_and_the_next_one_works(named):
     assert named.attribute("q", "r", retrieve).method != first
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_cut_off():
     apart = Apart("test_apart:Named", timeout_s=2.0)
     try:
@@ -116,6 +118,7 @@ def test_what_takes_too_long_is_cut_off():
         apart.close()
 
 
+@pytest.mark.slow
 def test_failures_are_told(named):
     with pytest.raises(InvalidInputError, match="not like this"):
         named.attribute("q", "invalid", retrieve)
@@ -136,6 +139,7 @@ def test_options_that_make_no_sense(options):
         Apart(**options)
 
 
+@pytest.mark.slow
 def test_a_fork_leaves_the_child_to_its_parent(named):
     before = named.attribute("q", "r", retrieve).method
     pid = os.fork()

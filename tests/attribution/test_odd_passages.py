@@ -57,6 +57,7 @@ def test_blank_passages_are_like_no_question_whoever_embeds():
         assert embedding_similarity(embedder, QUESTION, passages).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(TEXTS, st.sampled_from(sorted(VECTORS))), max_size=8),

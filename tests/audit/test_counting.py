@@ -195,6 +195,7 @@ def test_counting_goes_on_where_no_thread_can_be_started(store, monkeypatch, cap
     assert store.counts() == {"queries": 2}
 
 
+@pytest.mark.slow
 def test_a_counter_that_nobody_holds_goes(store):
     counter = VerdictCounter(store, interval_s=OFTEN)
     counter.add(queries=1)

@@ -67,6 +67,7 @@ def test_any_text_survives(store):
     assert store.counts() == {NASTY: 2}
 
 
+@pytest.mark.slow
 def test_a_megabyte_survives(store):
     added = event("e", passages=(Passage("\ud800x" * 500_000),))
     store.add_event(added)

@@ -123,6 +123,7 @@ def test_twenty_reports_behind_a_backlog_of_thousands_are_attributed_within_a_mi
     worker.close(WAIT)
 
 
+@pytest.mark.slow
 def test_what_was_lost_is_counted_and_said():
     store = Hanging()
     with Guard(attributor=Fast(), store=store) as guard:

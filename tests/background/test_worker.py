@@ -654,6 +654,7 @@ def test_options_that_make_no_sense(option):
         Worker(MemoryStore(), Steps(attribute), **{option: 0})
 
 
+@pytest.mark.slow
 def test_threads_of_one_store_attribute_each_event_once(store, worker_of):
     def count(flagged):
         store.add_counts({flagged.id: 1})

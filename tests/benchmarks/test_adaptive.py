@@ -307,6 +307,7 @@ def test_the_command_on_the_own_data(tmp_path):
     assert result["command"].startswith("python -m benchmarks.adaptive --limit 1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_hold_the_tables_of_the_results(page):
     text = page.read_text(encoding="utf-8")

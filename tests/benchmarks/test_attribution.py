@@ -31,6 +31,7 @@ def test_tally_counts_missed_poison_as_false_negative():
     assert row["missed_by_scope"] == pytest.approx(1 / 3, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_runs_without_a_data_folder_and_finds_prepended_statements():
     with Progress(console=Console(file=io.StringIO())) as progress:
         result = attribution.run(attribution_events.Selection(limit=2), progress)

@@ -35,6 +35,7 @@ def result(tmp_path_factory):
     return read(file)
 
 
+@pytest.mark.slow
 def test_the_result_says_how_to_make_it_again(result):
     assert set(result) == RUN_KEYS
     assert result["format"] == 1

@@ -44,6 +44,7 @@ def test_is_the_share_of_orders(queries, calibrated, rank):
         assert tail_probability(above, queries, calibrated, alpha) == pytest.approx(float(expected))
 
 
+@pytest.mark.slow
 @given(st.integers(1, 200), st.integers(1, 400), st.floats(0.005, 0.5))
 def test_falls_from_one_and_sums_to_the_mean(queries, calibrated, alpha):
     rank = int(alpha * (calibrated + 1) + 1e-9)

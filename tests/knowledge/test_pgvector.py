@@ -71,6 +71,7 @@ def test_rows_come_back_as_they_were(arrays):
     assert rows_of(arrays) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stored", ["{}", '{"id": 7, "title": "clash"}', "[1, 2]", "7"])
 def test_json_that_is_no_plain_object_of_its_own_keys(arrays, stored):
     run(arrays, "UPDATE passages SET meta = CAST(:meta AS jsonb) WHERE id = 1", meta=stored)
@@ -209,6 +210,7 @@ def test_half_precision(vectors):
     assert run(vectors, "SELECT id, text, embedding::text, meta FROM passages") == before
 
 
+@pytest.mark.slow
 def test_an_enhancement(vectors):
     fill(vectors, 5)
     base = PgVectorTable(vectors, "passages", metadata="meta", embedder=EMBEDDER)

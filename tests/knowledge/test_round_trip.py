@@ -462,6 +462,7 @@ def test_everything_is_found_past_one_answer(kind, request):
     assert len(ranking.first(100)) == len(set(TEXTS)) == len(TEXTS) - 1
 
 
+@pytest.mark.slow
 def test_an_empty_base(kind, request):
     base = kind([], request)
     assert base.retrieve(QUERY, 5) == []
@@ -508,6 +509,7 @@ def test_confirmed_passages_go_and_come_back_as_they_were(kind, request):
     assert store.quarantine_keys() == frozenset()
 
 
+@pytest.mark.slow
 def test_another_text_under_a_quarantined_id_stays(kind, request):
     base = kind(PASSAGES, request)
     before = base.retrieve(QUERY, 100)

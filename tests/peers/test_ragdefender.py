@@ -128,6 +128,7 @@ def test_isolated_passages_are_the_same(seed, n, data, p):
         assert ranking.tolist() == theirs
 
 
+@pytest.mark.slow
 @some
 @given(seeds, st.integers(2, 10))
 def test_the_baseline_of_the_guard_drops_what_the_package_drops(seed, n):

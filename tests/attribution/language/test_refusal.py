@@ -171,6 +171,7 @@ def test_a_model_that_refuses_without_passages_does_not_clear_them():
     assert asyncio.run(origin.aattribute(QUESTION, REFUSAL, retrieve)) == attribution
 
 
+@pytest.mark.slow
 def test_on_the_fictional_knowledge_base():
     """The odd questions: the cues were chosen on the even ones."""
     corpus = load_corpus()

@@ -176,6 +176,7 @@ def judged_passages(draw):
 THREE_APART = (np.zeros(4), np.zeros(4), np.array([0.0, 1.0, 1.0, 1.0]))
 
 
+@pytest.mark.slow
 @given(judged_passages())
 @example((THREE_APART, np.array([0.5, 0.0, 0.0, 0.0])))
 def test_a_generator_that_always_says_so_accuses_nobody_who_does_not(judged):

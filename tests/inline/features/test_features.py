@@ -237,6 +237,7 @@ def test_the_least_coverage_weighs_words_by_rarity():
     assert columns(question, [only, "wool", *below], 2)["disorder"][0] == 0.0
 
 
+@pytest.mark.slow
 @given(asked_and_retrieved())
 def test_only_the_address_speaks_of_a_passage_that_does_not_carry_the_question(drawn):
     query, texts = drawn
@@ -309,6 +310,7 @@ def test_a_passage_that_says_the_question_twice_holds_exactly_all_of_it(asked, d
         assert seen[name].max() <= discount
 
 
+@pytest.mark.slow
 @given(asked_and_retrieved(), st.randoms(use_true_random=False), st.data())
 def test_signals_do_not_depend_on_the_order_of_judged_passages_nor_of_those_below(
     drawn, random, data

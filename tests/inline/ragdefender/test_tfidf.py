@@ -119,6 +119,7 @@ def test_top_terms_equal_the_slow_reference(terms, m):
     assert top_terms([Terms(passage) for passage in terms], m) == slow_top_terms(terms, m)
 
 
+@pytest.mark.slow
 @given(texts_of_few_words, st.integers(1, 8))
 def test_top_terms_equal_those_of_scikit_learn(texts, m):
     terms = [tfidf_terms(text) for text in texts]
