@@ -40,9 +40,8 @@ from benchmarks.fitting.samples import (
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from ragguard.embedding import Embedder
 from ragguard.inline.conformal import Calibration
-from ragguard.inline.detectors import BY_HAND, Detector
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.scoring import SCORER
+from ragguard.inline.scoring import BY_HAND, SCORER, Detector
 
 __all__ = ["SOUPS", "Change", "Refits", "changes", "main", "run", "soup"]
 

@@ -11,6 +11,7 @@ are cross-fitted over `FOLDS` parts of the choosing half.
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,28 +25,29 @@ from benchmarks.fitting.offsets import Recalls, offsets, shifted
 from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import Samples, samples
 from benchmarks.reading import load_with_reading
-from ragguard.inline.detectors import BY_HAND, Detector
+from ragguard.inline.scoring import BY_HAND, Detector
 
-__all__ = ["as_source", "main"]
+__all__ = ["as_json", "main"]
 
 
-def as_source(detectors: Mapping[str, Detector]) -> str:
-    """Return the detectors as they stand in `ragguard/inline/detectors.py`."""
-    lines = ["DETECTORS: Mapping[str, Detector] = {"]
-    for name, detector in detectors.items():
-        if name in BY_HAND:
-            continue
-        lines += [f'    "{name}": Detector(', f"        {detector.bias:.2f},", "        {"]
-        ranked = sorted(detector.weights.items(), key=lambda item: -item[1])
-        for term, weight in ranked:
-            names = ", ".join(f'"{part}"' for part in term) + ("," if len(term) == 1 else "")
-            lines.append(f"            ({names}): {weight:.2f},")
-        lines += ["        },", "    ),"]
-    return "\n".join([*lines, "    **BY_HAND,", "}"])
+def as_json(detectors: Mapping[str, Detector]) -> str:
+    """Return the detectors as they stand under "fitted" in `ragguard/inline/detectors.json`."""
+    fitted = {
+        name: {
+            "bias": round(detector.bias, 2),
+            "weights": {
+                "*".join(term): round(weight, 2)
+                for term, weight in sorted(detector.weights.items(), key=lambda item: -item[1])
+            },
+        }
+        for name, detector in detectors.items()
+        if name not in BY_HAND
+    }
+    return json.dumps(fitted, indent=2)
 
 
 def main() -> None:
-    """Fit and print the detectors as source, and what they detect when cross-fitted."""
+    """Fit and print the detectors as JSON, and what they detect when cross-fitted."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_suspicion", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
     arguments = parser.parse_args()
@@ -59,7 +61,7 @@ def main() -> None:
         errors.print(f"{form:10} planted {count}: {share:.1%}")
     errors.print(f"offsets: {shift}")
     detectors = {name: fit_detector(plan, found) for name, plan in PLANS.items()}
-    Console(width=200).print(as_source(shifted(detectors, shift)), markup=False, highlight=False)
+    Console(width=200).print(as_json(shifted(detectors, shift)), markup=False, highlight=False)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,7 @@ from benchmarks.fitting.samples import FOLDS, Samples, samples, signals_of
 from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
-from ragguard.inline.detectors import DETECTORS
-from ragguard.inline.scoring import SCORER, Scorer, nonconformity
+from ragguard.inline.scoring import DETECTORS, SCORER, Scorer, nonconformity
 
 __all__ = ["calibrate", "cross_fitted", "main"]
 

@@ -1,7 +1,7 @@
 """Makes the reference attacks: `python -m benchmarks.make_reference --out FILE`.
 
 Attacks on questions of the project's own small data, of all the ways in which people ask there, as
-a retriever would return them. `ragguard.inline.reference` judges them under every new calibration.
+a retriever would return them. `ragguard.inline.admission` judges them under every new calibration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.data import Record, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import planted, retrieve
 from ragguard.embedding import Embedder
-from ragguard.inline.judge import ConformalJudge
+from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 
 __all__ = ["FORM_NAMES", "lines", "main"]
@@ -41,7 +41,7 @@ _EVERY = 3  # of the questions
 def lines() -> Iterator[dict[str, Any]]:
     """Yield what is written of each question: its clean hits, and the attacks on it."""
     embedder = built_in()
-    judge = ConformalJudge(embedder)
+    judge = ConformalFilter(embedder)
     quiet = [record for record in skerrin().records if _passes(record, judge, embedder)]
     for record in quiet[::_EVERY]:
         attacks = [
@@ -54,10 +54,10 @@ def lines() -> Iterator[dict[str, Any]]:
         yield {"query": record.question, "hits": list(hits), "attacks": attacks}
 
 
-def _passes(record: Record, judge: ConformalJudge, embedder: Embedder) -> bool:
+def _passes(record: Record, judge: ConformalFilter, embedder: Embedder) -> bool:
     """Return whether a question's clean hits are left alone, so that only attacks are found."""
     hits = [Passage(text) for text in retrieve(record, embedder, _FETCHED).texts]
-    return not any(judge.judge(record.question, given, _K).attacked for given in (hits[:_K], hits))
+    return not any(judge.decide(record.question, given, _K).attacked for given in (hits[:_K], hits))
 
 
 def _attack(record: Record, embedder: Embedder, form: str, count: int) -> dict[str, Any] | None:

@@ -37,7 +37,7 @@ from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from benchmarks.set_scores import PASSAGE_SCORES, SET_SCORES, SetVectors
 from benchmarks.tables import as_rich
 from ragguard.embedding import Embedder
-from ragguard.inline.judge import ConformalJudge
+from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 
 __all__ = ["judged", "main", "run"]
@@ -67,7 +67,7 @@ def judged(retrieved: RetrievedSet, setting: Setting, embedder: Embedder) -> Set
     given = retrieved.first(k * factor)
     k = min(k, len(given.texts))
     passages = [Passage(text) for text in given.texts]
-    ours = ConformalJudge(embedder).score(given.question, passages, k)
+    ours = ConformalFilter(embedder).score(given.question, passages, k)
     vectors = SetVectors.of(given, k, embedder)
     each = np.array([ours.suspicion, *(score(vectors) for score in PASSAGE_SCORES.values())])
     sets = [score(vectors) for score in SET_SCORES.values()]

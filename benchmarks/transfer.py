@@ -31,7 +31,7 @@ from ragguard import Guard, Passage
 from ragguard.embedding import Embedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.conformal import Calibration
-from ragguard.inline.judge import ConformalJudge
+from ragguard.inline.pipeline import ConformalFilter
 
 __all__ = ["ALPHAS", "HOWS", "Outcomes", "interval", "main", "run", "simulate", "simulations"]
 
@@ -229,7 +229,7 @@ def simulations(
     rows = []
     for embedder in embedders:
         kinds = _kinds(datasets, embedder)
-        judge = ConformalJudge(embedder)
+        judge = ConformalFilter(embedder)
         for k, factor in _SETTINGS:
             by_kind = {name: _scores(judge, kind.every, k, factor) for name, kind in kinds.items()}
             for name, scores in {"all": np.concatenate([*by_kind.values()]), **by_kind}.items():
@@ -242,7 +242,7 @@ def simulations(
     return rows
 
 
-def _scores(judge: ConformalJudge, sets: Sequence[RetrievedSet], k: int, factor: int) -> Floats:
+def _scores(judge: ConformalFilter, sets: Sequence[RetrievedSet], k: int, factor: int) -> Floats:
     found = []
     for one in sets:
         passages = [Passage(text) for text in one.texts[: k * factor]]

@@ -25,8 +25,8 @@ from benchmarks.forms import WRITTEN_FORMS
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.tables import Table, share
 from ragguard.embedding import Embedder
-from ragguard.inline.judge import ConformalJudge
 from ragguard.inline.normalize import STEPS, WHOLE
+from ragguard.inline.pipeline import ConformalFilter
 from ragguard.lru import forget_all
 from ragguard.passage import as_passages
 
@@ -77,7 +77,7 @@ def _forget() -> None:
 
 def run(datasets: Sequence[Dataset], embedder: Embedder, console: Console) -> list[dict[str, Any]]:
     """Return a row for every reading, form and k: sets, and those in which the gate fired."""
-    judge = ConformalJudge(embedder)
+    judge = ConformalFilter(embedder)
     records = [(record, next(iter(d.kinds), "")) for d in datasets for record in d.report]
     rows = []
     for form in track((CLEAN, *FORMS), "forms", console=console):
@@ -103,8 +103,8 @@ def _sets(
             yield ranked
 
 
-def _fires(judge: ConformalJudge, found: RetrievedSet, k: int) -> bool:
-    return judge.judge(found.question, as_passages(found.texts), k).attacked
+def _fires(judge: ConformalFilter, found: RetrievedSet, k: int) -> bool:
+    return judge.decide(found.question, as_passages(found.texts), k).attacked
 
 
 def tables(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:

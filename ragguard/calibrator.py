@@ -1,41 +1,44 @@
-"""The judge that a guard asks, what it was calibrated on, and the watch over its promise."""
+"""The filter that a guard asks, what it was calibrated on, and the watch over its promise."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ragguard.arguments import require_path
 from ragguard.audit.records import ScoredQuery
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.admission import gate_line, require_admissible, require_calm
-from ragguard.inline.conformal import Calibration, default_calibration, save_calibration
+from ragguard.inline.calibration_file import default_calibration, save_calibration
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.decision import SetFilter, Strategy
 from ragguard.inline.drift import Drift, DriftWatch
-from ragguard.inline.judge import ConformalJudge
-from ragguard.inline.judgement import Judge, Strategy
-from ragguard.inline.ragdefender.filter import RAGDefenderJudge
+from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
-from ragguard.inline.traffic import calibrated_on
-from ragguard.passage import Passage
+from ragguard.passage import Passage, as_passages
 from ragguard.recorded import Recording
 
-__all__ = ["Calibrator"]
+__all__ = ["Calibrator", "calibrated_on"]
 
 
 class Calibrator:
-    """Makes the judge anew with every calibration that is adopted, and watches for drift from it.
+    """Makes the filter anew with every calibration that is adopted, and watches for drift from it.
 
-    Queries may be judged in other threads meanwhile: they go on with the judge they began with.
+    Queries may be filtered in other threads meanwhile: they go on with the filter they began with.
 
     Args:
-        embedder: Of the judge.
-        strategy: Of the judge.
+        embedder: Of the filter.
+        strategy: Of the filter.
         alpha: Share of clean queries that may be touched.
         calibration: Scores of clean traffic; None means the shipped ones.
 
     Attributes:
-        judge: The judge in force.
+        filter: The filter in force.
         adopted: Its calibration, or None for the shipped one.
 
     Raises:
@@ -54,17 +57,17 @@ class Calibrator:
         self._strategy: Strategy = strategy
         self._alpha = alpha
         self.adopted = calibration
-        self.judge: Judge = self._judge_by(calibration)
+        self.filter: SetFilter = self._filter_by(calibration)
         self._drift = DriftWatch(alpha, self._calibrated)
 
     @property
     def gated(self) -> bool:
-        """Whether the judge asks a gate first; RAGDefender's own has none."""
-        return not isinstance(self.judge, RAGDefenderJudge)
+        """Whether the filter asks a gate first; RAGDefender's own has none."""
+        return not isinstance(self.filter, RAGDefenderFilter)
 
-    def judge_without_gate(self) -> None:
-        """Judge by RAGDefender as published from now on."""
-        self.judge = RAGDefenderJudge(self._embedder, strategy=self._strategy)
+    def filter_without_gate(self) -> None:
+        """Filter by RAGDefender as published from now on."""
+        self.filter = RAGDefenderFilter(self._embedder, strategy=self._strategy)
 
     def adopt_traffic(
         self,
@@ -80,7 +83,7 @@ class Calibrator:
                 it is refused by `ragguard.inline.admission`.
             InvalidInputError: Passages are of the wrong type.
         """
-        return self._adopt(calibrated_on(traffic, self._judge_by(None), k), force=force)
+        return self._adopt(calibrated_on(traffic, self._filter_by(None), k), force=force)
 
     def adopt_recorded(
         self,
@@ -128,8 +131,8 @@ class Calibrator:
         for record in scored:
             self._drift.see(record.attacked)
 
-    def _judge_by(self, calibration: Calibration | None) -> ConformalJudge:
-        return ConformalJudge(
+    def _filter_by(self, calibration: Calibration | None) -> ConformalFilter:
+        return ConformalFilter(
             self._embedder, strategy=self._strategy, alpha=self._alpha, calibration=calibration
         )
 
@@ -138,12 +141,12 @@ class Calibrator:
     ) -> Calibration:
         if not self.gated:
             raise CalibrationError("RAGDefender has no gate to calibrate; use Guard() for one")
-        judge = self._judge_by(calibration)
+        made = self._filter_by(calibration)
         if not force:
             if fired is not None:
                 require_calm(fired)
-            require_admissible(calibration, self.adopted, self._alpha, judge)
-        self.judge = judge
+            require_admissible(calibration, self.adopted, self._alpha, made)
+        self.filter = made
         self.adopted = calibration
         self._drift = DriftWatch(self._alpha, self._calibrated)
         return calibration
@@ -151,3 +154,42 @@ class Calibrator:
     def _calibrated(self) -> int:
         calibration = self.adopted or default_calibration(1, with_reference=False)
         return len(calibration.scores)
+
+
+def calibrated_on(
+    traffic: Iterable[tuple[str, Sequence[str | Passage]]], by: ConformalFilter, k: int | None
+) -> Calibration:
+    """Return the calibration of trusted clean traffic.
+
+    Args:
+        traffic: Pairs of query and passages, without attacks; queries without passages are skipped.
+        by: Scores them.
+        k: How many passages the generator gets, where the traffic is over-fetched; None: all.
+
+    Raises:
+        CalibrationError: No query has passages.
+        InvalidInputError: Passages are of the wrong type.
+    """
+    scores: list[float] = []
+    suspicion: list[NDArray[np.float64]] = []
+    size, with_reference = 1, False
+    for query, passages in traffic:
+        given = as_passages(passages)
+        if not given:
+            continue
+        judged = len(given) if k is None else min(k, len(given))
+        scored = by.score(query, given, judged)
+        scores.append(scored.score)
+        suspicion.append(scored.suspicion)
+        size = max(size, judged)
+        with_reference |= len(given) > judged
+    if not scores:
+        raise CalibrationError("no query of the traffic has passages; give clean traffic")
+    return Calibration(
+        scores=np.array(scores),
+        passage_scores=np.concatenate(suspicion),
+        size=size,
+        with_reference=with_reference,
+        scorer=SCORER,
+        source=f"{len(scores)} queries given to Guard.calibrate",
+    )

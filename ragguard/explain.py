@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import InvalidInputError
-from ragguard.inline.projection import plane
 from ragguard.passage import Passage
 from ragguard.verdict import Verdict
 
-__all__ = ["MOST_DRAWN", "Explanation", "Fate", "explain"]
+__all__ = ["MOST_DRAWN", "Explanation", "Fate", "explain", "plane"]
 
 Fate = Literal["kept", "dropped", "reserve"]
 """What became of a passage; "reserve" ranks below the k wanted, and was not needed."""
@@ -103,3 +102,32 @@ def explain(
     return Explanation(
         query, tuple(passages), verdict, tuple(fates), tuple(drawn), places, share, threshold
     )
+
+
+def plane(similarity: NDArray[np.floating]) -> tuple[NDArray[np.float64], float]:
+    """Place n items in a plane by classical multidimensional scaling (Torgerson, 1952).
+
+    The distance of two unit vectors is sqrt(2 - 2 s). The squared distances, centred twice, are the
+    inner products of the items; their two leading eigenvectors span the plane that loses least.
+
+    Args:
+        similarity: float array of shape (n, n): cosine of each pair.
+
+    Returns:
+        float64 array of shape (n, 2), and the share of all squared distances that the plane shows,
+        in [0, 1]. The largest coordinate of each axis is positive, so a picture is never mirrored.
+    """
+    n = len(similarity)
+    squared = 2.0 - 2.0 * np.asarray(similarity, dtype=np.float64)
+    centre = np.eye(n) - 1.0 / n
+    values, vectors = np.linalg.eigh(-0.5 * centre @ squared @ centre)
+    order = np.argsort(-values, kind="stable")[:2]
+    # Rounding, or similarities of no vectors at all, make eigenvalues that are negative.
+    kept = np.clip(values[order], 0.0, None)
+    axes = vectors[:, order] * np.sqrt(kept)
+    places = np.zeros((n, 2))
+    places[:, : axes.shape[1]] = axes
+    largest = places[np.abs(places).argmax(axis=0), [0, 1]]
+    places *= np.where(largest < 0.0, -1.0, 1.0)
+    whole = np.clip(values, 0.0, None).sum()
+    return places, float(kept.sum() / whole) if whole > 1e-12 else 1.0

@@ -1,6 +1,6 @@
 """The inline half as a guard runs it: from a query and its passages to a verdict that is counted.
 
-What the judge says is turned into what is kept, and remembered for the reports of flagged
+What the filter decides is turned into what is kept, and remembered for the reports of flagged
 responses; and whatever goes wrong on the way becomes a verdict that says so.
 """
 
@@ -10,22 +10,24 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ragguard.arguments import pairs, require_k
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.calibrator import Calibrator
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import InvalidInputError, JudgingError, RagguardError
-from ragguard.inline.batch import embedded_at_once
 from ragguard.inline.budget import Budget
-from ragguard.inline.judgement import Judgement, Opened
-from ragguard.inline.screen import open_screen, unjudged
-from ragguard.inline.traffic import recorded
+from ragguard.inline.decision import Decision
+from ragguard.inline.screening import Screened, screened, undecided
 from ragguard.passage import Passage, as_passages
 from ragguard.recent import RecentPassages
+from ragguard.recorded import record_of
 from ragguard.verdict import Mode, Verdict
 
-__all__ = ["Filtering", "OnError"]
+__all__ = ["Filtering", "OnError", "embedded_at_once"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,11 +38,11 @@ class Filtering:
     """Filters retrieved sets. Safe to share between threads.
 
     Args:
-        calibrator: Holds the judge in force.
+        calibrator: Holds the filter in force.
         embedder: For sets in doubt.
-        quarantine: What is dropped whatever the judge says.
+        quarantine: What is dropped whatever the filter decides.
         seen: Is told what the generator sees.
-        counter: Is told what was judged.
+        counter: Is told what was decided.
         mode: "filter" or "monitor".
         on_error: What becomes of passages that were not judged.
         max_ms: Processor time for reading a set.
@@ -71,7 +73,7 @@ class Filtering:
     def one(self, query: str, passages: Sequence[str | Passage], k: int | None) -> Verdict:
         """Return what `Guard.filter` returns."""
         given = _checked(query, passages, k)
-        return self._verdict(query, given, k, self._open(query, given, k), self._embedder)
+        return self._verdict(query, given, k, self._screened(query, given, k), self._embedder)
 
     def batch(
         self,
@@ -84,21 +86,21 @@ class Filtering:
             (query, _checked(query, passages, k))
             for query, passages in pairs("queries_and_passages", queries_and_passages)
         ]
-        opened = [self._open(query, given, k) for query, given in checked]
-        needs = [one.needs for one in opened if isinstance(one, Opened)]
+        found = [self._screened(query, given, k) for query, given in checked]
+        needs = [one.gated.needs for one in found if isinstance(one, Screened)]
         embedder = embedded_at_once(needs, self._embedder)
         return [
             self._verdict(query, given, k, one, embedder)
-            for (query, given), one in zip(checked, opened, strict=True)
+            for (query, given), one in zip(checked, found, strict=True)
         ]
 
-    def _open(self, query: str, given: list[Passage], k: int | None) -> Opened | Exception:
+    def _screened(self, query: str, given: list[Passage], k: int | None) -> Screened | Exception:
         try:
-            return open_screen(
+            return screened(
                 query,
                 given,
                 len(given) if k is None else k,
-                self._calibrator.judge,
+                self._calibrator.filter,
                 self._quarantine.keys(),
                 Budget(self._max_ms),
             )
@@ -110,42 +112,50 @@ class Filtering:
         query: str,
         given: list[Passage],
         k: int | None,
-        opened: Opened | Exception,
+        found: Screened | Exception,
         embedder: Embedder,
     ) -> Verdict:
         try:
-            if isinstance(opened, Exception):
-                raise opened
-            judgement = opened.finish(embedder)
+            if isinstance(found, Exception):
+                raise found
+            decision = found.decide(embedder)
         except Exception as failure:
-            judgement = unjudged(given, self._quarantine.keys(), failure)
-        error = self._told(judgement, len(given))
-        if self._on_error == "hold" and judgement.undecided:
-            if k is not None and not judgement.attacked:
+            decision = undecided(given, self._quarantine.keys(), failure)
+        error = self._told(decision, len(given))
+        if self._on_error == "hold" and decision.undecided:
+            if k is not None and not decision.attacked:
                 # What would move up in their place was not judged.
-                k = max(0, k - len(judgement.undecided))
-            judgement = judgement.with_the_undecided_held()
-        drops = judgement.flagged if self._mode == "filter" else [False] * len(given)
+                k = max(0, k - len(decision.undecided))
+            decision = decision.with_the_undecided_held()
+        drops = decision.flagged if self._mode == "filter" else [False] * len(given)
         kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]
         dropped = [passage for passage, drop in zip(given, drops, strict=True) if drop]
         verdict = Verdict(
             kept=kept if k is None else kept[:k],
             dropped=dropped,
-            attacked=judgement.attacked or judgement.held,
-            p_value=judgement.p_value,
-            evidence=judgement.explain,
+            attacked=decision.attacked or decision.held,
+            p_value=decision.p_value,
+            evidence=decision.explain,
             mode=self._mode,
             error=error,
         )
         self._seen.remember(query, verdict.kept)
-        self._count(query, judgement, verdict, len(given))
+        self._counter.add(
+            record_of(decision, query),
+            queries=1,
+            passages=len(given),
+            attacked=int(verdict.attacked),
+            flagged=sum(decision.flagged),
+            dropped=len(dropped),
+            errors=int(error is not None),
+        )
         return verdict
 
-    def _told(self, judgement: Judgement, passages: int) -> str | None:
+    def _told(self, decision: Decision, passages: int) -> str | None:
         """Return what is to be said of a set that was not judged whole; raise it if so asked."""
-        failure = judgement.failure
+        failure = decision.failure
         if failure is None:
-            return judgement.note
+            return decision.note
         if self._on_error == "raise":
             if isinstance(failure, RagguardError):
                 raise failure
@@ -158,7 +168,7 @@ class Filtering:
         if self._failures & (self._failures - 1) == 0:
             logger.warning(
                 "%d of %d passages were not judged whole and %s: %s: %s (%d such sets so far)",
-                len(judgement.undecided),
+                len(decision.undecided),
                 passages,
                 "are held back" if self._on_error == "hold" else "pass",
                 type(failure).__name__,
@@ -167,18 +177,7 @@ class Filtering:
                 exc_info=failure,
             )
         told = f"{type(failure).__name__}: {failure}"
-        return told if judgement.note is None else f"{judgement.note}; {told}"
-
-    def _count(self, query: str, judgement: Judgement, verdict: Verdict, passages: int) -> None:
-        self._counter.add(
-            recorded(judgement, query),
-            queries=1,
-            passages=passages,
-            attacked=int(verdict.attacked),
-            flagged=sum(judgement.flagged),
-            dropped=len(verdict.dropped),
-            errors=int(verdict.error is not None),
-        )
+        return told if decision.note is None else f"{decision.note}; {told}"
 
 
 def _checked(query: str, passages: Sequence[str | Passage], k: int | None) -> list[Passage]:
@@ -186,3 +185,43 @@ def _checked(query: str, passages: Sequence[str | Passage], k: int | None) -> li
         raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
     require_k(k)
     return as_passages(passages)
+
+
+def embedded_at_once(sets: Iterable[Sequence[Passage]], embedder: Embedder) -> Embedder:
+    """Return an embedder that knows the vectors of these sets, from one call of `embedder`.
+
+    Passages of a set in which all carry a vector are not embedded. If the call fails, `embedder`
+    itself is returned: one text that cannot be embedded must not cost the other sets theirs.
+
+    Args:
+        sets: The passages of each set that needs vectors.
+        embedder: Computes them.
+    """
+    texts = dict.fromkeys(
+        passage.text
+        for passages in sets
+        if any(passage.embedding is None for passage in passages)
+        for passage in passages
+    )
+    if not texts:
+        return embedder
+    try:
+        rows = embedder.embed(list(texts))
+    except RagguardError as error:
+        logger.warning(
+            "%d texts cannot be embedded at once, trying set by set: %s", len(texts), error
+        )
+        return embedder
+    return _Known(embedder.name, dict(zip(texts, rows, strict=True)))
+
+
+class _Known:
+    """Vectors of a batch; they stay even where the batch is larger than the embedder's cache."""
+
+    def __init__(self, name: str, rows: dict[str, NDArray[np.float32]]) -> None:
+        self.name = name
+        self._rows = rows
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the rows of texts of the batch."""
+        return np.stack([self._rows[text] for text in texts])

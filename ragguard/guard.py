@@ -15,7 +15,7 @@ from ragguard.embedding import Embedder
 from ragguard.filtering import OnError
 from ragguard.health import Health
 from ragguard.inline.conformal import Calibration
-from ragguard.inline.judgement import Strategy
+from ragguard.inline.decision import Strategy
 from ragguard.parts import Parts, remade
 from ragguard.passage import Passage
 from ragguard.verdict import Mode, Verdict
@@ -84,7 +84,7 @@ class Guard:
         no effect.
         """
         guard = cls(**options)
-        guard._parts.calibrator.judge_without_gate()
+        guard._parts.calibrator.filter_without_gate()
         return guard
 
     @property

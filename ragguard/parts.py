@@ -19,9 +19,9 @@ from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
 from ragguard.errors import InvalidInputError
 from ragguard.filtering import Filtering, OnError
 from ragguard.health import Health, health_of
+from ragguard.inline.calibration_file import as_calibration
 from ragguard.inline.conformal import Calibration
-from ragguard.inline.judgement import Strategy
-from ragguard.inline.traffic import as_calibration
+from ragguard.inline.decision import Strategy
 from ragguard.recent import RecentPassages
 from ragguard.verdict import Mode
 

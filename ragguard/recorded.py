@@ -1,9 +1,10 @@
-"""From what the filter recorded to a calibration, and to the recent p-values that drift is in."""
+"""From a decision to what is recorded of it, and from that to calibrations and recent p-values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Self
 
 import numpy as np
@@ -12,11 +13,38 @@ from numpy.typing import NDArray
 from ragguard.audit.records import ScoredQuery
 from ragguard.audit.sampling import RECENT_SIZE, sampled
 from ragguard.errors import CalibrationError
-from ragguard.inline.conformal import Calibration, default_calibration
+from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.decision import Decision
 from ragguard.inline.drift import Drift, drift
-from ragguard.inline.scoring import nonconformity
+from ragguard.inline.scoring import SCORER, nonconformity
+from ragguard.inline.tokens import tokenize_query
 
-__all__ = ["Recording", "recent_p_values"]
+__all__ = ["Recording", "recent_p_values", "record_of"]
+
+
+def record_of(decision: Decision, query: str) -> ScoredQuery | None:
+    """Return what is recorded of a decision on `query`, or None if nothing was scored."""
+    scored = decision.scored
+    if scored is None:
+        return None
+    return ScoredQuery(
+        score=scored.score,
+        suspicions=tuple(scored.suspicion.tolist()),
+        with_reference=scored.with_reference,
+        attacked=decision.attacked,
+        scorer=SCORER,
+        question=_digest(query),
+    )
+
+
+def _digest(query: str) -> str:
+    """Return 16 hex digits of a question's content words, whatever their order.
+
+    The cheapest ways to ask the same again are to shuffle, and to vary function words.
+    """
+    words = " ".join(sorted(tokenize_query(query).content)).encode("utf-8", "surrogatepass")
+    return blake2b(words, digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from ragguard.audit import ScoredQuery
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
-from ragguard.inline.admission import gate_line
+from ragguard.inline.admission import gate_line, reference_scores
 from ragguard.inline.conformal import Calibration
-from ragguard.inline.ragdefender.filter import RAGDefenderJudge
-from ragguard.inline.reference import reference_scores
+from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage
 
@@ -38,44 +37,44 @@ def own(n):
 
 
 def p_value(judge, embedder):
-    return judge.open("Who?", [Passage("The mill.")], 1).finish(embedder).p_value
+    return judge.gate("Who?", [Passage("The mill.")], 1).decide(embedder).p_value
 
 
 def test_another_judge_comes_with_every_calibration():
     made = calibrator()
-    shipped = made.judge
+    shipped = made.filter
     assert made.adopted is None
     first = made.adopt_traffic(QUERIES, None, force=True)
-    by_traffic = made.judge
+    by_traffic = made.filter
     assert made.adopted is first
     second = made.adopt_recorded([score() for _ in range(30)], newest=20, force=True)
     assert (made.adopted, len(second.scores)) == (second, 20)
-    assert len({id(judge) for judge in (shipped, by_traffic, made.judge)}) == 3
+    assert len({id(judge) for judge in (shipped, by_traffic, made.filter)}) == 3
     # Who began with an earlier judge ends with it.
     embedder = HashedEmbedder()
-    assert p_value(shipped, embedder) == p_value(calibrator().judge, embedder)
-    assert p_value(by_traffic, embedder) == p_value(calibrator(first).judge, embedder)
+    assert p_value(shipped, embedder) == p_value(calibrator().filter, embedder)
+    assert p_value(by_traffic, embedder) == p_value(calibrator(first).filter, embedder)
 
 
 def test_what_is_refused_changes_nothing():
     given = own(19)
     made = calibrator(given)
-    judge = made.judge
+    judge = made.filter
     with pytest.raises(CalibrationError, match="at least 19 calibration queries, there are 18"):
         made.adopt_traffic(QUERIES[:18], None)
     with pytest.raises(CalibrationError):
         made.adopt_recorded([])
-    assert (made.judge, made.adopted) == (judge, given)
+    assert (made.filter, made.adopted) == (judge, given)
     with pytest.raises(CalibrationError):
         calibrator(own(18))
 
 
 def test_without_a_gate_there_is_nothing_to_adopt():
     made = calibrator()
-    made.judge_without_gate()
+    made.filter_without_gate()
     with pytest.raises(CalibrationError, match="no gate to calibrate"):
         made.adopt_traffic(QUERIES, None)
-    assert isinstance(made.judge, RAGDefenderJudge)
+    assert isinstance(made.filter, RAGDefenderFilter)
     assert made.adopted is None
 
 
@@ -107,7 +106,7 @@ def line(made, alpha=0.01):
 
 def found(made, alpha=0.01):
     """Return the share of the reference attacks that the judge in force finds of the shipped's."""
-    scores = reference_scores(made.judge, 5, with_reference=False)
+    scores = reference_scores(made.filter, 5, with_reference=False)
     shipped = scores >= gate_line(None, alpha, 5, with_reference=False)
     return (scores >= line(made, alpha)).sum() / shipped.sum()
 
@@ -118,12 +117,12 @@ def at_one_percent():
 
 def test_what_is_refused_is_adopted_by_force():
     made = at_one_percent()
-    judge = made.judge
+    judge = made.filter
     with pytest.raises(CalibrationError, match="the threshold would rise"):
         made.adopt_recorded(recording(11.5))
     with pytest.raises(CalibrationError, match="50% of this record looks attacked"):
         made.adopt_recorded(recording(11.5, high=500))
-    assert (made.judge, made.adopted) == (judge, None)
+    assert (made.filter, made.adopted) == (judge, None)
     made.adopt_recorded(recording(11.5, high=500), force=True)
     assert line(made) > 11.5
     assert found(made) < 0.9

@@ -11,7 +11,7 @@ from ragguard.drawing import _apart, draw
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError, MissingExtraError
 from ragguard.explain import MOST_DRAWN, explain
-from ragguard.inline.conformal import gate_threshold
+from ragguard.inline.calibration_file import gate_threshold
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
@@ -198,7 +198,7 @@ def test_any_set_can_be_drawn(tmp_path, name, query, passages):
 def test_a_verdict_that_could_not_be_judged_says_so(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     # Every attacked set is in doubt.
-    monkeypatch.setattr("ragguard.inline.judge.may_join", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.pipeline.may_join", lambda p, s, found: ~found)
 
     class Broken:
         name = "broken"

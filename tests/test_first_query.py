@@ -61,12 +61,12 @@ def test_the_first_attacked_query_imports_nothing_and_opens_no_file(made, asked)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("judge", ["judge.ConformalJudge", "ragdefender.RAGDefenderJudge"])
+@pytest.mark.parametrize("judge", ["pipeline.ConformalFilter", "ragdefender.RAGDefenderFilter"])
 def test_a_judge_that_never_clusters_loads_no_scipy(judge):
     program = (
         "import sys\n"
         "from ragguard.embedding import HashedEmbedder\n"
-        "from ragguard.inline import judge\n"
+        "from ragguard.inline import pipeline\n"
         "from ragguard.inline.ragdefender import filter as ragdefender\n"
         f"{judge}(HashedEmbedder(), strategy='concentration')\n"
         "assert 'scipy' not in sys.modules\n"

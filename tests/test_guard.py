@@ -681,12 +681,12 @@ def test_a_guard_works_on_both_sides_of_a_fork(tmp_path, kind):
 
 def test_quarantine_holds_while_judging_fails():
     class Broken:
-        def open(self, query, passages, k, budget):
+        def gate(self, query, passages, k, budget):
             raise RuntimeError("broken")
 
     with Guard() as guard:
         guard.store.add_quarantine([QuarantineEntry(content_key("planted"), "p", "planted", "bad")])
-        guard._parts.calibrator.judge = Broken()
+        guard._parts.calibrator.filter = Broken()
         verdict = guard.filter("q", ["kept", "planted"])
     assert [passage.text for passage in verdict.kept] == ["kept"]
     assert verdict.evidence[1].signal == "quarantine"

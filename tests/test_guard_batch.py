@@ -16,7 +16,7 @@ from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
-from ragguard.inline.batch import embedded_at_once
+from ragguard.filtering import embedded_at_once
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.scoring import SCORER
 

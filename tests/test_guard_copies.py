@@ -13,7 +13,8 @@ from ragguard.audit import MemoryStore, QuarantineEntry, open_store
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.inline.conformal import Calibration, default_calibration
+from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.conformal import Calibration
 
 QUESTION = "Who designed the Halden bridge?"
 POISON = [

@@ -66,8 +66,9 @@ EXPORTED = {
 # What the parts take from one another; they may come to export more.
 AT_LEAST = {
     "ragguard.embedding.adapt": ["as_embedder", "unit_rows"],
-    "ragguard.inline.conformal": [
-        "Calibration",
+    "ragguard.inline.conformal": ["Calibration"],
+    "ragguard.inline.calibration_file": [
+        "as_calibration",
         "default_calibration",
         "load_calibration",
         "save_calibration",
@@ -86,15 +87,12 @@ AT_LEAST = {
         "pair_count",
         "top_pairs",
     ],
-    "ragguard.inline.judge": [
-        "ConformalJudge",
-        "group_and_isolate",
-    ],
-    "ragguard.inline.judgement": ["Judge", "Judgement", "Opened", "Scored", "Strategy"],
-    "ragguard.inline.ragdefender.filter": ["RAGDefenderJudge"],
-    "ragguard.inline.reasons": ["CLEAN", "describe", "named"],
-    "ragguard.inline.screen": ["open_screen", "unjudged"],
-    "ragguard.inline.ragdefender.tfidf": ["count_term_rich", "tfidf_terms", "top_terms"],
+    "ragguard.inline.pipeline": ["ConformalFilter"],
+    "ragguard.inline.decision": ["Decision", "Gated", "Scored", "SetFilter", "Strategy"],
+    "ragguard.inline.ragdefender.filter": ["RAGDefenderFilter", "group_and_isolate"],
+    "ragguard.inline.explanations": ["CLEAN", "describe", "named"],
+    "ragguard.inline.screening": ["Screened", "screened", "undecided"],
+    "ragguard.inline.ragdefender.tfidf": ["passages_with_top_terms", "tfidf_terms", "top_terms"],
     "ragguard.embedding.vectors": ["similarity_matrix", "vectors"],
     "ragguard.inline.tokens": [
         "TokenizedPassage",

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from ragguard.audit import ScoredQuery
 from ragguard.audit.sampling import RECENT_SIZE, SAMPLE_SIZE
 from ragguard.errors import CalibrationError
-from ragguard.inline.conformal import Calibration, default_calibration
+from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift
 from ragguard.recorded import Recording, recent_p_values
 

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import FOLDS, Samples
-from ragguard.inline.detectors import Detector, Term
 from ragguard.inline.features import SIGNALS
+from ragguard.inline.scoring import Detector, Term
 
 __all__ = [
     "cross_scores",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fitting.samples import Samples
-from ragguard.inline.detectors import BY_HAND, Detector
+from ragguard.inline.scoring import BY_HAND, Detector
 
 __all__ = ["ALPHA", "Recalls", "offsets", "shifted"]
 

@@ -15,7 +15,7 @@ from benchmarks.hostile.honest import one_case
 from benchmarks.hostile.sets import hostile_text
 from ragguard.cli.traffic import read_traffic
 from ragguard.errors import RagguardError
-from ragguard.inline.conformal import load_calibration
+from ragguard.inline.calibration_file import load_calibration
 from ragguard.inline.scoring import SCORER
 from ragguard.jsonl import passage_from_json, read_json, read_lines
 from ragguard.knowledge.memory import KnowledgeBase

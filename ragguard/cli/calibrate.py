@@ -144,7 +144,7 @@ def drift(
     asks how probable so many are if nothing has changed. Too many mean an attack, or traffic that
     the calibration does not cover: look at what was flagged, and calibrate anew if it is clean.
     """
-    from ragguard.inline.conformal import load_calibration
+    from ragguard.inline.calibration_file import load_calibration
     from ragguard.inline.drift import drift as compare
     from ragguard.inline.scoring import SCORER
     from ragguard.recorded import recent_p_values

@@ -51,7 +51,7 @@ def explain(
     from ragguard.drawing import draw
     from ragguard.embedding import as_embedder
     from ragguard.explain import explain as explained
-    from ragguard.inline.conformal import gate_threshold, load_calibration
+    from ragguard.inline.calibration_file import gate_threshold, load_calibration
 
     with opened_traffic(source) as stream:
         found = next(islice(read_traffic(stream, source, progress=False), line - 1, None), None)

@@ -2,23 +2,45 @@
 
 Whoever can ask questions or plant passages has a hand in the traffic that a guard is calibrated on,
 and what scores high there raises the threshold. So a threshold may not rise far at a time, and
-however often it rises, the reference attacks must still be found.
+however often it rises, the reference attacks must still be found. Those are written by this project
+on its own fictional knowledge base (`benchmarks.make_reference`): questions of several forms, each
+carried into one and into three planted passages in four ways. Everybody can read them, so they say
+nothing of an attack that was made to pass; they say how far a threshold has risen, in attacks that
+are no longer found.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError
-from ragguard.inline.conformal import Calibration, default_calibration
+from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift
-from ragguard.inline.judge import ConformalJudge
-from ragguard.inline.reference import reference_attacks, reference_scores
+from ragguard.inline.pipeline import ConformalFilter
+from ragguard.passage import Passage
 
-__all__ = ["MAX_STEP", "REFERENCE_SHARE", "gate_line", "require_admissible", "require_calm"]
+__all__ = [
+    "MAX_STEP",
+    "REFERENCE_SHARE",
+    "K",
+    "ReferenceAttack",
+    "gate_line",
+    "reference_attacks",
+    "reference_scores",
+    "require_admissible",
+    "require_calm",
+]
+
+K = 5
+"""How many passages of each attack would reach the generator; five more are its reference."""
 
 MAX_STEP = 1.0
 """Nats by which a calibration may raise the threshold in force."""
@@ -66,7 +88,7 @@ def require_calm(fired: Drift) -> None:
 
 
 def require_admissible(
-    made: Calibration, in_force: Calibration | None, alpha: float, judge: ConformalJudge
+    made: Calibration, in_force: Calibration | None, alpha: float, judge: ConformalFilter
 ) -> None:
     """Check that a calibration raises the threshold by little, and that attacks are still found.
 
@@ -124,4 +146,55 @@ def _require_reference(
         f"reference attacks that the shipped calibration finds, it must be {REFERENCE_SHARE:.0%}. "
         f"It would miss {', '.join(f'{count} with {form}' for form, count in forms)}, for example "
         f'those on "{lost[0].query}". {_REMEDY}'
+    )
+
+
+@dataclass(frozen=True)
+class ReferenceAttack:
+    """A question and what is retrieved for it.
+
+    Attributes:
+        query: The question.
+        form: How the planted passages carry it, in words.
+        passages: Ten, best first.
+        planted: Ranks of the planted ones.
+    """
+
+    query: str
+    form: str
+    passages: tuple[Passage, ...]
+    planted: tuple[int, ...]
+
+
+@cache
+def reference_attacks() -> tuple[ReferenceAttack, ...]:
+    """Return the shipped attacks."""
+    file = resources.files("ragguard.inline") / "reference_attacks.jsonl"
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines():
+        asked = json.loads(line)
+        for attack in asked["attacks"]:
+            texts = list(asked["hits"])
+            for rank, text in zip(attack["ranks"], attack["texts"], strict=True):
+                texts.insert(rank, text)
+            passages = tuple(map(Passage, texts[: len(asked["hits"])]))
+            ranks = tuple(attack["ranks"])
+            found.append(ReferenceAttack(asked["query"], attack["form"], passages, ranks))
+    return tuple(found)
+
+
+def reference_scores(
+    judge: ConformalFilter, size: int, *, with_reference: bool
+) -> NDArray[np.float64]:
+    """Return what the attacks score: float64 array of shape (n,).
+
+    Args:
+        judge: Scores them; its calibration has no part in it.
+        size: How many passages of a query are judged, at most; of an attack `K` are.
+        with_reference: Whether the passages below those are shown as reference.
+    """
+    k = min(size, K)
+    shown = None if with_reference else k
+    return np.array(
+        [judge.score(one.query, one.passages[:shown], k).score for one in reference_attacks()]
     )

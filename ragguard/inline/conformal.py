@@ -1,32 +1,25 @@
-"""What clean traffic scores: the sample that turns a score into a conformal p-value."""
+"""Split conformal: the sample of clean traffic that turns a score into a p-value.
+
+    p = (1 + #{calibration scores >= score}) / (1 + n),    P(p <= alpha) <= alpha for clean traffic
+
+Vovk, Gammerman and Shafer (2005), "Algorithmic Learning in a Random World". A query with more
+passages than the calibration's had is judged block by block, and p is multiplied by the number of
+blocks (Bonferroni).
+"""
 
 from __future__ import annotations
 
-import json
-import os
-from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib import resources
+from dataclasses import dataclass, field
 from math import ceil, floor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError
 
-__all__ = [
-    "Calibration",
-    "default_calibration",
-    "gate_threshold",
-    "load_calibration",
-    "save_calibration",
-]
+__all__ = ["Calibration"]
 
 Floats = NDArray[np.float64]
-
-_FORMAT = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,96 +120,3 @@ class Calibration:
                 f"alpha={alpha:g} needs at least {needed:.0f} calibration queries, there are "
                 f"{len(self.scores)} ({self.source}); add clean traffic or raise alpha"
             )
-
-
-def gate_threshold(
-    calibration: Calibration | None, alpha: float, count: int, k: int | None = None
-) -> float:
-    """Return the suspicion at which the gate fires for a retrieved set.
-
-    Args:
-        calibration: None means the shipped one.
-        alpha: Share of clean queries that may be touched.
-        count: How many passages were retrieved, at least one.
-        k: How many of them are wanted; None means all.
-    """
-    judged = min(k or count, count)
-    sample = calibration or default_calibration(judged, with_reference=count > judged)
-    return sample.threshold(alpha, min(judged, sample.reach(alpha)))
-
-
-def save_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> None:
-    """Write a calibration as JSON.
-
-    Raises:
-        CalibrationError: The file cannot be written.
-    """
-    data = {
-        "format": _FORMAT,
-        "size": calibration.size,
-        "with_reference": calibration.with_reference,
-        "scorer": calibration.scorer,
-        "source": calibration.source,
-        # Every digit: a query that comes back must tie with its own score, not fall beside it.
-        "scores": calibration.scores.tolist(),
-        "passage_scores": calibration.passage_scores.tolist(),
-    }
-    try:
-        Path(path).write_text(json.dumps(data) + "\n", encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise CalibrationError(f"cannot write the calibration to {path}: {error}") from error
-
-
-def load_calibration(path: str | os.PathLike[str]) -> Calibration:
-    """Read what `save_calibration` wrote.
-
-    Raises:
-        CalibrationError: The file is missing, damaged, or of a format this version cannot read.
-    """
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise CalibrationError(
-            f"cannot read the calibration {path}: {error}; make one with "
-            "`ragguard calibrate`, or with save_calibration of a calibrated Guard"
-        ) from error
-    if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise CalibrationError(f"{path} is no calibration of format {_FORMAT}; calibrate anew")
-    return _from_json(data, str(path))
-
-
-def _from_json(data: dict[str, Any], where: str) -> Calibration:
-    try:
-        return Calibration(
-            scores=np.array(data["scores"], dtype=np.float64),
-            passage_scores=np.array(data["passage_scores"], dtype=np.float64),
-            size=int(data["size"]),
-            with_reference=bool(data["with_reference"]),
-            scorer=str(data["scorer"]),
-            source=str(data["source"]),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise CalibrationError(f"{where} is damaged ({error!r}); calibrate anew") from error
-
-
-@cache
-def _shipped() -> tuple[Calibration, ...]:
-    file = resources.files("ragguard.inline") / "default_calibration.json"
-    entries = json.loads(file.read_text(encoding="utf-8"))
-    read = (_from_json(entry, "the shipped calibration") for entry in entries)
-    return tuple(replace(entry, in_blocks=False) for entry in read)
-
-
-def default_calibration(judged: int, *, with_reference: bool) -> Calibration:
-    """Return the shipped calibration for a query with `judged` passages.
-
-    The smallest calibrated size that is not below `judged`, else the largest.
-    """
-    fitting = _shipped_by_size(with_reference)
-    return next((entry for entry in fitting if entry.size >= judged), fitting[-1])
-
-
-@cache
-def _shipped_by_size(with_reference: bool) -> tuple[Calibration, ...]:
-    fitting = [entry for entry in _shipped() if entry.with_reference == with_reference]
-    return tuple(sorted(fitting, key=lambda entry: entry.size))

@@ -1,30 +1,79 @@
 """How the signals add up: one suspicion a passage, one nonconformity score a retrieved set.
 
+    suspicion = max over detectors d of (bias_d + sum over terms of weight_dt term_t),    in nats
+
 A passage can carry a question in several ways, and a sum over all of them would let what is
 common in one way drown what is telling in another. So there is one detector for each way, a sum
 over few signals, and a passage is as suspicious as its most suspicious detector says (the
-union-intersection test of Roy 1953).
+union-intersection test of Roy 1953). The weights are in `detectors.json`, with the command that
+fits them; two detectors are set by hand, since the data holds no passage that addresses the model
+and no gibberish that was optimised.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.detectors import DETECTORS, Detector
 from ragguard.inline.features import SIGNALS
 
-__all__ = ["SCORER", "Scorer", "contributions", "nonconformity", "suspicions"]
+__all__ = [
+    "BY_HAND",
+    "DETECTORS",
+    "SCORER",
+    "Detector",
+    "Scorer",
+    "Term",
+    "as_detectors",
+    "contributions",
+    "nonconformity",
+    "suspicions",
+]
 
 Floats = NDArray[np.float64]
 
-SCORER = "detectors-3"
-"""Version of signals and weights; a calibration holds for the version it was made with."""
+Term = tuple[str, ...]
+"""A signal, or the product of two: what clean traffic shows one at a time, hardly ever together."""
 
 _ONE = len(SIGNALS)  # the column of ones that stands in for the missing factor of a single signal
+
+
+@dataclass(frozen=True)
+class Detector:
+    """A weighted sum of signals and of products of two.
+
+    Attributes:
+        bias: What it says of a passage without any of its signals.
+        weights: Weight of every term, never below 0: no signal speaks for a passage.
+    """
+
+    bias: float
+    weights: Mapping[Term, float]
+
+
+def as_detectors(data: Mapping[str, Any]) -> dict[str, Detector]:
+    """Return the detectors of a part of `detectors.json`; "a*b" is the product of a and b."""
+    return {
+        name: Detector(
+            one["bias"], {tuple(term.split("*")): w for term, w in one["weights"].items()}
+        )
+        for name, one in data.items()
+    }
+
+
+_FILE = resources.files("ragguard.inline") / "detectors.json"
+_DATA = json.loads(_FILE.read_text(encoding="utf-8"))
+SCORER: str = _DATA["scorer"]
+"""Version of signals and weights; a calibration holds for the version it was made with."""
+
+BY_HAND: Mapping[str, Detector] = as_detectors(_DATA["by_hand"])
+DETECTORS: Mapping[str, Detector] = {**as_detectors(_DATA["fitted"]), **BY_HAND}
 
 
 @dataclass(frozen=True, eq=False)

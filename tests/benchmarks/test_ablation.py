@@ -22,8 +22,8 @@ from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import FOLDS, Sample, Samples
 from benchmarks.tables import README
 from ragguard.errors import CalibrationError
-from ragguard.inline.detectors import BY_HAND, Detector
 from ragguard.inline.features import SIGNALS
+from ragguard.inline.scoring import BY_HAND, Detector
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 
 QUERY = tokenize_query("Who built the old pier?")

@@ -12,7 +12,7 @@ from benchmarks.contamination_tables import tables
 from benchmarks.data import skerrin
 from benchmarks.embedders import built_in
 from benchmarks.make_reference import lines
-from ragguard.inline.reference import reference_attacks
+from ragguard.inline.admission import reference_attacks
 
 
 @pytest.fixture(scope="module")

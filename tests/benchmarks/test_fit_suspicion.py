@@ -1,6 +1,6 @@
 """Samples, detectors and offsets on data made for the purpose."""
 
-from collections.abc import Mapping
+import json
 from math import log
 
 import numpy as np
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.data import Dataset, Record
-from benchmarks.fit_suspicion import as_source
+from benchmarks.fit_suspicion import as_json
 from benchmarks.fitting.detectors import (
     cross_scores,
     fit_detector,
@@ -23,8 +23,8 @@ from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import FOLDS, Sample, Samples, samples, sets_of
 from benchmarks.forms import FITTED_FORMS
 from ragguard.embedding import HashedEmbedder
-from ragguard.inline.detectors import BY_HAND, DETECTORS, Detector
 from ragguard.inline.features import SIGNALS
+from ragguard.inline.scoring import BY_HAND, DETECTORS, Detector, as_detectors
 
 ONCE = (5, False)
 PLAN = Plan(("a", "b"), ("prepend",))
@@ -266,15 +266,12 @@ class TestPlans:
             assert min(DETECTORS[name].weights.values()) > 0
 
 
-def test_the_source_reads_back_as_the_same_detectors():
+def test_the_json_reads_back_as_the_same_detectors():
     detectors = {
         "key words": Detector(-1.25, {("a",): 2.0, ("a", "b"): 3.5}),
         "company": Detector(0.0, {("b",): 0.25}),
-        **BY_HAND,
     }
-    names = {"Detector": Detector, "Mapping": Mapping, "BY_HAND": BY_HAND}
-    exec(as_source(detectors), names)
-    assert names["DETECTORS"] == detectors
+    assert as_detectors(json.loads(as_json({**detectors, **BY_HAND}))) == detectors
 
 
 HITS = tuple(f"The pier number {i} of the harbour is old." for i in range(40))

@@ -14,9 +14,8 @@ from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import FOLDS, samples
 from benchmarks.make_calibration import calibrate, cross_fitted, lifted
 from ragguard.embedding import HashedEmbedder
-from ragguard.inline.detectors import DETECTORS, Detector
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.scoring import SCORER, suspicions
+from ragguard.inline.scoring import DETECTORS, SCORER, Detector, suspicions
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ def test_a_query_that_could_not_be_judged_is_kept_named_and_fails(
     def broken(*arguments):
         raise FloatingPointError("no such number")
 
-    monkeypatch.setattr("ragguard.filtering.open_screen", broken)
+    monkeypatch.setattr("ragguard.filtering.screened", broken)
     result = run("filter", jsonl("t.jsonl", attacked, clean), "--fail-on-attack")
     assert result.exit_code == 3
     assert [len(v["kept"]) for v in _lines(result.stdout)] == [5, 3]

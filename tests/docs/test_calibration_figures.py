@@ -9,9 +9,15 @@ from benchmarks.contamination import KINDS, STEPWISE
 from benchmarks.honest_calibrations import REASONS
 from benchmarks.report import read
 from ragguard.embedding import HashedEmbedder
-from ragguard.inline.admission import MAX_STEP, REFERENCE_SHARE, gate_line
-from ragguard.inline.judge import ConformalJudge
-from ragguard.inline.reference import K, reference_attacks, reference_scores
+from ragguard.inline.admission import (
+    MAX_STEP,
+    REFERENCE_SHARE,
+    K,
+    gate_line,
+    reference_attacks,
+    reference_scores,
+)
+from ragguard.inline.pipeline import ConformalFilter
 from tests.docs.claims import ROOT, claim
 
 OPERATIONS, ATTACKER = "docs/operations.md", "docs/attacker.md"
@@ -30,7 +36,7 @@ def test_the_constants():
 
 @pytest.mark.parametrize("with_reference", [False, True])
 def test_where_small_steps_end(with_reference):
-    judge = ConformalJudge(HashedEmbedder())
+    judge = ConformalFilter(HashedEmbedder())
     scores = reference_scores(judge, K, with_reference=with_reference)
     found = np.sort(scores[scores >= gate_line(None, 0.01, K, with_reference=with_reference)])
     # The highest threshold at which enough is found: the score of the last that may be lost.

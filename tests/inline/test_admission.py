@@ -11,17 +11,18 @@ from ragguard.inline.admission import (
     MAX_STEP,
     REFERENCE_SHARE,
     gate_line,
+    reference_scores,
     require_admissible,
     require_calm,
 )
-from ragguard.inline.conformal import Calibration, default_calibration
+from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import drift
-from ragguard.inline.judge import ConformalJudge
-from ragguard.inline.reference import reference_scores
+from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.scoring import SCORER
 
 ALPHA = 0.01
-JUDGE = ConformalJudge(HashedEmbedder())
+JUDGE = ConformalFilter(HashedEmbedder())
 LINE = gate_line(None, ALPHA, 5, with_reference=False)
 
 

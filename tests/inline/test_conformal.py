@@ -10,12 +10,8 @@ from hypothesis import strategies as st
 
 from ragguard import Guard
 from ragguard.errors import CalibrationError, RagguardError
-from ragguard.inline.conformal import (
-    Calibration,
-    default_calibration,
-    load_calibration,
-    save_calibration,
-)
+from ragguard.inline.calibration_file import default_calibration, load_calibration, save_calibration
+from ragguard.inline.conformal import Calibration
 from ragguard.inline.scoring import SCORER
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragguard.inline.detectors import BY_HAND, DETECTORS
 from ragguard.inline.features import SIGNALS
+from ragguard.inline.scoring import BY_HAND, DETECTORS
 
 EVERY = pytest.mark.parametrize("detector", DETECTORS.values(), ids=list(DETECTORS))
 

@@ -13,11 +13,10 @@ import pytest
 
 from ragguard import Passage
 from ragguard.embedding.vectors import similarity_matrix
-from ragguard.inline.judge import group_and_isolate
-from ragguard.inline.ragdefender.filter import RAGDefenderJudge
+from ragguard.inline.ragdefender.filter import RAGDefenderFilter, group_and_isolate
 from ragguard.inline.ragdefender.grouping import choose_strategy, clustering_count, two_clusters
 from ragguard.inline.ragdefender.isolation import frequency_scores, isolate, pair_count, top_pairs
-from ragguard.inline.ragdefender.tfidf import count_term_rich, tfidf_terms, top_terms
+from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, tfidf_terms, top_terms
 from ragguard.text import tokens
 
 QUERY = "Which town is the capital of Sarnland?"
@@ -65,7 +64,7 @@ def test_the_top_terms_and_who_holds_them():
     terms = [tfidf_terms(text) for text in TEXTS]
     top = top_terms(terms, 3)
     assert sorted(top) == ["capital", "city", "sarnland"]
-    assert count_term_rich(terms, top) == 4
+    assert passages_with_top_terms(terms, top) == 4
 
 
 def test_n_adv_and_the_pairs(rows):
@@ -96,7 +95,7 @@ def test_the_whole_way_from_passages_to_the_verdict_of_the_baseline(rows):
     assert count == 4
     assert isolated.tolist() == [True, True, True, True, False]
     assert similarity == pytest.approx(rows @ rows.T, abs=1e-6)
-    judgement = RAGDefenderJudge(None).judge(QUERY, passages, 5)
+    judgement = RAGDefenderFilter(None).decide(QUERY, passages, 5)
     assert judgement.attacked
     assert judgement.p_value == 0.0
     assert [evidence.flagged for evidence in judgement.evidence] == [True, True, True, True, False]

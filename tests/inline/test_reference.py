@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from ragguard.embedding import HashedEmbedder
-from ragguard.inline.admission import gate_line
-from ragguard.inline.judge import ConformalJudge
-from ragguard.inline.reference import K, reference_attacks, reference_scores
+from ragguard.inline.admission import K, gate_line, reference_attacks, reference_scores
+from ragguard.inline.pipeline import ConformalFilter
 from ragguard.text import tokens
 
 
 @pytest.fixture(scope="module")
 def judge():
-    return ConformalJudge(HashedEmbedder())
+    return ConformalFilter(HashedEmbedder())
 
 
 def test_each_is_ten_passages_of_which_some_were_planted_among_the_first():
@@ -60,7 +59,7 @@ def test_what_is_found_is_what_was_planted(judge):
         suspicion = judge.score(attack.query, attack.passages[:K], K).suspicion
         assert set(np.flatnonzero(suspicion >= line)) <= set(attack.planted)
         clean = [p for at, p in enumerate(attack.passages) if at not in attack.planted]
-        assert not judge.judge(attack.query, clean, K).attacked
+        assert not judge.decide(attack.query, clean, K).attacked
 
 
 def test_scores_are_those_of_the_guard(judge):

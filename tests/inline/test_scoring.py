@@ -6,10 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ragguard.inline.conformal import default_calibration
-from ragguard.inline.detectors import BY_HAND, DETECTORS, Detector
+from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.scoring import SCORER, Scorer, contributions, nonconformity, suspicions
+from ragguard.inline.scoring import (
+    BY_HAND,
+    DETECTORS,
+    SCORER,
+    Detector,
+    Scorer,
+    contributions,
+    nonconformity,
+    suspicions,
+)
 
 matrices = hnp.arrays(
     np.float64,

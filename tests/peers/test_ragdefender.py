@@ -35,7 +35,7 @@ from ragguard.inline.ragdefender.grouping import (  # noqa: E402
     two_clusters,
 )
 from ragguard.inline.ragdefender.isolation import frequency_scores, isolate  # noqa: E402
-from ragguard.inline.ragdefender.tfidf import count_term_rich, tfidf_terms, top_terms  # noqa: E402
+from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, tfidf_terms, top_terms  # noqa: E402
 from ragguard.text import STOP_WORDS  # noqa: E402
 
 pytestmark = [
@@ -280,14 +280,14 @@ def test_difference_they_look_for_terms_inside_of_words():
     terms = our_terms(texts)
     top = top_terms(terms, 1)
     assert top == ["art"]
-    assert count_term_rich(terms, top) == 2
+    assert passages_with_top_terms(terms, top) == 2
     assert ClusteringBasedGrouping(None, m=1)._n_tfidf(texts) == 3
 
 
 def test_difference_they_look_for_terms_in_the_letters_as_given():
     texts = ["Pier Pier", "Pier", "Gull"]
     terms = our_terms(texts)
-    assert count_term_rich(terms, top_terms(terms, 1)) == 2
+    assert passages_with_top_terms(terms, top_terms(terms, 1)) == 2
     assert ClusteringBasedGrouping(None, m=1)._n_tfidf(texts) == 0
 
 

@@ -8,23 +8,57 @@ passages from clean sets as well: use it to compare, not to protect.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragguard.embedding.adapt import Embedder
+from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.inline.budget import Budget
-from ragguard.inline.judge import group_and_isolate
-from ragguard.inline.judgement import Judgement, Opened, Strategy
-from ragguard.inline.ragdefender.grouping import load_clustering
-from ragguard.inline.ragdefender.isolation import frequency_scores
-from ragguard.inline.reasons import CLEAN, describe
+from ragguard.inline.decision import Decision, Gated, Strategy
+from ragguard.inline.explanations import explained_by_pairs
+from ragguard.inline.ragdefender.grouping import (
+    GroupingStrategy,
+    choose_strategy,
+    clustering_count,
+    concentration_count,
+    load_clustering,
+)
+from ragguard.inline.ragdefender.isolation import frequency_scores, isolate
+from ragguard.inline.ragdefender.tfidf import tfidf_terms
+from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
-from ragguard.verdict import Evidence
 
-__all__ = ["RAGDefenderJudge"]
+__all__ = ["RAGDefenderFilter", "group_and_isolate"]
+
+Floats = NDArray[np.float64]
 
 
-class RAGDefenderJudge:
+def group_and_isolate(
+    query: str,
+    passages: Sequence[Passage],
+    embedder: Embedder,
+    strategy: Strategy,
+) -> tuple[int, NDArray[np.bool_], Floats]:
+    """Run RAGDefender's grouping and isolation on a set of at least two passages.
+
+    Returns:
+        N_adv, the bool array (n,) of isolated passages, and the (n, n) similarity matrix.
+    """
+    rows = vectors(passages, embedder)
+    similarity = similarity_matrix(rows)
+    chosen: GroupingStrategy = (
+        choose_strategy(tokenize_query(query).sequence) if strategy == "auto" else strategy
+    )
+    if chosen == "clustering":
+        count = clustering_count(rows, [tfidf_terms(passage.text) for passage in passages])
+    else:
+        count = concentration_count(similarity)
+    return count, isolate(similarity, count), similarity
+
+
+class RAGDefenderFilter:
     """Groups, isolates and drops on every query.
 
     Its p-value is 1 for a set that it leaves alone and 0 otherwise: it has no notion of clean.
@@ -32,7 +66,7 @@ class RAGDefenderJudge:
     Args:
         embedder: Embeds passages that carry no vector.
         strategy: "clustering" for single-hop questions, "concentration" for multi-hop ones; "auto"
-            chooses by the question (`ragguard.inline.grouping.choose_strategy`).
+            chooses by the question (`ragguard.inline.ragdefender.grouping.choose_strategy`).
     """
 
     def __init__(self, embedder: Embedder, *, strategy: Strategy = "auto") -> None:
@@ -41,47 +75,37 @@ class RAGDefenderJudge:
         self._embedder = embedder
         self._strategy = strategy
 
-    def judge(self, query: str, passages: Sequence[Passage], k: int) -> Judgement:
-        """Judge the first `k` passages; what lies below them is kept.
+    def decide(self, query: str, passages: Sequence[Passage], k: int) -> Decision:
+        """Decide on the first `k` passages; what lies below them is kept.
 
         Raises:
             EmbeddingError: The passages cannot be embedded.
         """
-        return self.open(query, passages, k).finish(self._embedder)
+        return self.gate(query, passages, k).decide(self._embedder)
 
-    def open(
+    def gate(
         self, query: str, passages: Sequence[Passage], k: int, _: Budget | None = None
-    ) -> Opened:
+    ) -> Gated:
         """Name the passages to embed: without a gate, every set needs its vectors.
 
         It reads no text, so that no budget is spent.
         """
-        return Opened(
-            passages[:k] if min(k, len(passages)) > 1 else (),
-            lambda embedder: self._judge(query, passages, k, embedder),
+        shown = passages[:k]
+        return Gated(
+            self, query, passages, k, attacked=False, p_value=1.0, needs=shown if shown[1:] else ()
         )
 
-    def _judge(
-        self, query: str, passages: Sequence[Passage], k: int, embedder: Embedder
-    ) -> Judgement:
-        shown = passages[:k]
-        flagged = np.zeros(len(passages), dtype=bool)
-        scores = np.zeros(len(passages))
-        if len(shown) > 1:
-            count, isolated, similarity = group_and_isolate(query, shown, embedder, self._strategy)
+    def select(self, gated: Gated, embedder: Embedder) -> Decision:
+        """Drop what isolation marks."""
+        flagged = np.zeros(len(gated.passages), dtype=bool)
+        scores = np.zeros(len(gated.passages))
+        if shown := gated.needs:
+            count, isolated, similarity = group_and_isolate(
+                gated.query, shown, embedder, self._strategy
+            )
             flagged[: len(shown)] = isolated
             scores[: len(shown)] = frequency_scores(similarity, count)
         attacked = bool(flagged.any())
-        evidence = [
-            Evidence(
-                passage_id=passage.id,
-                signal="pair_frequency" if flag else "none",
-                strength=float(score) if flag else 0.0,
-                reason=describe("pair_frequency", float(score)) if flag else CLEAN,
-                signals={"pair_frequency": float(score)},
-                suspicion=float(score),
-                flagged=bool(flag),
-            )
-            for passage, flag, score in zip(passages, flagged, scores, strict=True)
-        ]
-        return Judgement(attacked, 0.0 if attacked else 1.0, flagged.tolist(), lambda: evidence)
+        flags: list[bool] = flagged.tolist()
+        explain = partial(explained_by_pairs, tuple(gated.passages), scores.tolist(), flags)
+        return Decision(attacked, 0.0 if attacked else 1.0, flags, explain)

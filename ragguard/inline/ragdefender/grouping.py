@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.ragdefender.tfidf import count_term_rich, top_terms
+from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, top_terms
 
 __all__ = [
     "GroupingStrategy",
@@ -93,7 +93,7 @@ def clustering_count(
         return 0
     size = int(two_clusters(embeddings).sum())
     smaller = min(size, n - size)
-    term_rich = count_term_rich(terms, top_terms(terms, m))
+    term_rich = passages_with_top_terms(terms, top_terms(terms, m))
     return smaller if 2 * term_rich <= n else n - smaller
 
 

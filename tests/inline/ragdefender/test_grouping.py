@@ -16,7 +16,7 @@ from ragguard.inline.ragdefender.grouping import (
     concentration_factors,
     two_clusters,
 )
-from ragguard.inline.ragdefender.tfidf import count_term_rich, top_terms
+from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, top_terms
 from ragguard.text import tokens
 
 seeds = st.integers(0, 2**32 - 1)
@@ -176,14 +176,14 @@ FAR = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.05, 1.0]])
 
 def test_where_few_hold_the_top_terms_the_minority_is_adversarial():
     terms = [["pier"], ["gull"], ["tide"], ["sand"], ["wind"]]
-    assert count_term_rich(terms, top_terms(terms)) == 0
+    assert passages_with_top_terms(terms, top_terms(terms)) == 0
     assert clustering_count(FAR, terms) == 1
 
 
 def test_where_most_hold_the_top_terms_the_majority_is_adversarial():
     shared = ["pier", "lamp", "tide"]
     terms = [["gull"], shared, shared, shared, shared]
-    assert count_term_rich(terms, top_terms(terms)) == 4
+    assert passages_with_top_terms(terms, top_terms(terms)) == 4
     assert clustering_count(FAR, terms) == 4
 
 
@@ -191,7 +191,7 @@ def test_exactly_half_is_not_most():
     shared = ["pier", "lamp", "tide"]
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     terms = [["gull"], ["sand"], shared, shared]
-    assert count_term_rich(terms, top_terms(terms)) == 2
+    assert passages_with_top_terms(terms, top_terms(terms)) == 2
     assert clustering_count(rows, terms) == 1
 
 

@@ -1,4 +1,4 @@
-"""Evidence in words that an operator understands.
+"""Evidence in words that an operator understands, one entry a passage.
 
 They say what was measured, on the passage as a reader would take it (`ragguard.inline.normalize`):
 with the question's word where another one, or another spelling, stands for it.
@@ -6,9 +6,15 @@ with the question's word where another one, or another spelling, stands for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-__all__ = ["CLEAN", "describe", "named"]
+from ragguard.inline.decision import Scored
+from ragguard.inline.features import SIGNALS
+from ragguard.inline.scoring import contributions
+from ragguard.passage import Passage
+from ragguard.verdict import Evidence
+
+__all__ = ["CLEAN", "describe", "explained", "explained_by_pairs", "named"]
 
 CLEAN = "nothing speaks against it"
 
@@ -63,3 +69,53 @@ def named(signals: Mapping[str, float], added: Mapping[str, float]) -> list[str]
         others = [name for name in telling if name not in ("echo_edge", "echo_whole")]
         telling = ["echo_edge", *others]
     return telling[:_REASONS]
+
+
+def explained(
+    passages: Sequence[Passage], scored: Scored, flagged: Sequence[bool]
+) -> list[Evidence]:
+    """Put the arrays into words; passages below the judged ones have no signals of their own."""
+    added = contributions(scored.signals).tolist()
+    rows, suspicion = scored.signals.tolist(), scored.suspicion.tolist()
+    evidence = []
+    for position, passage in enumerate(passages):
+        if position >= len(rows):
+            evidence.append(Evidence(passage.id, "none", 0.0, CLEAN, {}, 0.0, flagged=False))
+            continue
+        signals = dict(zip(SIGNALS, rows[position], strict=True))
+        telling = named(signals, dict(zip(SIGNALS, added[position], strict=True)))
+        reasons = [describe(name, signals[name]) for name in telling]
+        undone = scored.undone.get(position)
+        if undone is not None:
+            reasons.append(undone)
+        evidence.append(
+            Evidence(
+                passage_id=passage.id,
+                signal=telling[0] if telling else "none",
+                strength=signals[telling[0]] if telling else 0.0,
+                reason="; ".join(reasons) or CLEAN,
+                signals=signals,
+                suspicion=suspicion[position],
+                flagged=flagged[position],
+                decided=undone is None or flagged[position],
+            )
+        )
+    return evidence
+
+
+def explained_by_pairs(
+    passages: Sequence[Passage], scores: Sequence[float], flagged: Sequence[bool]
+) -> list[Evidence]:
+    """Put RAGDefender's pair-frequency scores into words."""
+    return [
+        Evidence(
+            passage_id=passage.id,
+            signal="pair_frequency" if flag else "none",
+            strength=score if flag else 0.0,
+            reason=describe("pair_frequency", score) if flag else CLEAN,
+            signals={"pair_frequency": score},
+            suspicion=score,
+            flagged=flag,
+        )
+        for passage, score, flag in zip(passages, scores, flagged, strict=True)
+    ]

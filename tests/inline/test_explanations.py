@@ -3,8 +3,8 @@
 import pytest
 
 from ragguard import Guard
+from ragguard.inline.explanations import CLEAN, describe, named
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.reasons import CLEAN, describe, named
 
 NONE = dict.fromkeys(SIGNALS, 0.0)
 

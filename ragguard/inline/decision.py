@@ -1,4 +1,4 @@
-"""What judges answer: the arrays of a set, what becomes of its passages, and what is left open."""
+"""What a filter answers: the arrays of a set, what is left open past the gate, and what goes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragguard.inline.budget import Budget
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 
-__all__ = ["Judge", "Judgement", "Opened", "Scored", "Strategy"]
+__all__ = ["Decision", "Gated", "Scored", "SetFilter", "Strategy"]
 
 Strategy = Literal["auto", "clustering", "concentration"]
 
@@ -41,15 +41,15 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What a judge says of one retrieved set.
+class Decision:
+    """What is to become of one retrieved set.
 
     Attributes:
         attacked: True if the gate fired.
         p_value: Of "this is clean traffic".
         flagged: For every passage, in order, whether it is to be dropped.
-        explain: Puts the evidence into words, one entry a passage; what costs more than it takes
-            to judge a set is left until somebody reads it.
+        explain: Puts the evidence into words, one entry a passage. Called when somebody reads it:
+            explaining costs more than deciding.
         scored: What the gate decided on, or None where nothing was scored.
         undecided: The places of passages that are not flagged and were not judged, or not read
             whole: what becomes of them is up to `on_error`.
@@ -73,8 +73,8 @@ class Judgement:
         """The evidence of every passage, in order."""
         return self.explain()
 
-    def with_the_undecided_held(self) -> Judgement:
-        """Return the judgement that flags what is undecided as well."""
+    def with_the_undecided_held(self) -> Decision:
+        """Return the decision that flags what is undecided as well."""
         flagged = list(self.flagged)
         for place in self.undecided:
             flagged[place] = True
@@ -90,28 +90,54 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A set past the gate, not yet judged.
+class Gated:
+    """A set past the gate.
 
     Attributes:
-        needs: The passages whose vectors `finish` will ask for; none for a clean set, and none for
+        by: The filter whose gate it was.
+        query: The question.
+        passages: In rank order.
+        k: How many of them would reach the generator.
+        attacked: True if the gate fired.
+        p_value: Of "this is clean traffic".
+        gated: What the gate decided on.
+        judged: The same of all passages that may go, of an attacked set.
+        p_values: float64 array of shape (n,): "this passage is clean", of an attacked set.
+        evident: bool array of shape (n,): passages that would fire the gate by themselves.
+        needs: The passages whose vectors `decide` will ask for; none for a clean set, and none for
             an attacked one in which vectors decide nothing.
-        finish: Judges the set with the vectors of an embedder.
     """
 
-    needs: Sequence[Passage]
-    finish: Callable[[Embedder], Judgement]
+    by: SetFilter
+    query: str
+    passages: Sequence[Passage]
+    k: int
+    attacked: bool
+    p_value: float
+    gated: Scored | None = None
+    judged: Scored | None = None
+    p_values: NDArray[np.float64] | None = None
+    evident: NDArray[np.bool_] | None = None
+    needs: Sequence[Passage] = ()
+
+    def decide(self, embedder: Embedder) -> Decision:
+        """Return what becomes of the set."""
+        return self.by.select(self, embedder)
 
 
-class Judge(Protocol):
+class SetFilter(Protocol):
     """Says which passages of a retrieved set are to be dropped."""
 
-    def open(
+    def gate(
         self, query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None, /
-    ) -> Opened:
+    ) -> Gated:
         """Do what needs no vectors, so that a batch can be embedded in one call.
 
         `passages` are in rank order; the first `k` would reach the generator. What the budget does
-        not suffice for is left undecided; a judge that reads no text needs none.
+        not suffice for is left undecided; a filter that reads no text needs none.
         """
+        ...
+
+    def select(self, gated: Gated, embedder: Embedder, /) -> Decision:
+        """Decide with the vectors of an embedder."""
         ...

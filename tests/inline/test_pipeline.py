@@ -12,12 +12,12 @@ from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.conformal import Calibration
+from ragguard.inline.explanations import CLEAN, describe
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.judge import ConformalJudge
-from ragguard.inline.ragdefender.filter import RAGDefenderJudge
-from ragguard.inline.reasons import CLEAN, describe
+from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
-from ragguard.inline.screen import open_screen, unjudged
+from ragguard.inline.screening import screened, undecided
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
@@ -53,11 +53,11 @@ class NoEmbedder:
 
 
 def judge(embedder=None, **options):
-    return ConformalJudge(embedder or HashedEmbedder(), **options)
+    return ConformalFilter(embedder or HashedEmbedder(), **options)
 
 
 def test_clean_passages_are_left_alone_and_not_embedded():
-    found = judge(NoEmbedder()).judge(QUESTION, passages(*QUIET), 5)
+    found = judge(NoEmbedder()).decide(QUESTION, passages(*QUIET), 5)
     assert not found.attacked
     assert found.p_value > 0.01
     assert [evidence.flagged for evidence in found.evidence] == [False] * 5
@@ -72,7 +72,7 @@ def test_the_published_attack_is_found_in_sets_of_any_size(size):
         poison,
         *[f"{QUIET[n % 5]} It was page {n} of the parish book." for n in range(size - 1)],
     ]
-    found = judge().judge(QUESTION, passages(*texts), size)
+    found = judge().decide(QUESTION, passages(*texts), size)
     assert found.attacked
     assert found.flagged == [True] + [False] * (size - 1)
 
@@ -80,14 +80,14 @@ def test_the_published_attack_is_found_in_sets_of_any_size(size):
 def test_of_more_passages_than_the_sample_has_the_first_are_looked_at():
     quiet = [f"{QUIET[n % 5]} It was page {n} of the parish book." for n in range(60)]
     late = passages(*quiet, POISON[0])
-    assert not judge(NoEmbedder()).judge(QUESTION, late, 61).attacked
+    assert not judge(NoEmbedder()).decide(QUESTION, late, 61).attacked
     # A sample of one's own may be stretched over several blocks, as far as alpha goes.
     own = calibration(np.linspace(-5.0, 0.0, 999), size=20)
-    assert judge(calibration=own).judge(QUESTION, late, 61).attacked
+    assert judge(calibration=own).decide(QUESTION, late, 61).attacked
 
 
 def test_an_attack_is_found_and_the_poison_goes():
-    found = judge().judge(QUESTION, passages(*POISON, *QUIET[:2]), 5)
+    found = judge().decide(QUESTION, passages(*POISON, *QUIET[:2]), 5)
     assert found.attacked
     assert found.p_value <= 0.01
     assert [evidence.flagged for evidence in found.evidence] == [True, True, True, False, False]
@@ -104,27 +104,27 @@ def test_a_set_is_embedded_only_where_its_vectors_can_change_what_goes():
     # The other lies give themselves away by their own words; of one, its company has to tell.
     doubtful = passages(*POISON[:2], *QUIET[:2], "Built: lighthouse Marrow Bay when? In 1914.")
     sample = replace(calibration([9.0] * 99), passage_scores=np.zeros(30))
-    opened = judge(NoEmbedder(), calibration=sample).open(QUESTION, doubtful, 5)
+    opened = judge(NoEmbedder(), calibration=sample).gate(QUESTION, doubtful, 5)
     assert list(opened.needs) == doubtful
-    assert opened.finish(HashedEmbedder()).flagged == [True, True, False, False, True]
+    assert opened.decide(HashedEmbedder()).flagged == [True, True, False, False, True]
     # Far from the others, it stays.
     rows = np.eye(5, dtype=np.float32)
     rows[1] = rows[0]
     given = [replace(one, embedding=row) for one, row in zip(doubtful, rows, strict=True)]
-    apart = judge(NoEmbedder(), calibration=sample).judge(QUESTION, given, 5)
+    apart = judge(NoEmbedder(), calibration=sample).decide(QUESTION, given, 5)
     assert apart.flagged == [True, True, False, False, False]
-    certain = judge(NoEmbedder()).open(QUESTION, passages(*POISON, *QUIET[:2]), 5)
+    certain = judge(NoEmbedder()).gate(QUESTION, passages(*POISON, *QUIET[:2]), 5)
     assert list(certain.needs) == []
-    assert certain.finish(NoEmbedder()).flagged == [True, True, True, False, False]
+    assert certain.decide(NoEmbedder()).flagged == [True, True, True, False, False]
 
 
 def test_what_comes_after_the_judging_does_not_change_the_evidence():
     for texts in ([*POISON, *QUIET[:2]], QUIET):
         given = passages(*texts)
-        found = judge().judge(QUESTION, given, 5)
+        found = judge().decide(QUESTION, given, 5)
         given.reverse()
         assert [evidence.passage_id for evidence in found.evidence] == ["0", "1", "2", "3", "4"]
-        assert found.evidence == judge().judge(QUESTION, passages(*texts), 5).evidence
+        assert found.evidence == judge().decide(QUESTION, passages(*texts), 5).evidence
 
 
 def test_the_gate_fires_from_alpha_on():
@@ -132,7 +132,7 @@ def test_the_gate_fires_from_alpha_on():
     score = judge().score(QUESTION, judged, 5).score
     for below in (0, 1, 3):
         sample = calibration([score] * below + [score - 1.0] * (19 - below))
-        found = judge(alpha=0.1, calibration=sample).judge(QUESTION, judged, 5)
+        found = judge(alpha=0.1, calibration=sample).decide(QUESTION, judged, 5)
         assert found.p_value == pytest.approx((1 + below) / 20)
         assert found.attacked == (below <= 1)
 
@@ -143,13 +143,13 @@ def test_an_alpha_that_the_calibration_cannot_reach_is_refused():
 
 
 def test_no_passages_are_no_attack():
-    found = judge(NoEmbedder()).judge(QUESTION, [], 5)
+    found = judge(NoEmbedder()).decide(QUESTION, [], 5)
     assert (found.attacked, found.p_value, found.flagged, found.evidence) == (False, 1.0, [], [])
 
 
 def test_one_passage_is_judged_without_embedding_it():
     sample = calibration([-100.0] * 99)
-    found = judge(NoEmbedder(), calibration=sample).judge(QUESTION, passages(POISON[0]), 1)
+    found = judge(NoEmbedder(), calibration=sample).decide(QUESTION, passages(POISON[0]), 1)
     assert found.attacked
     assert found.evidence[0].flagged
 
@@ -171,14 +171,14 @@ def test_a_judged_text_is_no_reference_for_itself():
 
 def test_passages_below_k_are_judged_once_the_gate_has_fired():
     shown = passages(*QUIET[:2], POISON[0], *QUIET[2:4], POISON[1], QUIET[4], POISON[2])
-    found = judge().judge(QUESTION, shown, 4)
+    found = judge().decide(QUESTION, shown, 4)
     assert found.attacked
     assert [e.passage_id for e in found.evidence if e.flagged] == ["2", "5", "7"]
     assert all(evidence.signals for evidence in found.evidence)
 
 
 def test_passages_below_k_are_not_judged_while_the_set_is_clean():
-    found = judge().judge(QUESTION, passages(*QUIET, *POISON), 5)
+    found = judge().decide(QUESTION, passages(*QUIET, *POISON), 5)
     assert not any(evidence.flagged for evidence in found.evidence)
     assert [evidence.reason for evidence in found.evidence[5:]] == [CLEAN] * 3
 
@@ -186,8 +186,8 @@ def test_passages_below_k_are_not_judged_while_the_set_is_clean():
 def test_without_a_reference_in_the_calibration_none_is_used():
     shown = passages(*POISON[:1], *QUIET[:3], *POISON[1:])
     sample = calibration([-100.0] * 99, with_reference=False)
-    with_sample = judge(calibration=sample).judge(QUESTION, shown, 4)
-    alone = judge(calibration=sample).judge(QUESTION, shown[:4], 4)
+    with_sample = judge(calibration=sample).decide(QUESTION, shown, 4)
+    alone = judge(calibration=sample).decide(QUESTION, shown[:4], 4)
     assert with_sample.p_value == alone.p_value
     assert with_sample.evidence[0].suspicion == alone.evidence[0].suspicion
 
@@ -199,8 +199,8 @@ def test_without_a_reference_in_the_calibration_none_is_used():
 @settings(max_examples=60)
 def test_evidence_is_one_a_passage_in_order_and_nothing_is_flagged_without_an_attack(texts, k):
     given = passages(*texts)
-    for judged in (judge(), RAGDefenderJudge(HashedEmbedder())):
-        found = judged.judge(QUESTION, given, k)
+    for judged in (judge(), RAGDefenderFilter(HashedEmbedder())):
+        found = judged.decide(QUESTION, given, k)
         assert [evidence.passage_id for evidence in found.evidence] == [p.id for p in given]
         assert found.flagged == [evidence.flagged for evidence in found.evidence]
         assert found.attacked == any(found.flagged)
@@ -209,11 +209,11 @@ def test_evidence_is_one_a_passage_in_order_and_nothing_is_flagged_without_an_at
 
 def test_the_baseline_judges_the_first_k_and_keeps_the_rest():
     shown = passages(*QUIET[:4], *POISON)
-    found = RAGDefenderJudge(HashedEmbedder(), strategy="clustering").judge(QUESTION, shown, 4)
+    found = RAGDefenderFilter(HashedEmbedder(), strategy="clustering").decide(QUESTION, shown, 4)
     assert found.attacked
     assert found.p_value == 0.0
     assert not any(evidence.flagged for evidence in found.evidence[4:])
-    one = RAGDefenderJudge(NoEmbedder()).judge(QUESTION, shown, 1)
+    one = RAGDefenderFilter(NoEmbedder()).decide(QUESTION, shown, 1)
     assert (one.attacked, one.p_value) == (False, 1.0)
 
 
@@ -223,9 +223,9 @@ def test_the_baseline_judges_the_first_k_and_keeps_the_rest():
 def test_quarantined_passages_are_flagged_and_the_others_judged_without_them():
     held, free = Passage(" THE  Tide turns ", id="held"), passages(*POISON, *QUIET[:2])
     shown = [*free[:2], held, *free[2:]]
-    opened = open_screen(QUESTION, shown, 6, judge(), {content_key(held.text)})
-    found = opened.finish(HashedEmbedder())
-    plain = judge().judge(QUESTION, free, 6)
+    opened = screened(QUESTION, shown, 6, judge(), {content_key(held.text)})
+    found = opened.decide(HashedEmbedder())
+    plain = judge().decide(QUESTION, free, 6)
     assert found.attacked == plain.attacked
     assert found.p_value == plain.p_value
     assert [*found.evidence[:2], *found.evidence[3:]] == plain.evidence
@@ -239,15 +239,15 @@ def test_quarantined_passages_are_flagged_and_the_others_judged_without_them():
 
 def test_a_set_in_quarantine_as_a_whole_is_no_attack_but_goes():
     shown = passages(*POISON[:2])
-    assert judge().judge(QUESTION, shown, 2).attacked
-    opened = open_screen(QUESTION, shown, 2, judge(), {content_key(text) for text in POISON})
-    found = opened.finish(HashedEmbedder())
+    assert judge().decide(QUESTION, shown, 2).attacked
+    opened = screened(QUESTION, shown, 2, judge(), {content_key(text) for text in POISON})
+    found = opened.decide(HashedEmbedder())
     assert not found.attacked
     assert found.flagged == [evidence.flagged for evidence in found.evidence] == [True, True]
 
 
 def test_what_could_not_be_judged_is_not_flagged():
-    found = unjudged(passages(*QUIET))
+    found = undecided(passages(*QUIET))
     assert not found.attacked
     assert found.flagged == [evidence.flagged for evidence in found.evidence] == [False] * 5
     assert found.p_value == 1.0
@@ -268,14 +268,16 @@ def test_many_passages_do_not_silence_the_gate():
         f"{QUESTION} The lighthouse of Marrow Bay was built in {year} by the crown."
         for year in (1901, 1902, 1903)
     ]
-    found = judge().judge(QUESTION, passages(*poison, *quiet), 300)
+    found = judge().decide(QUESTION, passages(*poison, *quiet), 300)
     assert found.attacked
     assert [e.flagged for e in found.evidence[: len(poison)]] == [True] * len(poison)
 
 
 def test_k_beyond_the_set_changes_nothing():
     given = passages(*POISON, *QUIET[:2])
-    assert judge().judge(QUESTION, given, 1000).p_value == judge().judge(QUESTION, given, 5).p_value
+    assert (
+        judge().decide(QUESTION, given, 1000).p_value == judge().decide(QUESTION, given, 5).p_value
+    )
 
 
 def test_alpha_below_what_the_shipped_calibration_can_tell():

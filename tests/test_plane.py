@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.projection import plane
+from ragguard.explain import plane
 
 
 def distances(places):

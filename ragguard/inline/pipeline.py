@@ -1,0 +1,216 @@
+"""The inline filter: tokens -> features -> score -> gate -> grouping -> isolation -> selection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ragguard.embedding.adapt import Embedder
+from ragguard.errors import JudgingError
+from ragguard.inline.budget import Budget
+from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.class_bigram import class_bigram
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.decision import Decision, Gated, Scored, Strategy
+from ragguard.inline.explanations import explained
+from ragguard.inline.features import signals_in_time
+from ragguard.inline.ragdefender.filter import group_and_isolate
+from ragguard.inline.ragdefender.grouping import load_clustering
+from ragguard.inline.scoring import nonconformity, suspicions
+from ragguard.inline.selection import may_join, select, singled_out
+from ragguard.inline.tokens import ENDS, tokenize_ends, tokenize_passage, tokenize_query
+from ragguard.passage import Passage
+
+__all__ = ["ConformalFilter"]
+
+_LATE = "there was time for its ends only"
+
+
+class ConformalFilter:
+    """Leaves clean traffic alone, up to a share of `alpha`, and takes out what stands out.
+
+    Args:
+        embedder: Used only for sets that the gate found attacked, and only where grouping and
+            isolation can change what goes.
+        strategy: RAGDefender's grouping; "auto" chooses by the question.
+        alpha: Share of clean queries that may be touched.
+        calibration: Scores of clean traffic; None means the shipped ones.
+
+    Raises:
+        CalibrationError: The calibration has too few queries for `alpha`.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        strategy: Strategy = "auto",
+        alpha: float = 0.01,
+        calibration: Calibration | None = None,
+    ) -> None:
+        sample = calibration or default_calibration(1, with_reference=False)
+        sample.require(alpha)
+        # Read now, not at the first query.
+        class_bigram()
+        if strategy != "concentration":
+            load_clustering()
+        self._embedder = embedder
+        self._strategy = strategy
+        self._alpha = alpha
+        self._calibration = calibration
+
+    def decide(self, query: str, passages: Sequence[Passage], k: int) -> Decision:
+        """Decide on a set.
+
+        Whatever an embedder raises is in `failure`, and what words alone flag is flagged.
+        """
+        return self.gate(query, passages, k).decide(self._embedder)
+
+    def gate(
+        self, query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None
+    ) -> Gated:
+        """Score a set and ask the gate; only an attacked one may need vectors."""
+        k = min(k, len(passages))
+        if not k:
+            return Gated(self, query, passages, k, attacked=False, p_value=1.0)
+        over_fetched = len(passages) > k
+        calibration = self._calibration or default_calibration(k, with_reference=over_fetched)
+        budget = budget or Budget()
+        shown = passages if calibration.with_reference else passages[:k]
+        scored = self.score(query, shown, k, budget)
+        gated = scored.suspicion[: calibration.reach(self._alpha)]
+        p_value = calibration.p_value(nonconformity(gated), len(gated))
+        if p_value > self._alpha:
+            return Gated(self, query, passages, k, attacked=False, p_value=p_value, gated=scored)
+        # What would move up must be judged as well.
+        judged = scored
+        if over_fetched:
+            judged = _extended(scored, self.score(query, passages, len(passages), budget), k)
+        p_values = calibration.passage_p_values(judged.suspicion)
+        # Of many passages few can be discoveries; one that would fire the gate by itself goes.
+        evident = judged.suspicion >= calibration.threshold(self._alpha, len(gated))
+        joining = may_join(p_values, judged.suspicion, singled_out(p_values)) & ~evident
+        return Gated(
+            self,
+            query,
+            passages,
+            k,
+            attacked=True,
+            p_value=p_value,
+            gated=scored,
+            judged=judged,
+            p_values=p_values,
+            evident=evident,
+            # Without any, the same would go whatever isolation marked.
+            needs=passages if joining.any() else (),
+        )
+
+    def select(self, gated: Gated, embedder: Embedder) -> Decision:
+        """Choose what goes from an attacked set, with RAGDefender where words leave it open."""
+        judged = gated.judged
+        if judged is None or gated.p_values is None or gated.evident is None:
+            return self._decision(gated, gated.gated, [False] * len(gated.passages))
+        found = singled_out(gated.p_values)
+        left: Iterable[int] = ()
+        failure = None
+        if gated.needs:
+            try:
+                _, isolated, _ = group_and_isolate(
+                    gated.query, gated.passages, embedder, self._strategy
+                )
+                found = select(gated.p_values, judged.suspicion, isolated)
+            except Exception as error:  # what words alone flag goes all the same
+                failure = error
+                joining = may_join(gated.p_values, judged.suspicion, found) & ~gated.evident
+                left = np.flatnonzero(joining).tolist()
+        undone = dict.fromkeys(left, f"not judged: {failure}") | dict(judged.undone)
+        flags = (found | gated.evident).tolist()
+        return self._decision(gated, replace(judged, undone=undone), flags, failure)
+
+    def _decision(
+        self,
+        gated: Gated,
+        judged: Scored | None,
+        flags: list[bool],
+        failure: Exception | None = None,
+    ) -> Decision:
+        if judged is None:
+            return Decision(gated.attacked, gated.p_value, flags, list)
+        if failure is None and judged.late:
+            failure = JudgingError(
+                f"of {len(judged.late)} of {len(gated.passages)} passages there was time to read "
+                "the ends only; raise max_ms, or give shorter or fewer passages"
+            )
+        return Decision(
+            gated.attacked,
+            gated.p_value,
+            flags,
+            partial(explained, tuple(gated.passages), judged, flags),
+            gated.gated,
+            undecided=[place for place in judged.undone if not flags[place]],
+            failure=failure,
+        )
+
+    def score(
+        self, query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None
+    ) -> Scored:
+        """Compute the evidence of the first `k` passages; the others are the reference.
+
+        Equal texts count once, or a benign page stored twice would keep itself company. Of long
+        passages for which the budget does not suffice both ends are read, the shortest first.
+        """
+        budget = budget or Budget()
+        texts = [passage.text for passage in passages]
+        distinct = dict.fromkeys(texts)
+        hurried: set[str] = set()
+        if max(map(len, distinct)) <= ENDS:  # there is time for all
+            read = {text: tokenize_passage(text) for text in distinct}
+        else:
+            read = {}
+            for text in sorted(distinct, key=len):
+                if len(text) > ENDS and budget.spent():
+                    hurried.add(text)
+                    read[text] = tokenize_ends(text)
+                else:
+                    read[text] = tokenize_passage(text)
+        row_of = {text: row for row, text in enumerate(dict.fromkeys(texts[:k]))}
+        reference = [text for text in dict.fromkeys(texts[k:]) if text not in row_of]
+        signals, late = signals_in_time(
+            tokenize_query(query),
+            [read[text] for text in (*row_of, *reference)],
+            len(row_of),
+            budget,
+        )
+        if len(row_of) < k:
+            signals = signals[[row_of[text] for text in texts[:k]]]
+        suspicion = suspicions(signals)
+        undone: dict[int, str] = {}
+        if hurried or late or sum([one.unread for one in read.values()]):
+            for row, text in enumerate(texts[:k]):
+                if text in hurried or row_of[text] in late:
+                    undone[row] = _LATE
+                elif read[text].unread:
+                    undone[row] = f"{read[text].unread} characters in its middle were not read"
+        return Scored(
+            signals,
+            suspicion,
+            nonconformity(suspicion),
+            len(passages) > k,
+            undone,
+            late=[row for row, why in undone.items() if why is _LATE],
+        )
+
+
+def _extended(scored: Scored, below: Scored, k: int) -> Scored:
+    """Return what is known of the first `k` passages, and with `below` of the others."""
+    rest = {row: why for row, why in below.undone.items() if row >= k}
+    return replace(
+        scored,
+        signals=np.concatenate([scored.signals, below.signals[k:]]),
+        suspicion=np.concatenate([scored.suspicion, below.suspicion[k:]]),
+        undone=dict(scored.undone) | rest,
+        late=[*scored.late, *[row for row in below.late if row >= k]],
+    )
