@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401 - asyncio imports it with the first query else
 import os
 from collections.abc import Iterable, Sequence
 from copy import copy
