@@ -25,7 +25,7 @@ from benchmarks.forms import WRITTEN_FORMS
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.tables import Table, share
 from ragguard.embedding import Embedder
-from ragguard.inline.normalize import STEPS, WHOLE
+from ragguard.inline.normalize import PIECES, STEPS, WHOLE
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.lru import forget_all
 from ragguard.passage import as_passages
@@ -48,8 +48,8 @@ _STEPS: Mapping[str, Mapping[str, Any]] = {
     "no signs": _without("normalize.STEPS", STEPS, "unleet"),
     "no gaps": _without("normalize.WHOLE", WHOLE, "regap"),
     "no alike": _without("normalize.WHOLE", WHOLE, "align"),
-    "no words between": _without("normalize.WHOLE", WHOLE, "interleaved"),
-    "no two pieces": _without("normalize.WHOLE", WHOLE, "rotated"),
+    "no words between": _without("normalize.PIECES", PIECES, "interleaved"),
+    "no two pieces": _without("normalize.PIECES", PIECES, "rotated"),
     "no misspelt": _without("normalize.STEPS", STEPS, "respell"),
 }
 READINGS: Mapping[str, Mapping[str, Any]] = {

@@ -48,9 +48,9 @@ def passages_bytes(passages: Sequence[Passage]) -> int:
 
     Of metadata only the values themselves are counted, not what they hold.
     """
-    size = 0
+    size = sum(map(sys.getsizeof, [passage.text for passage in passages]))
+    size += sum(map(sys.getsizeof, [passage.id for passage in passages]))
     for passage in passages:
-        size += sys.getsizeof(passage.text) + sys.getsizeof(passage.id)
         if passage.embedding is not None:
             size += passage.embedding.nbytes
         if passage.metadata:

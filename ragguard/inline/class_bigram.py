@@ -18,12 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "LONGEST",
     "OTHER_SCRIPT",
     "SHAPES",
+    "SHORTEST",
     "UNITS",
     "ClassBigram",
     "WordClasses",
     "class_bigram",
+    "oov_words",
     "shape",
 ]
 
@@ -35,6 +38,13 @@ SHAPES = 7
 
 OTHER_SCRIPT = 2
 """The shape of words with other letters than English ones, of which the model knows nothing."""
+
+
+SHORTEST = 4
+"""Letters of an out-of-vocabulary word at least; shorter ones are all alike."""
+
+LONGEST = 32
+"""Letters of one at most: what a word is without one letter grows with the square of them."""
 
 
 def shape(word: str) -> int:
@@ -90,3 +100,11 @@ def class_bigram() -> ClassBigram:
         # Interned, as the words of passages are: a lookup then compares identities.
         classes = WordClasses(zip(map(intern, words), stored["classes"].tolist(), strict=True))
         return ClassBigram(classes, stored["oddness"].astype(np.int32))
+
+
+def oov_words(words: frozenset[str]) -> frozenset[str]:
+    """Return the words of 4 to 32 letters that the language model does not list, but no numbers."""
+    unlisted = words - class_bigram().listed
+    return frozenset(
+        [word for word in unlisted if SHORTEST <= len(word) <= LONGEST and not word.isdigit()]
+    )

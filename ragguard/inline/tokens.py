@@ -9,11 +9,14 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 
+from ragguard.inline.class_bigram import oov_words
 from ragguard.lru import Remembered
+from ragguard.prompt_injection import address, may_address
 from ragguard.text import (
     MOST_CHARS,
     STOP_WORDS,
     both_ends,
+    fold,
     parted_words,
     tokens,
     tokens_counted,
@@ -70,12 +73,16 @@ class TokenizedPassage(_Tokenized):
         sequence: Its words in order, and after them the parts of those that some retrievers part.
         text: The passage as it was given.
         unread: How many characters in the middle of a very long text were not read.
+        oov: Its words that the language model does not list, as they are written.
+        injection: How clearly it, markup aside, speaks to a language model, in [0, 1].
         distinct: Its words as a set.
     """
 
     sequence: tuple[str, ...]
     text: str = ""
     unread: int = 0
+    oov: frozenset[str] = frozenset()
+    injection: float = 0.0
     _written: TokenizedPassage | None = field(default=None, repr=False)
     distinct: frozenset[str] = field(init=False, repr=False)
 
@@ -85,7 +92,9 @@ class TokenizedPassage(_Tokenized):
 
     def rewritten(self, sequence: tuple[str, ...]) -> TokenizedPassage:
         """Return the passage with words of the question in place of others."""
-        return TokenizedPassage(sequence, self.text, self.unread, self.written)
+        return TokenizedPassage(
+            sequence, self.text, self.unread, self.oov, self.injection, self.written
+        )
 
     @property
     def written(self) -> TokenizedPassage:
@@ -154,7 +163,11 @@ def _read_passage(text: str) -> TokenizedPassage:
     sequence, unread = tokens_counted(shown)
     sequence += parted_words(shown)
     unread += max(0, len(text) - MOST_CHARS) if shown is not text else 0
-    return TokenizedPassage(tuple(sequence), text, unread)
+    read = TokenizedPassage(tuple(sequence), text, unread)
+    read.oov = oov_words(read.distinct)
+    # The words of one passage in thirty leave it open, and only then the text is searched.
+    read.injection = address(fold(shown)) if may_address(read.distinct) else 0.0
+    return read
 
 
 _passages = Remembered(

@@ -38,15 +38,11 @@ from ragguard.inline.features.verbatim import verbatim_signals
 from ragguard.inline.features.window import window_signals
 from ragguard.inline.normalize import as_meant
 from ragguard.inline.tokens import ENDS, TokenizedPassage, TokenizedQuery, tokenize_ends
-from ragguard.prompt_injection import address, may_address
-from ragguard.text import fold
-from ragguard.text.html import strip_markup
 
 __all__ = [
     "FEATURES",
     "SIGNALS",
     "company",
-    "prompt_injection",
     "signal_matrix",
     "signals_in_time",
 ]
@@ -79,9 +75,10 @@ SHARED = ("restatement", "heading", "dense", "disorder", "strewn", "key_row")
 SIGNALS = (*OWN, *[f"company_{name}" for name in SHARED], "agreement", "address")
 """The names of the columns of `signal_matrix`, in order."""
 
+_AT = {name: column for column, name in enumerate(SIGNALS)}
 _SHARED = [OWN.index(name) for name in SHARED]
 _COMPANY = slice(len(OWN), len(OWN) + len(SHARED))
-_AGREEMENT, _ADDRESS = SIGNALS.index("agreement"), SIGNALS.index("address")
+_AGREEMENT, _ADDRESS = _AT["agreement"], _AT["address"]
 
 
 def signal_matrix(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
@@ -109,31 +106,38 @@ def signals_in_time(
     """
     signals = np.zeros((k, len(SIGNALS)))
     passages = list(passages)
-    signals[:, _ADDRESS] = [passage.once(prompt_injection) for passage in passages[:k]]
+    signals[:, _ADDRESS] = [passage.injection for passage in passages[:k]]
     if not query.sequence:
         return signals, frozenset()
     late: set[int] = set()
     lengths = [len(passage.text) for passage in passages[:k]]
     order = sorted(range(k), key=lengths.__getitem__)
+    some_long = lengths[order[-1]] > ENDS
 
-    def in_time(row: int) -> TokenizedPassage:
-        if lengths[row] > ENDS and budget.spent():
-            late.add(row)
-            return tokenize_ends(passages[row].text)
-        return passages[row]
+    def hurry(row: int) -> bool:
+        """Put the ends of a long passage in its place once the time is spent."""
+        if lengths[row] <= ENDS or not budget.spent():
+            return False
+        late.add(row)
+        passages[row] = tokenize_ends(passages[row].text)
+        return True
 
     for row in order:
-        passages[row] = as_meant(query, in_time(row))
+        if some_long:
+            hurry(row)
+        passages[row] = as_meant(query, passages[row])
     weights = idf_weights(query, passages)
     coverage = [idf_coverage(passage.distinct, weights) for passage in passages[:k]]
     signals[:, _AGREEMENT] = agreement(query, weights, passages, coverage)
     for row in order:
-        if (there := in_time(row)) is not passages[row]:
-            passages[row] = as_meant(query, there)
+        if some_long and hurry(row):
+            passages[row] = as_meant(query, passages[row])
         if coverage[row] >= LEAST_COVERAGE:
             match = Match(query, passages[row], weights, coverage[row])
-            found = {name: value for read in FEATURES for name, value in read(match).items()}
-            signals[row, : len(OWN)] = [found.get(name, 0.0) for name in OWN]
+            for feature in FEATURES:
+                for name, value in feature(match).items():
+                    if value:
+                        signals[row, _AT[name]] = value
     if k > 1:
         signals[:, _COMPANY] = company(signals[:, _SHARED])
     return signals, frozenset(late)
@@ -154,9 +158,3 @@ def company(shares: Floats) -> Floats:
     others = np.where(shares >= order[-1], order[-2], order[-1])
     smaller: Floats = np.minimum(shares, others)
     return smaller
-
-
-def prompt_injection(passage: TokenizedPassage) -> float:
-    """Return how clearly a passage, markup aside, speaks to a language model, in [0, 1]."""
-    # The words of one passage in thirty leave it open, and only then the text is searched.
-    return address(fold(strip_markup(passage.text))) if may_address(passage.distinct) else 0.0

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from math import log
 
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
@@ -68,7 +69,9 @@ class Match:
     def places(self) -> list[tuple[int, str]]:
         """Where in the passage which word of the question stands, in order."""
         shared = self.query.distinct & self.passage.distinct
-        return [(at, word) for at, word in enumerate(self.passage.sequence) if word in shared]
+        said = self.passage.sequence
+        there = list(map(shared.__contains__, said))
+        return list(zip(compress(range(len(said)), there), compress(said, there), strict=True))
 
     @cached_property
     def counts(self) -> Mapping[str, int]:

@@ -11,23 +11,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragguard.inline.normalize.alignment import align, interleaved, regap, rotated
+from ragguard.inline.normalize.alignment import (
+    align,
+    holds_it_in_pieces,
+    interleaved,
+    regap,
+    rotated,
+)
 from ragguard.inline.normalize.leet import unleet
 from ragguard.inline.normalize.typos import respell
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 
-__all__ = ["STEPS", "WHOLE", "as_meant"]
+__all__ = ["PIECES", "STEPS", "WHOLE", "as_meant"]
 
 Step = Callable[[TokenizedQuery, TokenizedPassage], TokenizedPassage | None]
 
-WHOLE: tuple[Step, ...] = (regap, align, interleaved, rotated)
+WHOLE: tuple[Step, ...] = (regap, align)
 """How the question as a whole may be written; the first that applies is undone."""
+
+PIECES: tuple[Step, ...] = (interleaved, rotated)
+"""The same, where all of its words are there, but not in one piece."""
 
 
 def _whole(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
     for undo in WHOLE:
         if (read := undo(query, passage)) is not None:
             return read
+    if holds_it_in_pieces(query, passage):
+        for undo in PIECES:
+            if (read := undo(query, passage)) is not None:
+                return read
     return None
 
 

@@ -14,11 +14,11 @@ from itertools import accumulate
 from operator import eq
 
 from ragguard.inline.normalize.leet import letters_of
-from ragguard.inline.normalize.typos import one_letter_off, oov_words
+from ragguard.inline.normalize.typos import one_letter_off
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import STOP_WORDS
 
-__all__ = ["align", "dice_similar", "interleaved", "regap", "rotated"]
+__all__ = ["align", "dice_similar", "holds_it_in_pieces", "interleaved", "regap", "rotated"]
 
 _FEW_WORDS = 3  # a question of less may be met by chance
 _ALIKE = 2 / 3
@@ -50,16 +50,15 @@ def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage 
     n, left = len(asked), len(said) - len(asked)
     if n < _FEW_WORDS or left < 0:
         return None
-    unlisted = passage.written.once(oov_words)
     for first in (leading_label(query, said), left):
         there = said[first : first + n]
         # Most passages have nothing here of the question, however it is written.
-        if unlisted.isdisjoint(there) and not any(map(eq, asked[:_FIRST], there)):
+        if passage.oov.isdisjoint(there) and not any(map(eq, asked[:_FIRST], there)):
             continue
         known = sum(map(eq, asked, there))
         if known == n:
             return None
-        known += len(unlisted.intersection(there))
+        known += len(passage.oov.intersection(there))
         if _KNOWN * known >= n and len(there) == n and _alike(asked, there):
             return passage.rewritten((*said[:first], *asked, *said[first + n :]))
     return None
@@ -67,8 +66,6 @@ def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage 
 
 def interleaved(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
     """Undo single words between the question's, where a passage begins or ends so."""
-    if not _holds_it_in_pieces(query, passage):
-        return None
     asked, said = query.sequence, passage.sequence
     lead = leading_label(query, said)
     if (found := _strewn_through(asked, said[lead:])) is not None:
@@ -82,8 +79,6 @@ def interleaved(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPa
 
 def rotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
     """Undo a question whose second piece stands first, or whose pieces begin and end a passage."""
-    if not _holds_it_in_pieces(query, passage):
-        return None
     asked, said = query.sequence, passage.sequence
     lead = leading_label(query, said)
     n, left = len(asked), len(said) - len(asked)
@@ -104,7 +99,7 @@ def _quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
     return f" {' '.join(query.sequence)} " in passage.joined
 
 
-def _holds_it_in_pieces(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
+def holds_it_in_pieces(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
     """Return True if a passage holds all words of the question, but not in one piece."""
     return (
         _FEW_WORDS <= len(query.sequence) <= len(passage.sequence)

@@ -14,30 +14,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import compress
 
-from ragguard.inline.class_bigram import class_bigram
+from ragguard.inline.class_bigram import LONGEST, SHORTEST
 from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 from ragguard.lru import on_forget
 
 __all__ = [
-    "LONGEST",
-    "SHORTEST",
     "Spellings",
     "deletions",
     "one_letter_off",
-    "oov_words",
     "respell",
     "respelled",
     "spellings_of",
     "symspell_keys",
 ]
-
-SHORTEST = 4
-"""Letters of a word at least; shorter ones are all alike."""
-
-LONGEST = 32
-"""Letters of a word at most: what a word is without one letter grows with the square of them."""
 
 _SHORTEST_KNOWN = 3  # letters, where it is known which word it may be
 _SEVERAL = 2  # misspelt words
@@ -145,14 +137,6 @@ def respelled(known: Spellings, asked: frozenset[str], odd: Iterable[str]) -> di
     return found
 
 
-def oov_words(passage: TokenizedPassage) -> frozenset[str]:
-    """Return the words of 4 to 32 letters that the language model does not list, but no numbers."""
-    unlisted = passage.distinct - class_bigram().listed
-    return frozenset(
-        [word for word in unlisted if SHORTEST <= len(word) <= LONGEST and not word.isdigit()]
-    )
-
-
 def spellings_of(query: TokenizedQuery) -> Spellings:
     """Return how the question's words of 4 to 32 letters may be written."""
     # A number that differs in one digit is another number.
@@ -179,10 +163,9 @@ def respell(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassag
     must be, and then those as well that are misspelt into another word where the question goes on
     so; a single one only between the words that the question has beside it.
     """
-    unlisted, known = passage.written.once(oov_words), query.once(spellings_of)
-    if not unlisted or not known.words:
+    if not passage.oov or not (known := query.once(spellings_of)).words:
         return None
-    meant = respelled(known, query.distinct, unlisted)
+    meant = respelled(known, query.distinct, passage.oov)
     if not meant:
         return None
     if len(set(meant.values())) < _SEVERAL:
@@ -201,15 +184,15 @@ def _one_respelled(
     asked: tuple[str, ...], said: tuple[str, ...], meant: Mapping[str, str]
 ) -> tuple[str, ...] | None:
     """Return the words with a misspelt one replaced, if it stands as the question has it."""
-    for at, word in enumerate(said):
-        if word in meant:
-            place = asked.index(meant[word])
-            # Both neighbours, or the two beside a word that begins or ends the question.
-            first = max(0, min(place - 1, len(asked) - 3))
-            start = at - place + first
-            there = [*said[max(start, 0) : at], meant[word], *said[at + 1 : start + 3]]
-            if len(there) == 3 and tuple(there) == asked[first : first + 3]:
-                return (*said[:at], meant[word], *said[at + 1 :])
+    for at in compress(range(len(said)), map(meant.__contains__, said)):
+        word = meant[said[at]]
+        place = asked.index(word)
+        # Both neighbours, or the two beside a word that begins or ends the question.
+        first = max(0, min(place - 1, len(asked) - 3))
+        start = at - place + first
+        there = [*said[max(start, 0) : at], word, *said[at + 1 : start + 3]]
+        if len(there) == 3 and tuple(there) == asked[first : first + 3]:
+            return (*said[:at], word, *said[at + 1 :])
     return None
 
 

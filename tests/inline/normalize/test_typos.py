@@ -4,13 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragguard.inline.class_bigram import LONGEST, SHORTEST
 from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.normalize.typos import (
-    LONGEST,
-    SHORTEST,
     Spellings,
     deletions,
-    oov_words,
     respelled,
     spellings_of,
     symspell_keys,
@@ -121,14 +119,14 @@ def test_most_words_are_told_from_the_question_by_their_edges():
 
 def test_only_words_of_some_length_are_looked_at():
     short, long = "x" * (SHORTEST - 1), "qz" * (LONGEST // 2) + "q"
-    assert oov_words(tokenize_passage(f"{short} {short}x {long} {long[:-1]}")) == {
+    assert tokenize_passage(f"{short} {short}x {long} {long[:-1]}").oov == {
         f"{short}x",
         long[:-1],
     }
     asked = tokenize_query(f"{short} {long}")
     assert spellings_of(asked).forms == {}
     # A text may be one word, whose deletions would fill the memory.
-    assert oov_words(tokenize_passage("zq" * 10_000)) == frozenset()
+    assert tokenize_passage("zq" * 10_000).oov == frozenset()
 
 
 def test_likenesses_are_the_deletions_and_the_letters_in_between_in_any_order():
@@ -141,14 +139,12 @@ def test_likenesses_are_the_deletions_and_the_letters_in_between_in_any_order():
 
 
 def test_longer_words_that_are_not_listed_are_odd():
-    assert oov_words(
-        tokenize_passage("The lihgthouse, a lighthouse, qzx, p1er, 1874 and 1874qz")
-    ) == {
+    assert tokenize_passage("The lihgthouse, a lighthouse, qzx, p1er, 1874 and 1874qz").oov == {
         "lihgthouse",
         "p1er",
         "1874qz",
     }
-    assert oov_words(tokenize_passage("")) == frozenset()
+    assert tokenize_passage("").oov == frozenset()
 
 
 def test_the_spellings_of_a_question_lead_to_its_longer_words():
