@@ -106,7 +106,8 @@ def signals_in_time(
     """
     signals = np.zeros((k, len(SIGNALS)))
     passages = list(passages)
-    signals[:, _ADDRESS] = [passage.injection for passage in passages[:k]]
+    if any(injections := [passage.injection for passage in passages[:k]]):
+        signals[:, _ADDRESS] = injections
     if not query.sequence:
         return signals, frozenset()
     late: set[int] = set()
@@ -129,6 +130,7 @@ def signals_in_time(
     weights = idf_weights(query, passages)
     coverage = [idf_coverage(passage.distinct, weights) for passage in passages[:k]]
     signals[:, _AGREEMENT] = agreement(query, weights, passages, coverage)
+    alone = True  # no signal, no company
     for row in order:
         if some_long and hurry(row):
             passages[row] = as_meant(query, passages[row])
@@ -138,7 +140,8 @@ def signals_in_time(
                 for name, value in feature(match).items():
                     if value:
                         signals[row, _AT[name]] = value
-    if k > 1:
+                        alone = False
+    if not alone and k > 1:
         signals[:, _COMPANY] = company(signals[:, _SHARED])
     return signals, frozenset(late)
 
