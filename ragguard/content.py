@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ragguard.lru import Remembered, on_forget
-from ragguard.passage import text_digest
+from ragguard.lru import LRU, on_forget
 from ragguard.text import MAX_CHARS, letters_whole, tokens_whole
 
-__all__ = ["content_key"]
+__all__ = ["content_key", "content_keys"]
 
 _MAX_BYTES = 16 * 2**20  # of the keys remembered, with their texts
+_LARGEST = _MAX_BYTES // 256  # a few long texts do not push out all others
+_remembered: LRU[str, str] = LRU(_MAX_BYTES)
+on_forget(_remembered.clear)
 _MOST_MARKS = 30  # in a row; more are in no language (UAX #15, Stream-Safe Text Format)
 _MARKS = re.compile(r"[^\x00-\u02ff]{31,}")
 
@@ -53,22 +55,43 @@ def content_key(text: str) -> str:
     >>> content_key("Keep at 5 degrees.") == content_key("Keep at -5 degrees.")
     False
     """
-    return _remembered(text)
+    return _remembered.get(text) or content_keys([text])[0]
 
 
-def _key(text: str) -> str:
-    normal = unicodedata.normalize("NFKC", _stream_safe(text)) if len(text) <= MAX_CHARS else text
-    if len(normal) > MAX_CHARS:
-        return hashlib.blake2b(letters_whole(text), digest_size=16).hexdigest()
+def content_keys(texts: Sequence[str]) -> list[str]:
+    """Return the `content_key` of every text."""
+    known = {text: _remembered.get(text) for text in texts}
+    keys = {text: key for text, key in known.items() if key is not None}
+    fresh = [text for text in known if text not in keys]
+    keys |= zip(fresh, _worked_out(fresh), strict=True)
+    for text in fresh:
+        size = 4 * len(text) + 2 * len(keys[text]) + 200
+        if size <= _LARGEST:
+            _remembered.put(text, keys[text], size)
+    return [keys[text] for text in texts]
+
+
+def _worked_out(texts: Sequence[str]) -> list[str]:
+    normal = [
+        unicodedata.normalize("NFKC", _stream_safe(text)) if len(text) <= MAX_CHARS else text
+        for text in texts
+    ]
+    read = [
+        letters_whole(text) if len(same) > MAX_CHARS else tokens_whole(same)
+        for text, same in zip(texts, normal, strict=True)
+    ]
+    said = [
+        words if isinstance(words, bytes) else _with_signs(words, same)
+        for words, same in zip(read, normal, strict=True)
+    ]
+    return [hashlib.blake2b(each, digest_size=16).hexdigest() for each in said]
+
+
+def _with_signs(words: Sequence[str], normal: str) -> bytes:
     # A text without any word is told by its signs.
-    words = " ".join(tokens_whole(normal) or normal.casefold().split())
+    spelled = " ".join(words or normal.casefold().split())
     signs = "".join(["\n" + sign for sign in (*_signs(normal), *_marks(normal))])
-    return text_digest(words + signs).hex()
-
-
-_remembered = Remembered(
-    _key, max_bytes=_MAX_BYTES, weigh=lambda text, key: 4 * len(text) + 2 * len(key) + 200
-)
+    return (spelled + signs).encode("utf-8", "surrogatepass")
 
 
 def _stream_safe(text: str) -> str:

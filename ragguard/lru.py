@@ -22,12 +22,10 @@ class LRU(Generic[K, V]):
 
     Args:
         max_bytes: Of all entries together; an entry that is larger by itself is not kept.
-        weigh: The bytes of an entry, key included, at least roughly and rather too many.
     """
 
-    def __init__(self, max_bytes: int, weigh: Callable[[K, V], int]) -> None:
+    def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._weigh = weigh
         self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()  # with what it weighs
         self._bytes = 0
         self._lock = threading.Lock()
@@ -49,9 +47,14 @@ class LRU(Generic[K, V]):
             pass
         return entry[0]
 
-    def put(self, key: K, value: V) -> None:
-        """Keep a value, and let go of the least recently used until all fit."""
-        size = self._weigh(key, value)
+    def put(self, key: K, value: V, size: int) -> None:
+        """Keep a value, and let go of the least recently used until all fit.
+
+        Args:
+            key: Its key.
+            value: Anything.
+            size: The bytes of both, at least roughly and rather too many.
+        """
         with self._lock:
             old = self._entries.pop(key, None)
             if old is not None:
@@ -84,14 +87,15 @@ class Remembered(LRU[K, V]):
         work_out: The function.
         max_bytes: Of what is remembered. An answer of more than a 256th of it is not, so that a few
             large ones do not push out all others.
-        weigh: The bytes of an entry.
+        weigh: The bytes of an entry, key included.
     """
 
     def __init__(
         self, work_out: Callable[[K], V], *, max_bytes: int, weigh: Callable[[K, V], int]
     ) -> None:
-        super().__init__(max_bytes, weigh)
+        super().__init__(max_bytes)
         self._work_out = work_out
+        self._weigh = weigh
         self._most = max_bytes // _LEAST_ENTRIES
         on_forget(self.clear)
 
@@ -105,8 +109,9 @@ class Remembered(LRU[K, V]):
                 pass
             return entry[0]
         value = self._work_out(key)
-        if self._weigh(key, value) <= self._most:
-            self.put(key, value)
+        size = self._weigh(key, value)
+        if size <= self._most:
+            self.put(key, value, size)
         return value
 
 

@@ -15,7 +15,7 @@ from ragguard.audit.memory import MemoryStore
 from ragguard.background.reports import Reports
 from ragguard.background.retry import Deadline
 from ragguard.calibrator import Calibrator
-from ragguard.embedding import CachedEmbedder, Embedder, as_embedder
+from ragguard.embedding import CachedEmbedder, Embedder
 from ragguard.errors import InvalidInputError
 from ragguard.filtering import Filtering, OnError
 from ragguard.health import Health, health_of
@@ -70,7 +70,7 @@ class Parts:
             raise InvalidInputError(f"max_ms must be positive, not {max_ms:g}; try 50")
         if attributor is not None:
             require_method("attributor", attributor, "attribute(query, response, retrieve)")
-        self.embedder = CachedEmbedder(as_embedder(embedder))
+        self.embedder = CachedEmbedder.of(embedder)
         if retrieve is not None:
             # Not above: it imports every kind of knowledge base, and a filter needs none.
             from ragguard.attribution.search import as_retrieve

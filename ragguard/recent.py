@@ -22,12 +22,13 @@ class RecentPassages:
     """
 
     def __init__(self, max_bytes: int = 64_000_000) -> None:
-        self._passages: LRU[str, tuple[Passage, ...]] = LRU(max_bytes, _bytes)
+        self._passages: LRU[str, tuple[Passage, ...]] = LRU(max_bytes)
         self._newest_s = -math.inf
 
     def remember(self, query: str, passages: Sequence[Passage]) -> None:
         """Keep the passages under the query, in place of what was kept before."""
-        self._passages.put(query, tuple(passages))
+        size = 500 + sys.getsizeof(query) + passages_bytes(passages)
+        self._passages.put(query, tuple(passages), size)
         self._newest_s = time.monotonic()
 
     def is_fresh(self) -> bool:
@@ -37,10 +38,6 @@ class RecentPassages:
     def recall(self, query: str) -> tuple[Passage, ...]:
         """Return what was kept under the query, or nothing."""
         return self._passages.get(query) or ()
-
-
-def _bytes(query: str, passages: tuple[Passage, ...]) -> int:
-    return 500 + sys.getsizeof(query) + passages_bytes(passages)
 
 
 def passages_bytes(passages: Sequence[Passage]) -> int:

@@ -2,7 +2,9 @@
 
 import pytest
 
-from ragguard.content import content_key
+from ragguard.content import content_key, content_keys
+from ragguard.lru import forget_all
+from ragguard.text import MAX_CHARS
 
 
 @pytest.mark.parametrize(
@@ -62,3 +64,12 @@ def test_how_a_text_is_written_does_not(one, other):
 def test_no_text_takes_longer_than_its_length(repeated):
     # A thousand times as long a text in the square of the time would take the timeout's minutes.
     assert len(content_key(repeated * 300_000)) == 32
+
+
+def test_keys_of_several_texts_are_those_of_each():
+    texts = ["Keep at -5 degrees.", "", "a" * (MAX_CHARS + 1), "\ud800", "\ufdfa" * 9_000, "", "42"]
+    forget_all()
+    at_once = content_keys(texts)
+    forget_all()
+    assert at_once == [content_key(text) for text in texts] == content_keys(texts)
+    assert content_keys([]) == []

@@ -20,7 +20,7 @@ def weigh(key, value):
 
 @given(st.lists(st.tuples(KEYS, st.none() | st.integers(1, 12)), max_size=40))
 def test_it_holds_what_a_list_in_order_of_use_would(steps):
-    cache = LRU(MOST, weigh)
+    cache = LRU(MOST)
     plain = []
     for key, value in steps:
         if value is None:
@@ -29,7 +29,7 @@ def test_it_holds_what_a_list_in_order_of_use_would(steps):
             if held is not None:
                 plain = [*[one for one in plain if one[0] != key], (key, held)]
         else:
-            cache.put(key, value)
+            cache.put(key, value, value)
             plain = [one for one in plain if one[0] != key]
             if value <= MOST:
                 plain.append((key, value))
@@ -68,14 +68,14 @@ def test_caches_of_other_kinds_may_be_forgotten_as_well():
 
 
 def test_threads_share_it():
-    cache = LRU(500, weigh)
+    cache = LRU(500)
 
     def use(first):
         for number in range(2000):
             key = (first * number) % 97
             if (value := cache.get(key)) is not None:
                 assert value == key + 1
-            cache.put(key, key + 1)
+            cache.put(key, key + 1, key + 1)
 
     threads = [threading.Thread(target=use, args=(first,)) for first in (1, 3, 5, 7)]
     for thread in threads:
@@ -88,8 +88,8 @@ def test_threads_share_it():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_child_goes_on_though_a_thread_held_the_lock_at_the_fork():
-    cache = LRU(MOST, weigh)
-    cache.put("a", 3)
+    cache = LRU(MOST)
+    cache.put("a", 3, 3)
     held, release = threading.Event(), threading.Event()
 
     def hold():
@@ -103,7 +103,7 @@ def test_a_child_goes_on_though_a_thread_held_the_lock_at_the_fork():
     child = os.fork()
     if child == 0:
         signal.alarm(30)  # a deadlock ends the child, and the test fails
-        cache.put("b", 4)
+        cache.put("b", 4, 4)
         os._exit(0 if (cache.bytes, cache.get("a")) == (7, 3) else 1)
     release.set()
     thread.join()

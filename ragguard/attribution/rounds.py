@@ -17,7 +17,7 @@ from ragguard.attribution.llm.client import TextModel, as_text_model
 from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.result import Attribution, Cause, Retrieve
 from ragguard.attribution.search import search_of
-from ragguard.embedding import CachedEmbedder, as_embedder
+from ragguard.embedding import CachedEmbedder
 from ragguard.passage import Passage
 
 __all__ = ["Conclusion", "LLMAttributor", "Rounds"]
@@ -60,7 +60,7 @@ class LLMAttributor(ABC):
 
     def __init__(self, model: Any, *, embedder: Any, concurrency: int) -> None:
         self._model = as_text_model(model)
-        self._embedder = CachedEmbedder(as_embedder(embedder))
+        self._embedder = CachedEmbedder.of(embedder)
         self._concurrency = require_whole("concurrency", concurrency)
 
     def attribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding.adapt import Embedder, QueryEmbedder, unit_rows
+from ragguard.embedding.adapt import Embedder, QueryEmbedder, as_embedder, unit_rows
 from ragguard.errors import EmbeddingError, RagguardError
 from ragguard.lru import LRU
 from ragguard.passage import text_digest
@@ -26,8 +27,14 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, *, max_bytes: int = 64 * 2**20) -> None:
         self._inner = inner
-        self._rows: LRU[bytes, NDArray[np.float32]] = LRU(max_bytes, lambda _, row: row.nbytes)
+        self._of_query = inner.embed_query if isinstance(inner, QueryEmbedder) else None
+        self._rows: LRU[bytes, NDArray[np.float32]] = LRU(max_bytes)
         self._width: int | None = None
+
+    @classmethod
+    def of(cls, embedder: Any) -> CachedEmbedder:
+        """Return what `as_embedder` takes with a cache in front, unless it has one already."""
+        return embedder if isinstance(embedder, cls) else cls(as_embedder(embedder))
 
     @property
     def name(self) -> str:
@@ -58,7 +65,7 @@ class CachedEmbedder:
             found |= fresh
             for key, row in fresh.items():
                 # A copy: a row view would keep its whole batch alive.
-                self._rows.put(key, row.copy())
+                self._rows.put(key, row.copy(), row.nbytes)
         # A blank text never reaches the embedder: some models answer NaN to it.
         if self._width is None:
             self._compute(["word"])  # any word tells how long the vectors of blank texts are
@@ -74,16 +81,27 @@ class CachedEmbedder:
         Raises:
             EmbeddingError: As `embed`.
         """
-        if isinstance(self._inner, QueryEmbedder) and query.strip():
-            row: NDArray[np.float32] = self._compute(
-                [both_ends(query, MAX_CHARS)], _OfQueries(self._inner)
-            )[0]
-        else:
-            row = self.embed([query])[0]
-        return row
+        return self.embed_both(query, ())[0]
 
-    def _compute(self, texts: list[str], by: Embedder | None = None) -> NDArray[np.float32]:
-        rows = _checked(by or self._inner, texts)
+    def embed_both(
+        self, query: str, texts: Sequence[str]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return a question's vector and those of texts, as `embed_query` and `embed` do.
+
+        Raises:
+            EmbeddingError: As `embed`.
+        """
+        of_query = self._of_query
+        if of_query is None or not query.strip():
+            rows = self.embed([query, *texts])
+            return rows[0], rows[1:]
+        row = self._compute([both_ends(query, MAX_CHARS)], lambda asked: [of_query(asked[0])])[0]
+        return row, self.embed(texts)
+
+    def _compute(
+        self, texts: list[str], embed: Callable[[list[str]], Any] | None = None
+    ) -> NDArray[np.float32]:
+        rows = self._checked(texts, embed or self._inner.embed)
         width = rows.shape[1]
         if self._width is not None and width != self._width:
             raise EmbeddingError(
@@ -93,41 +111,26 @@ class CachedEmbedder:
         self._width = width
         return rows
 
-
-class _OfQueries:
-    """An embedder's way of reading questions, as an embedder."""
-
-    def __init__(self, inner: QueryEmbedder) -> None:
-        self._inner = inner
-
-    @property
-    def name(self) -> str:
-        return self._inner.name
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.stack([self._inner.embed_query(text) for text in texts])
-
-
-def _checked(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
-    try:
-        with np.errstate(over="ignore"):  # what does not fit in float32 is infinite, see below
-            rows = np.asarray(embedder.embed(texts), dtype=np.float32)
-    except RagguardError:
-        raise
-    except Exception as error:  # whatever a model or a remote service raises
-        raise EmbeddingError(
-            f"embedder {embedder.name!r} failed on {len(texts)} texts: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    if rows.ndim != 2 or rows.shape[0] != len(texts) or rows.shape[1] == 0:
-        raise EmbeddingError(
-            f"embedder {embedder.name!r} answered an array of shape {rows.shape} to "
-            f"{len(texts)} texts; it must return one row a text, shape ({len(texts)}, d)"
-        )
-    if not np.isfinite(rows).all():
-        bad = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-        raise EmbeddingError(
-            f"embedder {embedder.name!r} answered NaN or infinity for the text that begins "
-            f"{texts[bad][:60]!r}; check the model, or leave that passage out"
-        )
-    return unit_rows(rows)
+    def _checked(self, texts: list[str], embed: Callable[[list[str]], Any]) -> NDArray[np.float32]:
+        try:
+            with np.errstate(over="ignore"):  # what does not fit in float32 is infinite, see below
+                rows = np.asarray(embed(texts), dtype=np.float32)
+        except RagguardError:
+            raise
+        except Exception as error:  # whatever a model or a remote service raises
+            raise EmbeddingError(
+                f"embedder {self.name!r} failed on {len(texts)} texts: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        if rows.ndim != 2 or rows.shape[0] != len(texts) or rows.shape[1] == 0:
+            raise EmbeddingError(
+                f"embedder {self.name!r} answered an array of shape {rows.shape} to "
+                f"{len(texts)} texts; it must return one row a text, shape ({len(texts)}, d)"
+            )
+        if not np.isfinite(rows).all():
+            bad = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+            raise EmbeddingError(
+                f"embedder {self.name!r} answered NaN or infinity for the text that begins "
+                f"{texts[bad][:60]!r}; check the model, or leave that passage out"
+            )
+        return unit_rows(rows)

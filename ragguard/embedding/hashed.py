@@ -75,8 +75,8 @@ class HashedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            self._embed_into(row, tokens(text))
+        for row, words in zip(rows, [tokens(text) for text in texts], strict=True):
+            self._embed_into(row, words)
         return rows
 
     def _embed_into(self, row: NDArray[np.float32], words: Sequence[str]) -> None:

@@ -51,10 +51,10 @@ def test_blank_passages_are_to_blame_for_nothing(attributor, texts):
     assert [score.embedding_similarity for score in found.scores] == [0.0] * found.scope_size
 
 
-def test_blank_passages_are_like_no_question_whoever_embeds():
+def test_blank_passages_are_like_no_question():
     passages = [Passage(""), Passage(" ")]
-    for embedder in (HashedEmbedder(8), CachedEmbedder(HashedEmbedder(8))):
-        assert embedding_similarity(embedder, QUESTION, passages).tolist() == [0.0, 0.0]
+    embedder = CachedEmbedder(HashedEmbedder(8))
+    assert embedding_similarity(embedder, QUESTION, passages).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.slow

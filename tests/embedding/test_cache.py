@@ -55,6 +55,21 @@ def test_each_text_is_embedded_once_in_one_batch():
     assert len(inner.batches) == 2
 
 
+def test_what_has_a_cache_gets_no_second_one():
+    cache = CachedEmbedder(Counting())
+    assert CachedEmbedder.of(cache) is cache
+    assert isinstance(CachedEmbedder.of(None), CachedEmbedder)
+
+
+def test_a_question_and_texts_are_one_batch():
+    inner = Counting()
+    cache = CachedEmbedder(inner)
+    row, rows = cache.embed_both("a", ["b", " ", "a"])
+    assert inner.batches == [["a", "b"]]
+    assert (row == cache.embed_query("a")).all()
+    assert (rows == cache.embed(["b", " ", "a"])).all()
+
+
 def test_the_cache_carries_the_name_of_its_space():
     assert CachedEmbedder(Counting()).name == "counting"
 

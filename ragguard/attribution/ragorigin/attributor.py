@@ -26,7 +26,7 @@ from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
 from ragguard.attribution.result import Attribution, Retrieve
 from ragguard.attribution.search import require_scope, search_of
-from ragguard.embedding import CachedEmbedder, as_embedder
+from ragguard.embedding import CachedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.proxy import Proxy, default
@@ -74,7 +74,7 @@ class RAGOrigin:
         if proxy is not None:
             require_method("proxy", proxy, "score(contexts, query, response)")
         self._proxy = default() if proxy is None else proxy
-        self._embedder = CachedEmbedder(as_embedder(embedder))
+        self._embedder = CachedEmbedder.of(embedder)
         self._generate = None if generate is None else as_text_model(generate)
         self._judge = None if judge is None else as_text_model(judge)
 

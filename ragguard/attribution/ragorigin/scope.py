@@ -22,7 +22,7 @@ from ragguard.attribution.ragorigin.support import (
     explains_response,
 )
 from ragguard.attribution.result import Retrieve
-from ragguard.content import content_key
+from ragguard.content import content_keys
 from ragguard.passage import Passage
 
 __all__ = [
@@ -73,7 +73,9 @@ class Ranking:
             page = self._retrieve(self._query, self._limit)
             self._at_end = len(page) < self._limit or len(page) <= self._fetched
             self._fetched = len(page)
-            self._unique = list({content_key(p.text): p for p in reversed(page)}.values())[::-1]
+            ranked = page[::-1]
+            keys = content_keys([passage.text for passage in ranked])
+            self._unique = list(dict(zip(keys, ranked, strict=True)).values())[::-1]
         return self._unique[:count]
 
 

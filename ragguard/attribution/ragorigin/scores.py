@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding import Embedder
-from ragguard.embedding.adapt import embed_query, unit_rows
+from ragguard.embedding import CachedEmbedder
+from ragguard.embedding.adapt import unit_rows
 from ragguard.passage import Passage
 
 __all__ = ["embedding_similarity"]
 
 
 def embedding_similarity(
-    embedder: Embedder, query: str, passages: Sequence[Passage]
+    embedder: CachedEmbedder, query: str, passages: Sequence[Passage]
 ) -> NDArray[np.float64]:
     """Return the cosine of the query with every passage (RAGOrigin, Eq. 5).
 
@@ -39,8 +39,8 @@ def embedding_similarity(
         return np.zeros(0)
     own = [passage.embedding for passage in passages]
     missing = [passage.text for passage in passages if passage.embedding is None]
-    target = embed_query(embedder, query)
-    fresh = iter(embedder.embed(missing) if missing else ())
+    target, embedded = embedder.embed_both(query, missing)
+    fresh = iter(embedded)
     vectors = [next(fresh) if vector is None else vector for vector in own]
     unusable = [index for index, vector in enumerate(vectors) if not _usable(vector, target)]
     if unusable:
