@@ -35,7 +35,7 @@ from benchmarks.throughput import traffic
 from ragguard import Guard, Passage
 from ragguard.attribution import Apart
 from ragguard.demo.corpus import load_corpus
-from ragguard.demo.retriever import VectorRetriever
+from ragguard.knowledge.memory import KnowledgeBase
 
 __all__ = ["main"]
 
@@ -49,7 +49,7 @@ Query = tuple[str, list[Passage]]
 
 @contextmanager
 def _guard(store: str | None, attributor: Apart | None = None) -> Iterator[Guard]:
-    retriever = VectorRetriever(load_corpus().passages)
+    retriever = KnowledgeBase(load_corpus().passages)
     with Guard(store=store, retrieve=retriever.retrieve, attributor=attributor) as guard:
         yield guard
 

@@ -31,7 +31,7 @@ from rich.table import Table
 
 from ragguard import Guard, Passage
 from ragguard.demo.corpus import load_corpus, poison
-from ragguard.demo.retriever import VectorRetriever
+from ragguard.knowledge.memory import KnowledgeBase
 
 __all__ = ["main", "measure", "traffic"]
 
@@ -44,7 +44,7 @@ _ATTACKED = 5
 def traffic() -> list[Query]:
     """Return the questions with what is retrieved for them; every fifth is attacked."""
     corpus = load_corpus()
-    retriever = VectorRetriever(corpus.passages)
+    retriever = KnowledgeBase(corpus.passages)
     found: list[Query] = []
     for number, question in enumerate(corpus.questions):
         planted = poison(question, "statement", count=3) if number % _ATTACKED == 0 else []

@@ -13,16 +13,16 @@ from pydantic import BaseModel
 from ragguard import Guard
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.reader import ExtractiveReader
-from ragguard.demo.retriever import VectorRetriever
 from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,
     EventNotFoundError,
 )
+from ragguard.knowledge.memory import KnowledgeBase
 
 corpus = load_corpus()
 target = next(question for question in corpus.questions if question.id == "q10")
-knowledge_base = VectorRetriever([*corpus.passages, *poison(target, "statement", form="plain")])
+knowledge_base = KnowledgeBase([*corpus.passages, *poison(target, "statement", form="plain")])
 reader = ExtractiveReader(passage.text for passage in corpus.passages)
 guard = Guard(retrieve=knowledge_base.retrieve)
 

@@ -6,14 +6,14 @@ python examples/feedback_to_quarantine.py
 from ragguard import Guard, Passage
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.reader import ExtractiveReader
-from ragguard.demo.retriever import VectorRetriever
+from ragguard.knowledge.memory import KnowledgeBase
 
 
 def main() -> None:
     corpus = load_corpus()
     question = next(q for q in corpus.questions if q.id == "q10")
     planted = poison(question, "statement", form="plain")
-    knowledge_base = VectorRetriever([*corpus.passages, *planted])
+    knowledge_base = KnowledgeBase([*corpus.passages, *planted])
     reader = ExtractiveReader(passage.text for passage in corpus.passages)
 
     # `retrieve` lets attribution search the whole knowledge base, not only what was read.

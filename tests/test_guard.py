@@ -18,11 +18,11 @@ from ragguard import Guard, Passage, Verdict
 from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus, poison
-from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError, EmbeddingError, InvalidInputError
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.scoring import SCORER
+from ragguard.knowledge.memory import KnowledgeBase
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
@@ -105,7 +105,7 @@ def test_the_demo_attack_is_filtered():
     with Guard() as guard:
         for question in corpus.questions[:16]:
             bad = poison(question, "statement", count=3)
-            clean = VectorRetriever(corpus.passages).retrieve(question.text, 7)
+            clean = KnowledgeBase(corpus.passages).retrieve(question.text, 7)
             verdict = guard.filter(question.text, [*bad, *clean], k=5)
             ids = {passage.id for passage in verdict.dropped}
             planted += len(bad)

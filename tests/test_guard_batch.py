@@ -13,12 +13,12 @@ from ragguard import Guard, Passage
 from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus, poison
-from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.filtering import embedded_at_once
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.scoring import SCORER
+from ragguard.knowledge.memory import KnowledgeBase
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
@@ -59,7 +59,7 @@ class Counting:
 
 def demo_sets():
     corpus = load_corpus()
-    retriever = VectorRetriever(corpus.passages)
+    retriever = KnowledgeBase(corpus.passages)
     sets = []
     for number, question in enumerate(corpus.questions):
         planted = poison(question, "statement", count=number % 4) if number % 4 else ()

@@ -14,9 +14,9 @@ import pytest
 from ragguard import Guard, Passage
 from ragguard.audit import MemoryStore
 from ragguard.demo.corpus import load_corpus, poison
-from ragguard.demo.retriever import VectorRetriever
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.scoring import SCORER
+from ragguard.knowledge.memory import KnowledgeBase
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
@@ -52,7 +52,7 @@ def records(guard):
 
 def traffic():
     corpus = load_corpus()
-    retriever = VectorRetriever(corpus.passages)
+    retriever = KnowledgeBase(corpus.passages)
     return [(question.text, retriever.retrieve(question.text, 8)) for question in corpus.questions]
 
 
@@ -234,7 +234,7 @@ def odd_queries(number):
     Nothing is planted. The highest scores come first: whoever has a copy of the guard can choose.
     """
     corpus = load_corpus()
-    retriever = VectorRetriever(corpus.passages)
+    retriever = KnowledgeBase(corpus.passages)
     asked = [passage.text.split(". ")[0] for passage in corpus.passages]
     odd = [(sentence, retriever.retrieve(sentence, 15)) for sentence in asked]
     with Guard(mode="monitor") as guard:
@@ -246,7 +246,7 @@ def odd_queries(number):
 def recall(guard):
     """Return the share of planted texts with the question in front that are dropped."""
     corpus = load_corpus()
-    retriever = VectorRetriever(corpus.passages)
+    retriever = KnowledgeBase(corpus.passages)
     dropped = []
     for question in corpus.questions:
         (planted,) = poison(question, "article", count=1)
@@ -284,7 +284,7 @@ def test_asking_the_same_again_weighs_nothing():
 
 def test_a_record_that_is_half_attacked_is_refused_in_plain_words():
     corpus = load_corpus()
-    retriever = VectorRetriever(corpus.passages)
+    retriever = KnowledgeBase(corpus.passages)
     attacked = [
         (question.text, [*poison(question, "statement", count=1), *retriever.retrieve(ask, 14)])
         for question in corpus.questions

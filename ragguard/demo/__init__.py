@@ -19,12 +19,13 @@ def main(*, json: bool = False, questions: int | None = None, seed: int = 0) -> 
     Raises:
         InvalidInputError: `questions` is out of range.
     """
-    import sys
+    from json import dumps
 
     from rich.console import Console
 
     # On a terminal only, from the first moment on: the run takes some seconds.
     with Console(stderr=True).status("ragguard demo: starting") as status:
+        from ragguard.demo.report import show
         from ragguard.demo.scenario import run_demo
 
         report = run_demo(
@@ -33,11 +34,7 @@ def main(*, json: bool = False, questions: int | None = None, seed: int = 0) -> 
             on_stage=lambda stage: status.update(f"ragguard demo: {stage} ..."),
         )
     if json:
-        from json import dumps
-
-        sys.stdout.write(dumps(report, indent=2, allow_nan=False) + "\n")
+        Console().out(dumps(report, indent=2, allow_nan=False), highlight=False)
     else:
-        from ragguard.demo.show import show
-
         show(report, Console())
     return 0 if report["worked"] else 1

@@ -60,24 +60,23 @@ def load_corpus() -> Corpus:
     >>> len(corpus.passages), len(corpus.questions)
     (420, 64)
     """
-    return Corpus(
-        passages=tuple(
-            Passage(row["text"], id=row["id"], metadata={"title": row["title"]})
-            for row in _rows("passages.jsonl")
-        ),
-        questions=tuple(
-            Question(
-                id=row["id"],
-                text=row["question"],
-                paraphrase=row["paraphrase"],
-                correct_answer=row["correct_answer"],
-                incorrect_answer=row["incorrect_answer"],
-                golden=tuple(row["golden"]),
-                texts={attack: tuple(row["poison"][attack]) for attack in ATTACKS},
-            )
-            for row in _rows("questions.jsonl")
-        ),
+    passages = (
+        Passage(row["text"], id=row["id"], metadata={"title": row["title"]})
+        for row in _rows("passages.jsonl")
     )
+    questions = (
+        Question(
+            id=row["id"],
+            text=row["question"],
+            paraphrase=row["paraphrase"],
+            correct_answer=row["correct_answer"],
+            incorrect_answer=row["incorrect_answer"],
+            golden=tuple(row["golden"]),
+            texts={attack: tuple(row["poison"][attack]) for attack in ATTACKS},
+        )
+        for row in _rows("questions.jsonl")
+    )
+    return Corpus(tuple(passages), tuple(questions))
 
 
 def _rows(name: str) -> Iterator[dict[str, Any]]:
@@ -86,11 +85,7 @@ def _rows(name: str) -> Iterator[dict[str, Any]]:
 
 
 def poison(
-    question: Question,
-    kind: Attack,
-    *,
-    form: Form = "prepended",
-    count: int | None = None,
+    question: Question, kind: Attack, *, form: Form = "prepended", count: int | None = None
 ) -> list[Passage]:
     """Return the passages that an attacker plants for one question.
 
@@ -102,16 +97,10 @@ def poison(
         count: How many passages; None for all texts of that kind.
 
     Raises:
-        InvalidInputError: No such kind or form, or `count` is not between 1 and the texts there.
+        InvalidInputError: `count` is not between 1 and the texts there.
     """
-    if kind not in ATTACKS:
-        raise InvalidInputError(f"no attack {kind!r}; pass one of {', '.join(ATTACKS)}")
-    if form not in get_args(Form):
-        raise InvalidInputError(f"no form {form!r}; pass one of {', '.join(get_args(Form))}")
     texts = question.texts[kind]
-    if count is None:
-        count = len(texts)
-    if not 1 <= count <= len(texts):
+    if count is not None and not 1 <= count <= len(texts):
         raise InvalidInputError(f"count must be 1 to {len(texts)} for {kind!r}, not {count}")
     if form == "prepended":
         end = "" if question.text.endswith(("?", ".")) else "."

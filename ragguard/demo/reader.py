@@ -10,10 +10,18 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from ragguard.demo.spans import AnswerType, Reading, Span, read_words, spans, uninflected
+from ragguard.demo.spans import (
+    VOCABULARY,
+    AnswerType,
+    Reading,
+    Span,
+    read_words,
+    spans,
+    uninflected,
+)
 from ragguard.passage import Passage
 from ragguard.text import STOP_WORDS, tokens
 
@@ -34,30 +42,9 @@ _REACH = 8.0  # words over which closeness to a word of the question falls by ha
 _FLOOR = 0.4  # closeness of a word that is anywhere in the passage
 _SPECIFICITY = 1.5  # how much more a rare word says than a common one
 
-_PERSONS = frozenset(
-    """advocate architect artist author captain composer director discoverer doctor engineer
-    explorer founder inventor judge lawyer man master naturalist painter person poet presenter
-    runner scientist sculptor skipper woman writer""".split()
-)
-_PLACES = frozenset("building ground home house stadium street town valley venue village".split())
-_NAMES = frozenset("called call firm named name nickname nicknamed title vessel".split())
-_TIME = frozenset("day days hour hours minute minutes month months week weeks year years".split())
-_LENGTH = frozenset(
-    "centimetre centimetres feet kilometre kilometres metre metres mile miles".split()
-)
-_UNITS: dict[str, frozenset[str]] = {
-    **dict.fromkeys("tall high height wide deep far diameter length size extent".split(), _LENGTH),
-    "long": _LENGTH | _TIME,
-    "time": _TIME,
-    **dict.fromkeys(("hot", "temperature"), frozenset(("degree", "degrees"))),
-    **dict.fromkeys(
-        ("weigh", "mass"),
-        frozenset("kilogram kilograms kilos ton tons tonne tonnes gram grams".split()),
-    ),
-    **dict.fromkeys(("speed", "gust"), frozenset(("km/h", "knots", "kilometres"))),
-    **dict.fromkeys(("money", "cash"), frozenset(("mark", "marks", "bits"))),
-}
-_COUNTING = frozenset("number total capacity margin".split())
+_PERSONS, _PLACES, _NAMES = (VOCABULARY[name] for name in ("persons", "places", "names"))
+_UNITS = VOCABULARY["units"]
+_COUNTING = VOCABULARY["counting"] | (_UNITS.keys() - {"time", "long"})
 
 
 @dataclass(frozen=True)
@@ -154,39 +141,34 @@ def read_question(question: str) -> Reading:
     'number'
     """
     words = tokens(question)
-    present = set(words)
-    answer_type, asking = _answer_type(words, present)
-    units: frozenset[str] = frozenset()
-    if answer_type == "number":
-        units = frozenset().union(*(_UNITS[word] for word in words if word in _UNITS))
-    about = dict.fromkeys(
-        uninflected(word) for word in words if word not in STOP_WORDS and word not in asking
-    )
-    return Reading(answer_type, tuple(about), units)
+    answer_type, asking = _answer_type(words)
+    units = [_UNITS[word] for word in words if word in _UNITS and answer_type == "number"]
+    about = (word for word in words if word not in STOP_WORDS and word not in asking)
+    stems = tuple(dict.fromkeys(map(uninflected, about)))
+    return Reading(answer_type, stems, frozenset().union(*units))
 
 
-def _answer_type(words: list[str], present: set[str]) -> tuple[AnswerType, frozenset[str]]:
+def _answer_type(words: list[str]) -> tuple[AnswerType, Set[str]]:
     """Return the answer's type and the words that only ask, such as "many" in "how many"."""
-    opening = words[:3]
+    present, opening = set(words), set(words[:3])
     if present & {"who", "whom", "whose"}:
         return "person", frozenset()
     if words[:1] == ["when"] or ("year" in present and present & {"what", "which"}):
-        return "year", frozenset(("year",))
+        return "year", {"year"}
     if "how" in opening:
-        after = words[words.index("how") + 1 :][:1]
-        if after and (after[0] in _UNITS or after[0] in ("many", "much")):
-            return "number", frozenset(("many", "much", after[0], "money"))
+        (after,) = words[words.index("how") + 1 :][:1] or [""]
+        if after in _UNITS or after in ("many", "much"):
+            return "number", {"many", "much", after, "money"}
     if "where" in present:
         return "place", frozenset()
-    if set(opening) & {"colour", "color"} or "tinted" in present:
+    if opening & {"colour", "color"} or "tinted" in present:
         return "colour", frozenset()
-    if set(opening) & _PERSONS:
+    if opening & _PERSONS:
         return "person", frozenset()
-    if set(words) & _NAMES:
-        person = present & _PERSONS
-        return ("person" if person else "name"), frozenset(_NAMES - {"title"})
-    if set(words[:7]) & (_COUNTING | (_UNITS.keys() - {"time", "long"})):
-        return "number", frozenset(("number", "total"))
+    if present & _NAMES:
+        return ("person" if present & _PERSONS else "name"), _NAMES - {"title"}
+    if set(words[:7]) & _COUNTING:
+        return "number", {"number", "total"}
     if set(words[:4]) & _PLACES:
         return "place", frozenset()
     return "thing", frozenset()

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.content import content_key
-from ragguard.demo.corpus import Attack, Corpus, Form, Question, load_corpus, poison
+from ragguard.demo.corpus import Attack, Corpus, Form, load_corpus, poison
 from ragguard.demo.reader import ExtractiveReader
-from ragguard.demo.report import Case, filter_example, is_right, summary
-from ragguard.demo.retriever import VectorRetriever
+from ragguard.demo.report import Case, is_right, summary
 from ragguard.errors import InvalidInputError
 from ragguard.guard import Guard
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.verdict import Verdict
 
@@ -55,11 +55,11 @@ def run_demo(
         on_stage: Is told in words what is done next.
 
     Returns:
-        "passages" is the size of the clean knowledge base; "retrieved" and "read" say how many the
-        retriever fetches and the reader reads; "clean_touched" and "paraphrases_touched" from how
-        many clean questions the filter drops a passage, "clean_filtered_right" how many of them are
-        answered right with it; "filter_example" and "trace_example" show one question each, or
-        None; "rounds" counts the rounds of reports. See `summary` for the others.
+        `summary`, with the size of the clean knowledge base ("passages"), how many passages are
+        "retrieved" and "read", from how many clean questions the filter drops one
+        ("clean_touched", "paraphrases_touched"), how many it leaves right ("clean_filtered_right"),
+        how many "rounds" of reports there were, and one question each, or None, for
+        "filter_example" and "trace_example".
 
     Raises:
         InvalidInputError: `questions` is out of range.
@@ -69,56 +69,50 @@ def run_demo(
     count = total if questions is None else questions
     if not 1 <= count <= total:
         raise InvalidInputError(f"questions must be 1 to {total}, not {count}")
+    cases = []
+    for number, question in enumerate(random.Random(seed).sample(corpus.questions, count)):
+        kind, form, texts = MANNERS[number % len(MANNERS)]
+        planted = poison(question, kind, form=form, count=texts)
+        cases.append(Case(question, kind, form, planted))
+    started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="ragguard-demo-") as folder:
-        chosen = random.Random(seed).sample(corpus.questions, count)
-        return _run(corpus, chosen, seed, f"sqlite:///{Path(folder) / 'audit.db'}", on_stage)
+        found = _run(corpus, cases, f"sqlite:///{Path(folder) / 'audit.db'}", on_stage)
+    return summary(cases, **found, seed=seed, seconds=time.perf_counter() - started)
 
 
 class _System:
     """Answers from a knowledge base, with a guard between retriever and reader or without."""
 
     def __init__(self, corpus: Corpus) -> None:
-        self.retriever = VectorRetriever(corpus.passages)
+        self.knowledge = KnowledgeBase(corpus.passages)
         self._reader = ExtractiveReader(passage.text for passage in corpus.passages)
 
     def ask(self, query: str, held: frozenset[str] = frozenset()) -> str:
         """Answer without a filter, from what is not in quarantine."""
-        found = self.retriever.retrieve(query, _READ + len(held))
+        found = self.knowledge.retrieve(query, _READ + len(held))
         return self._read(query, [p for p in found if content_key(p.text) not in held])
 
     def ask_guarded(self, guard: Guard, query: str) -> tuple[str, Verdict]:
         """Answer from what the guard keeps, and return its verdict as well."""
-        verdict = guard.filter(query, self.retriever.retrieve(query, _RETRIEVED), k=_READ)
+        verdict = guard.filter(query, self.knowledge.retrieve(query, _RETRIEVED), k=_READ)
         return self._read(query, verdict.kept), verdict
 
     def _read(self, query: str, passages: Sequence[Passage]) -> str:
         return self._reader.answer(query, passages[:_READ]).text or "I do not know."
 
 
-def _attacked(question: Question, number: int) -> Case:
-    """Return the question under the attack that is next in `MANNERS`."""
-    kind, form, count = MANNERS[number % len(MANNERS)]
-    return Case(question, kind, form, poison(question, kind, form=form, count=count))
-
-
 def _run(
-    corpus: Corpus,
-    chosen: Sequence[Question],
-    seed: int,
-    store: str,
-    on_stage: Callable[[str], None],
+    corpus: Corpus, cases: Sequence[Case], store: str, on_stage: Callable[[str], None]
 ) -> dict[str, Any]:
-    started = time.perf_counter()
-    on_stage(f"asking {len(chosen)} questions of a clean knowledge base")
+    on_stage(f"asking {len(cases)} questions of a clean knowledge base")
     system = _System(corpus)
-    cases = [_attacked(question, number) for number, question in enumerate(chosen)]
-    with Guard(store=store, retrieve=system.retriever.retrieve) as guard:
+    with Guard(store=store, retrieve=system.knowledge.retrieve) as guard:
         clean = [system.ask_guarded(guard, case.question.text) for case in cases]
         paraphrased = [system.ask_guarded(guard, case.question.paraphrase) for case in cases]
         for case in cases:
             case.answers["clean"] = system.ask(case.question.text)
         on_stage("planting false passages, and asking again without and with the filter")
-        system.retriever.add(passage for case in cases for passage in case.planted)
+        system.knowledge.add(passage for case in cases for passage in case.planted)
         for case in cases:
             case.answers["poisoned"] = system.ask(case.question.text)
             case.answers["filtered"], case.verdict = system.ask_guarded(guard, case.question.text)
@@ -139,31 +133,26 @@ def _run(
             case.answers["quarantine_only"] = system.ask(case.question.text, held)
     on_stage("asking a second guard on the same store")
     with Guard(store=store) as second:
-        verdicts = [system.ask_guarded(second, case.question.text)[1] for case in cases]
         remembered = {
             evidence.passage_id
-            for verdict in verdicts
-            for evidence in verdict.evidence
+            for case in cases
+            for evidence in system.ask_guarded(second, case.question.text)[1].evidence
             if evidence.signal == "quarantine" and evidence.flagged
         }
-    return summary(
-        cases,
-        passages=len(corpus.passages),
-        retrieved=_RETRIEVED,
-        read=_READ,
-        seed=seed,
-        clean_touched=sum(bool(verdict.dropped) for _, verdict in clean),
-        clean_filtered_right=sum(
+    return {
+        "passages": len(corpus.passages),
+        "retrieved": _RETRIEVED,
+        "read": _READ,
+        "clean_touched": sum(bool(verdict.dropped) for _, verdict in clean),
+        "clean_filtered_right": sum(
             is_right(case.question, answer) for case, (answer, _) in zip(cases, clean, strict=True)
         ),
-        paraphrases_touched=sum(bool(verdict.dropped) for _, verdict in paraphrased),
-        rounds=rounds,
-        second_guard_dropped=len(remembered),
-        filter_example=filter_example(
-            cases, system.retriever.retrieve, retrieved=_RETRIEVED, read=_READ
-        ),
-        seconds=time.perf_counter() - started,
-    )
+        "paraphrases_touched": sum(bool(verdict.dropped) for _, verdict in paraphrased),
+        "rounds": rounds,
+        "second_guard_dropped": len(remembered),
+        "filter_example": _filter_example(cases, system.knowledge),
+        "trace_example": _trace_example(cases),
+    }
 
 
 def _report_wrong(guard: Guard, cases: Sequence[Case], *, first: bool) -> None:
@@ -171,12 +160,67 @@ def _report_wrong(guard: Guard, cases: Sequence[Case], *, first: bool) -> None:
 
     In the first round they also report what they were told before the filter was there.
     """
-    events: list[tuple[Case, str]] = []
+    events = []
     for case in cases:
         told = [case.answers[stage] for stage in (("poisoned", "final") if first else ("final",))]
         for answer in dict.fromkeys(told):
-            if not is_right(case.question, answer) and answer not in case.reported:
-                case.reported.add(answer)
-                events.append((case, guard.report(case.question.text, answer, reporter="user")))
-    for case, event_id in events:
-        case.attributions.append(guard.attribution(event_id, timeout=_TIMEOUT_S))
+            if not is_right(case.question, answer) and answer not in case.attributions:
+                event_id = guard.report(case.question.text, answer, reporter="user")
+                events.append((case, answer, event_id))
+    for case, answer, event_id in events:
+        case.attributions[answer] = guard.attribution(event_id, timeout=_TIMEOUT_S)
+
+
+def _filter_example(cases: Sequence[Case], knowledge: KnowledgeBase) -> dict[str, Any] | None:
+    """Return the first question that the poison spoils and the filter alone puts right.
+
+    With what is read for it, without the filter or with it.
+    """
+    for case in cases:
+        if case.right("poisoned") or not case.right("filtered") or case.attack == "refusal":
+            continue
+        dropped = case.dropped()
+        kept = {passage.id for passage in case.verdict.kept} if case.verdict is not None else set()
+        return {
+            "question": case.question.text,
+            "correct_answer": case.question.correct_answer,
+            "without": case.answers["poisoned"],
+            "with_filter": case.answers["filtered"],
+            "passages": [
+                {
+                    "id": passage.id,
+                    "text": passage.text,
+                    "planted": passage.id in case.planted_ids,
+                    "dropped": passage.id in dropped,
+                    "reason": dropped.get(passage.id, ""),
+                }
+                for rank, passage in enumerate(knowledge.retrieve(case.question.text, _RETRIEVED))
+                if rank < _READ or passage.id in kept
+            ],
+        }
+    return None
+
+
+def _trace_example(cases: Sequence[Case]) -> dict[str, Any] | None:
+    """Return the first question that the filter left wrong and the quarantine puts right.
+
+    With the attribution that did it, most responsible passages first.
+    """
+    helped = [case for case in cases if not case.right("poisoned") and case.right("final")]
+    helped.sort(key=lambda case: (case.right("filtered"), case.form != "plain"))
+    for case in helped:
+        for found in case.attributions.values():
+            if found.cause == "poisoning":
+                scores = sorted(found.to_dict()["scores"], key=lambda one: -one["responsibility"])
+                return {
+                    "question": found.query,
+                    "correct_answer": case.question.correct_answer,
+                    "response": found.response,
+                    "cause": found.cause,
+                    "reason": found.reason,
+                    "after": case.answers["final"],
+                    "passages": [
+                        {**one, "planted": one["id"] in case.planted_ids} for one in scores
+                    ],
+                }
+    return None

@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from importlib.resources import files
+from typing import Any, Literal
 
 from ragguard.text import STOP_WORDS
 
-__all__ = ["AnswerType", "Reading", "Span", "Word", "read_words", "spans", "uninflected"]
+__all__ = ["VOCABULARY", "AnswerType", "Reading", "Span", "read_words", "spans", "uninflected"]
 
 AnswerType = Literal["person", "place", "name", "year", "number", "colour", "thing"]
+
+
+def _as_sets(value: Any) -> Any:
+    if isinstance(value, str):
+        return frozenset(value.split())
+    return {name: _as_sets(words) for name, words in value.items()}
+
+
+VOCABULARY: dict[str, Any] = _as_sets(
+    json.loads((files("ragguard.demo") / "data" / "vocabulary.json").read_text(encoding="utf-8"))
+)
+"""The reader's English: words by what they tell, and of units by the word that asks for them."""
 
 _WORD = re.compile(r"\d[\d,.]*\d|km/h|[^\W_]+(?:['\u2019-][^\W_]+)*|[.!?;:,()\"]")
 _PARTS = re.compile(r"['\u2019-]")
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 _FIGURE = re.compile(r"\d[\d,.]*")
-_ENDS = frozenset('.!?;:()"')
 _END_WORDS = 4  # words that the end of a sentence counts for
 _MAX_WORDS = 3
-_NUMBER_WORDS = frozenset(
-    """one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-    sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
-    hundred thousand""".split()
-)
-_COLOURS = frozenset(
-    """amber black blue brown crimson gold golden green grey orange pink purple red scarlet silver
-    violet white yellow""".split()
-)
-_CALENDAR = frozenset(
-    """january february march april may june july august september october november december
-    monday tuesday wednesday thursday friday saturday sunday""".split()
-)
-_BODIES = frozenset(
-    """association bank board brewery club commission committee company council court department
-    gazette office row school society street trust union university""".split()
-)
 _COPULAS = frozenset(("is", "was", "has", "had"))
 _LEADING = frozenset("a an the of from by with is was are were as to".split())
 _NEVER_NAMES = frozenset(("a", "an", "the", "i"))
@@ -61,15 +57,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a text.
-
-    Attributes:
-        text: As written.
-        lower: In lower case.
-        stems: The stems of its parts: "sea-dragon" is about "sea" and "dragon".
-        place: Its position, in words; the end of a sentence counts for some more.
-        clause: Number of its clause; spans do not cross clauses.
-    """
+    """One word: its parts' stems, its place in words, and its clause, which no span leaves."""
 
     text: str
     lower: str
@@ -80,14 +68,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of a text that could be the answer.
-
-    Attributes:
-        text: Its words.
-        first: `Word.place` of its first word.
-        last: `Word.place` of its last word.
-        fit: How much it looks like the answer asked for, in (0, 1].
-    """
+    """What could be the answer: its words, their places, and how well it fits, in (0, 1]."""
 
     text: str
     first: int
@@ -108,20 +89,16 @@ def uninflected(word: str) -> str:
 
 
 def read_words(text: str) -> list[Word]:
-    """Return the words of a text with their places.
+    """Return the words of a text; the end of a sentence counts for some more.
 
     >>> [word.place for word in read_words("It burned. Twice.")]
     [0, 1, 6]
     """
     out: list[Word] = []
     place = clause = 0
-    for match in _WORD.finditer(text):
-        found = match.group()
-        if found in _ENDS:
-            place += _END_WORDS
-            clause += 1
-        elif found == ",":
-            place += 1
+    for found in _WORD.findall(text):
+        if found in '.!?;:,()"':
+            place += 1 if found == "," else _END_WORDS
             clause += 1
         else:
             lower = found.lower()
@@ -133,19 +110,17 @@ def read_words(text: str) -> list[Word]:
 
 def spans(words: Sequence[Word], reading: Reading) -> Iterator[Span]:
     """Yield every span of the type that the question asks for."""
-    asked = frozenset(reading.stems)
-    match reading.answer_type:
-        case "year":
-            yield from (_span(words, i, i, 1.0) for i, w in enumerate(words) if _is_year(w))
-        case "colour":
-            yield from (_span(words, i, i, 1.0) for i, w in enumerate(words) if w.lower in _COLOURS)
-        case "number":
-            yield from _numbers(words, reading)
-        case "thing":
-            yield from _names(words, asked, "thing")
+    kind, asked = reading.answer_type, frozenset(reading.stems)
+    if kind in ("year", "colour"):
+        for i, word in enumerate(words):
+            if _is_year(word) if kind == "year" else word.lower in VOCABULARY["colours"]:
+                yield _span(words, i, i, 1.0)
+    elif kind == "number":
+        yield from _numbers(words, reading)
+    else:
+        yield from _names(words, asked, kind)
+        if kind == "thing":
             yield from _things(words, asked)
-        case kind:
-            yield from _names(words, asked, kind)
 
 
 def _span(words: Sequence[Word], first: int, last: int, fit: float) -> Span:
@@ -160,6 +135,17 @@ def _next(words: Sequence[Word], i: int) -> Word | None:
     return None
 
 
+def _runs(words: Sequence[Word], belongs: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
+    """Yield where each longest run of words that belong begins and ends, within a clause."""
+    first = None
+    for i in range(len(words)):
+        if belongs(i):
+            first = i if first is None else first
+            if _next(words, i) is None or not belongs(i + 1):
+                yield first, i
+                first = None
+
+
 def _is_year(word: Word) -> bool:
     return _YEAR.fullmatch(word.text) is not None
 
@@ -167,61 +153,43 @@ def _is_year(word: Word) -> bool:
 def _is_number(word: Word) -> bool:
     if _FIGURE.fullmatch(word.lower):
         return not _is_year(word)
-    return all(part in _NUMBER_WORDS for part in word.lower.split("-"))
+    return all(part in VOCABULARY["numbers"] for part in word.lower.split("-"))
 
 
 def _numbers(words: Sequence[Word], reading: Reading) -> Iterator[Span]:
-    i = 0
-    while i < len(words):
-        if not _is_number(words[i]):
-            i += 1
-            continue
-        last = i
-        while (after := _next(words, last)) is not None and _is_number(after):
-            last += 1
-        fit = _unit_fit(after, reading)
-        if after is not None and after.lower not in STOP_WORDS:
-            number = _span(words, i, last, fit)
-            yield Span(f"{number.text} {after.text}", number.first, number.last, fit)
+    """Yield every number, with the word behind it where that may be its unit."""
+    for first, last in _runs(words, lambda i: _is_number(words[i])):
+        unit = _next(words, last)
+        if reading.units:
+            fit = 1.0 if unit is not None and unit.lower in reading.units else 0.2
+        elif unit is None:
+            fit = 0.4
         else:
-            yield _span(words, i, last, fit)
-        i = last + 1
-
-
-def _unit_fit(unit: Word | None, reading: Reading) -> float:
-    if reading.units:
-        return 1.0 if unit is not None and unit.lower in reading.units else 0.2
-    if unit is None:
-        return 0.4
-    return 1.0 if unit.stems & frozenset(reading.stems) else 0.6
+            fit = 1.0 if unit.stems & frozenset(reading.stems) else 0.6
+        number = _span(words, first, last, fit)
+        if unit is not None and unit.lower not in STOP_WORDS:
+            number = Span(f"{number.text} {unit.text}", number.first, number.last, fit)
+        yield number
 
 
 def _names(words: Sequence[Word], asked: frozenset[str], kind: str) -> Iterator[Span]:
     """Yield every whole sequence of capitalised words."""
-    i = 0
-    while i < len(words):
-        if not _is_name(words, i, asked):
-            i += 1
-            continue
-        last = i
-        while _next(words, last) is not None and _is_name(words, last + 1, asked):
-            last += 1
+    for first, last in _runs(words, lambda i: _is_name(words, i, asked)):
         fit = 1.0
         if kind == "person":
-            whole = 1 <= last - i <= 2 and words[last].lower not in _BODIES
+            whole = 1 <= last - first <= 2 and words[last].lower not in VOCABULARY["bodies"]
             fit = 1.0 if whole else 0.4
         elif kind == "place":
-            before = words[i - 1].lower if i else ""
+            before = words[first - 1].lower if first else ""
             fit = 1.0 if before in ("in", "at", "on", "near", "the") else 0.7
         elif kind == "thing":
             fit = 0.7
-        yield _span(words, i, last, fit)
-        i = last + 1
+        yield _span(words, first, last, fit)
 
 
 def _is_name(words: Sequence[Word], i: int, asked: frozenset[str]) -> bool:
     word = words[i]
-    if not word.text[0].isupper() or word.stems & asked or word.lower in _CALENDAR:
+    if not word.text[0].isupper() or word.stems & asked or word.lower in VOCABULARY["calendar"]:
         return False
     opens = i == 0 or words[i - 1].place < word.place - 1
     if word.lower in (STOP_WORDS if opens else _NEVER_NAMES):
@@ -233,28 +201,18 @@ def _is_name(words: Sequence[Word], i: int, asked: frozenset[str]) -> bool:
 
 def _things(words: Sequence[Word], asked: frozenset[str]) -> Iterator[Span]:
     """Yield short runs of lower-case content words; whole noun phrases fit best."""
-    for i, word in enumerate(words):
-        if not _is_plain(word, asked):
-            continue
-        before = words[i - 1] if i and words[i - 1].clause == word.clause else None
-        starts = 0.6
-        if before is not None and before.lower in _LEADING:
-            starts = 1.0
-        elif before is not None and _is_plain(before, asked):
-            starts = 0.4
-        for last in range(i, min(i + _MAX_WORDS, len(words))):
-            here = words[last]
-            if here.clause != word.clause or not _is_plain(here, asked):
-                break
-            after = _next(words, last)
-            ends = 1.0
-            if here.lower.endswith(_VERBAL):
-                ends = 0.4
-            elif (
-                after is not None and _is_plain(after, asked) and not after.lower.endswith(_VERBAL)
-            ):
-                ends = 0.6
-            yield _span(words, i, last, starts * ends)
+    for begin, end in _runs(words, lambda i: _is_plain(words[i], asked)):
+        led = begin > 0 and words[begin - 1].clause == words[begin].clause
+        led = led and words[begin - 1].lower in _LEADING
+        for first in range(begin, end + 1):
+            starts = 0.4 if first > begin else 1.0 if led else 0.6
+            for last in range(first, min(first + _MAX_WORDS, end + 1)):
+                ends = 1.0
+                if words[last].lower.endswith(_VERBAL):
+                    ends = 0.4
+                elif last < end and not words[last + 1].lower.endswith(_VERBAL):
+                    ends = 0.6
+                yield _span(words, first, last, starts * ends)
 
 
 def _is_plain(word: Word, asked: frozenset[str]) -> bool:

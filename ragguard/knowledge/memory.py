@@ -26,7 +26,8 @@ class KnowledgeBase:
 
     Exact and deterministic: of two passages with one cosine the earlier comes first, and a longer
     ranking begins with the shorter one. Holds 4 d bytes a passage (4 KiB with the built-in
-    embedder) and reads all of them for every query. Safe to share between threads.
+    embedder) and reads all of them for every query. Any number of threads may retrieve, while one
+    changes what is there.
 
     Args:
         passages: The passages; strings become passages.
@@ -40,10 +41,11 @@ class KnowledgeBase:
         EmbeddingError: Embeddings are not finite or not all of one length.
     """
 
-    def __init__(self, passages: Iterable[str | Passage], *, embedder: Any = None) -> None:
-        self._passages = as_passages(passages)
+    def __init__(self, passages: Iterable[str | Passage] = (), *, embedder: Any = None) -> None:
         self._embedder = as_embedder(embedder)
-        self._rows = self._embedded()
+        # One attribute, so that no thread sees passages with the vectors of others.
+        self._held: tuple[list[Passage], NDArray[np.float32]] = ([], np.zeros((0, 1), np.float32))
+        self.add(passages)
 
     @classmethod
     def from_jsonl(cls, path: str | Path, *, embedder: Any = None) -> KnowledgeBase:
@@ -66,7 +68,39 @@ class KnowledgeBase:
 
     def __len__(self) -> int:
         """Return how many passages there are."""
-        return len(self._passages)
+        return len(self._held[0])
+
+    def add(self, passages: Iterable[str | Passage]) -> None:
+        """Put passages in; one whose id is there already is replaced.
+
+        Raises:
+            InvalidInputError: As the constructor.
+            EmbeddingError: As the constructor.
+        """
+        new = as_passages(passages)
+        if not new:
+            return
+        rows = self._embedded(new)
+        others, kept = self._without({passage.id for passage in new})
+        if others:
+            self._require_width(rows.shape[1], kept.shape[1])
+            rows = np.concatenate([kept, rows])
+        rows.setflags(write=False)
+        self._held = [*others, *new], rows
+
+    def remove(self, ids: Iterable[str]) -> list[Passage]:
+        """Take out the passages with these ids, and return those that were there."""
+        gone = set(ids)
+        removed = [passage for passage in self._held[0] if passage.id in gone]
+        self._held = self._without(gone)
+        return removed
+
+    def _without(self, ids: set[str]) -> tuple[list[Passage], NDArray[np.float32]]:
+        passages, rows = self._held
+        kept = [index for index, passage in enumerate(passages) if passage.id not in ids]
+        rows = rows[kept]
+        rows.setflags(write=False)
+        return [passages[index] for index in kept], rows
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
         """Return the `limit` passages that are most similar to the query, best first.
@@ -78,49 +112,48 @@ class KnowledgeBase:
             InvalidInputError: `limit` is no whole number, or negative.
             EmbeddingError: The embedder's answer to the query does not fit the passages.
         """
-        count = min(require_whole("limit", limit, least=0), len(self._passages))
+        passages, rows = self._held
+        count = min(require_whole("limit", limit, least=0), len(passages))
         if count == 0:
             return []
         target = self._checked(embed_query(self._embedder, query)[np.newaxis], 1)[0]
-        if target.shape[0] != self._rows.shape[1]:
-            raise EmbeddingError(
-                f"embedder {self._embedder.name!r} answers vectors of {target.shape[0]} numbers, "
-                f"the passages have {self._rows.shape[1]}; use the embedder that made the "
-                "passages' embeddings, or leave those out"
+        self._require_width(target.shape[0], rows.shape[1])
+        cosines = rows @ unit_rows(target)
+        return [
+            Passage(
+                passages[index].text,
+                id=passages[index].id,
+                score=float(cosines[index]),
+                embedding=rows[index],
+                metadata=passages[index].metadata,
             )
-        cosines = self._rows @ unit_rows(target)
-        return [self._ranked(index, float(cosines[index])) for index in _best(cosines, count)]
+            for index in _best(cosines, count)
+        ]
 
-    def _ranked(self, index: int, cosine: float) -> Passage:
-        passage = self._passages[index]
-        return Passage(
-            passage.text,
-            id=passage.id,
-            score=cosine,
-            embedding=self._rows[index],
-            metadata=passage.metadata,
-        )
-
-    def _embedded(self) -> NDArray[np.float32]:
-        vectors: list[NDArray[Any] | None] = [passage.embedding for passage in self._passages]
+    def _embedded(self, passages: list[Passage]) -> NDArray[np.float32]:
+        vectors: list[Any] = [passage.embedding for passage in passages]
         missing = [index for index, vector in enumerate(vectors) if vector is None]
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
-            rows = self._embedder.embed([self._passages[index].text for index in batch])
+            rows = self._embedder.embed([passages[index].text for index in batch])
             for index, row in zip(batch, self._checked(rows, len(batch)), strict=True):
                 vectors[index] = row
-        complete = [np.asarray(vector) for vector in vectors if vector is not None]
-        if not complete:
-            return np.zeros((0, 1), dtype=np.float32)
+        complete = [np.asarray(vector) for vector in vectors]
         shapes = {vector.shape for vector in complete}
         if len(shapes) > 1 or len(complete[0].shape) != 1:
             raise EmbeddingError(
                 f"the passages' embeddings have the shapes {sorted(shapes)}; they must come from "
                 f"one embedder: leave them out to have {self._embedder.name!r} make them anew"
             )
-        rows = unit_rows(self._checked(np.stack(complete), len(complete)))
-        rows.setflags(write=False)
-        return rows
+        return unit_rows(self._checked(np.stack(complete), len(complete)))
+
+    def _require_width(self, found: int, held: int) -> None:
+        if found != held:
+            raise EmbeddingError(
+                f"embedder {self._embedder.name!r} answers vectors of {found} numbers, "
+                f"the passages have {held}; use the embedder that made the "
+                "passages' embeddings, or leave those out"
+            )
 
     def _checked(self, rows: NDArray[Any], count: int) -> NDArray[np.float32]:
         rows = np.asarray(rows, dtype=np.float32)

@@ -8,7 +8,6 @@ import pytest
 from ragguard import Guard
 from ragguard.attribution.ragorigin.scope import Ranking
 from ragguard.attribution.search import as_retrieve
-from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.knowledge.memory import KnowledgeBase
@@ -46,7 +45,6 @@ def check(retrieve, *, distinct_cosines=3):
 
 def test_our_own_objects_and_functions():
     check(as_retrieve(KnowledgeBase(PASSAGES)))
-    check(as_retrieve(VectorRetriever(PASSAGES)))
 
     def plain(query, limit):
         return [Passage(text) for text in RANKED][:limit]

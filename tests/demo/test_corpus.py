@@ -4,6 +4,7 @@ import pytest
 
 from ragguard.demo.corpus import ATTACKS, load_corpus, poison
 from ragguard.errors import InvalidInputError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.text import tokens
 
 CORPUS = load_corpus()
@@ -89,14 +90,13 @@ def test_count_out_of_range(count):
         poison(CORPUS.questions[0], "statement", count=count)
 
 
-def test_unknown_kind_and_form():
-    with pytest.raises(InvalidInputError, match="no attack 'magic'"):
-        poison(CORPUS.questions[0], "magic")
-    with pytest.raises(InvalidInputError, match="no form 'upside-down'"):
-        poison(CORPUS.questions[0], "statement", form="upside-down")
-
-
 def test_some_pages_repeat_the_question_word_for_word():
     benign = [f" {' '.join(tokens(p.text))} " for p in CORPUS.passages]
     asked = [f" {' '.join(tokens(q.text))} " for q in CORPUS.questions]
     assert sum(any(question in text for text in benign) for question in asked) == 8
+
+
+def test_golden_passages_are_found():
+    base = KnowledgeBase(CORPUS.passages)
+    found = [any(p.id in q.golden for p in base.retrieve(q.text, 5)) for q in CORPUS.questions]
+    assert sum(found) == 64

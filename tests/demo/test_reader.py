@@ -3,7 +3,7 @@ import pytest
 from ragguard import Passage
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.reader import REFUSAL, ExtractiveReader, read_question
-from ragguard.demo.retriever import VectorRetriever
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.text import tokens
 
 CORPUS = load_corpus()
@@ -11,7 +11,7 @@ CORPUS = load_corpus()
 
 @pytest.fixture(scope="module")
 def retriever():
-    return VectorRetriever(CORPUS.passages)
+    return KnowledgeBase(CORPUS.passages)
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +146,7 @@ def test_clean_accuracy(retriever, reader, parity, floor):
 def test_five_statements_mislead_it(reader):
     misled = []
     for question in CORPUS.questions:
-        retriever = VectorRetriever([*CORPUS.passages, *poison(question, "statement")])
+        retriever = KnowledgeBase([*CORPUS.passages, *poison(question, "statement")])
         answer = reader.answer(question.text, retriever.retrieve(question.text, 5))
         misled.append(right(question.incorrect_answer, answer.text))
     assert sum(misled) >= 60  # measured: 63 of 64

@@ -8,9 +8,8 @@ from rich.console import Console
 from ragguard import demo
 from ragguard.demo import scenario
 from ragguard.demo.corpus import load_corpus
-from ragguard.demo.report import is_right
+from ragguard.demo.report import is_right, show
 from ragguard.demo.scenario import MANNERS, run_demo
-from ragguard.demo.show import show
 from ragguard.errors import InvalidInputError
 
 

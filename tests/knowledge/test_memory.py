@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution import RAGOrigin
+from ragguard.demo.corpus import load_corpus
+from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
+
+CORPUS = load_corpus()
 
 
 class Axes:
@@ -172,3 +176,75 @@ def test_questions_are_embedded_as_questions():
     assert [passage.text for passage in base.retrieve("Which bridge?", 1)] == ["A bridge."]
     found = RAGOrigin(embedder=OnlyAsAsked()).attribute("Which bridge?", "A mill.", base)
     assert [score.embedding_similarity for score in found.scores] == [1.0, 0.0]
+
+
+class Counting:
+    name = "counting"
+
+    def __init__(self):
+        self.texts = []
+
+    def embed(self, texts):
+        self.texts += texts
+        return HashedEmbedder().embed(texts)
+
+
+def by_brute_force(query, passages, limit):
+    """Rank by the cosine of one passage at a time, in plain floats."""
+    left = HashedEmbedder().embed([query])[0].astype(float)
+    scored = []
+    for position, passage in enumerate(passages):
+        right = HashedEmbedder().embed([passage.text])[0].astype(float)
+        scored.append((-round(float(left @ right), 5), position, passage.id))
+    return [passage_id for _, _, passage_id in sorted(scored)[:limit]]
+
+
+@pytest.mark.parametrize("question", CORPUS.questions[:4], ids=lambda q: q.id)
+def test_ranks_a_knowledge_base_as_brute_force_does(question):
+    found = KnowledgeBase(CORPUS.passages).retrieve(question.text, 10)
+    assert [p.id for p in found] == by_brute_force(question.text, CORPUS.passages, 10)
+
+
+def test_each_passage_is_embedded_once():
+    embedder = Counting()
+    base = KnowledgeBase([Passage("one"), Passage("two")], embedder=embedder)
+    base.add([Passage("three")])
+    base.remove([Passage("one").id])
+    base.retrieve("two", 2)
+    assert embedder.texts == ["one", "two", "three", "two"]
+
+
+def test_what_is_added_is_found_and_what_is_removed_is_not():
+    base = KnowledgeBase(CORPUS.passages[:20])
+    before = base.retrieve("lighthouse", 20)
+    base.add([Passage("lighthouse lighthouse", id="new")])
+    assert base.retrieve("lighthouse", 1)[0].id == "new"
+    assert len(base) == 21
+    assert [p.id for p in base.remove(["new", "never there"])] == ["new"]
+    after = base.retrieve("lighthouse", 20)
+    assert [p.id for p in after] == [p.id for p in before]
+    assert not after[0].embedding.flags.writeable
+
+
+def test_a_passage_with_a_known_id_is_replaced():
+    base = KnowledgeBase([Passage("a mill", id="a"), Passage("a weir", id="b")])
+    base.add([Passage("a lamp", id="a")])
+    assert {p.id: p.text for p in base.retrieve("a lamp", 5)} == {"a": "a lamp", "b": "a weir"}
+
+
+def test_empty_and_emptied():
+    base = KnowledgeBase()
+    assert base.retrieve("anything", 5) == []
+    assert base.remove(["a"]) == []
+    base.add([Passage("a", id="a")])
+    assert [p.id for p in base.remove(["a"])] == ["a"]
+    assert base.retrieve("a", 5) == []
+    base.add([Passage("a", id="a")])
+    assert [p.id for p in base.retrieve("a", 5)] == ["a"]
+
+
+def test_what_is_added_has_vectors_of_the_same_length():
+    base = KnowledgeBase([Passage("a", embedding=np.ones(3))])
+    with pytest.raises(EmbeddingError, match="vectors of 2 numbers, the passages have 3"):
+        base.add([Passage("b", embedding=np.ones(2))])
+    assert len(base) == 1

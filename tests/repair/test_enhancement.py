@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.demo.retriever import VectorRetriever
 from ragguard.errors import GenerationError, InvalidInputError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.repair import Enhancer, as_removable
 
@@ -40,7 +40,7 @@ def test_the_proxy_is_the_question_and_carries_the_text(enhancer):
 
 
 def test_it_is_retrieved_for_its_question_and_taken_out(enhancer):
-    base = VectorRetriever(Passage(text) for text in OTHERS)
+    base = KnowledgeBase(Passage(text) for text in OTHERS)
     proxy = enhancer.add(as_removable(base), QUERY, ANSWER)
     retrieved = base.retrieve(QUERY, 2)
     assert retrieved[0].id == proxy.id
@@ -85,7 +85,7 @@ def test_a_mark_inside_a_mark_forms_no_mark(enhancer):
 
 
 def test_adding_is_the_same_for_both(enhancer):
-    bases = VectorRetriever(), VectorRetriever()
+    bases = KnowledgeBase(), KnowledgeBase()
     proxy = enhancer.add(as_removable(bases[0]), QUERY, ANSWER)
     assert asyncio.run(enhancer.aadd(as_removable(bases[1]), QUERY, ANSWER)) == proxy
     assert bases[0].retrieve(QUERY, 5) == bases[1].retrieve(QUERY, 5)

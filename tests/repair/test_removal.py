@@ -6,9 +6,9 @@ import pytest
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry
 from ragguard.content import content_key
-from ragguard.demo.retriever import VectorRetriever
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.repair import Removable, as_removable, remove_quarantined, restore
 
@@ -43,8 +43,8 @@ def plain():
     return base, base.texts
 
 
-def vector_retriever():
-    base = VectorRetriever(Passage(text, id=name) for name, text in TEXTS.items())
+def in_memory():
+    base = KnowledgeBase(Passage(text, id=name) for name, text in TEXTS.items())
     return base, lambda: {p.id: p.text for p in base.retrieve("mill", 50)}
 
 
@@ -147,7 +147,7 @@ def faiss():
 
 KINDS = [
     plain,
-    vector_retriever,
+    in_memory,
     langchain,
     langchain_that_refuses_known_ids,
     llama_index,
@@ -185,8 +185,6 @@ def test_passages_go_out_by_id_and_come_back(base_and_texts):
 
 def test_a_passage_with_a_known_id_is_replaced(base_and_texts):
     base, texts = base_and_texts
-    if isinstance(base, VectorRetriever):  # the demo's refuses an id that is taken
-        base.remove(["11"])
     base.add([Passage("something else", id="11", metadata={"title": "new"})])
     assert texts() == {**TEXTS, "11": "something else"}
     (passage,) = base.remove(["11"])

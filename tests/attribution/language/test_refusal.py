@@ -11,7 +11,7 @@ from ragguard.attribution import RAGOrigin
 from ragguard.attribution.language.refusal import forbids, is_refusal, refusal_support
 from ragguard.attribution.ragorigin.scope import Ranking
 from ragguard.demo.corpus import load_corpus, poison
-from ragguard.demo.retriever import VectorRetriever
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 
 QUESTION = "How high is the Merrow lock gate?"
@@ -175,7 +175,7 @@ def test_a_model_that_refuses_without_passages_does_not_clear_them():
 def test_on_the_fictional_knowledge_base():
     """The odd questions: the cues were chosen on the even ones."""
     corpus = load_corpus()
-    retriever = VectorRetriever(corpus.passages)
+    retriever = KnowledgeBase(corpus.passages)
     origin = RAGOrigin()
     planted = found = wronged = 0
     for question in corpus.questions[1::2]:
