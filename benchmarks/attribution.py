@@ -29,7 +29,7 @@ from benchmarks.command import half_parser
 from benchmarks.misgeneration import MAX_SCOPE, TOP_K, Event, rounded
 from benchmarks.report import describe_run, write
 from ragguard.attribution import Attribution, RAGOrigin
-from ragguard.attribution.ragorigin.scope import MIN_SCOPE, LikelihoodProbe, Ranking, narrow_scope
+from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.support import SupportMeter
 from ragguard.proxy import default
 
@@ -111,7 +111,7 @@ def _attribute(
 
 
 def _scope(event: Event, least: int) -> list[str]:
-    probe = LikelihoodProbe(SupportMeter(default(), event.question, event.wrong))
+    probe = SupportMeter(default(), event.question, event.wrong)
     scope = narrow_scope(
         Ranking(event.retrieve, event.question),
         probe,

@@ -34,13 +34,7 @@ from benchmarks.report import describe_run, write
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
 from ragguard.attribution.ragorigin.responsibility import Weigh, responsibility, separation
-from ragguard.attribution.ragorigin.scope import (
-    MIN_SCOPE,
-    LikelihoodProbe,
-    Ranking,
-    Scope,
-    narrow_scope,
-)
+from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, Scope, narrow_scope
 from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT, SupportMeter
 from ragguard.attribution.ragorigin.threshold import two_means
@@ -55,10 +49,9 @@ _BASELINE_RECORDS = 15
 _ES, _SC, _GC = 0, 1, 2
 
 
-def equal(values: NDArray[np.float64]) -> float:
-    """Return the weight of any score in the paper's Eq. 8."""
-    del values
-    return 1.0
+def equal(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the weights of scores in the paper's Eq. 8."""
+    return np.ones(len(scores))
 
 
 @dataclass(frozen=True)
@@ -67,7 +60,7 @@ class Variant:
 
     Attributes:
         scores: Which of ES, SC and GC count, by position.
-        weigh: The weight of a score: `separation`, or `equal` for Eq. 8 as it is printed.
+        weigh: The weights of scores: `separation`, or `equal` for Eq. 8 as it is printed.
         min_scope: Passages that the scope takes in at least; 0 for Eq. 4 alone.
         abstains: False: the higher cluster of 2-means is blamed in every event.
         marks: False: it does not matter whether the suspects carry the question.
@@ -88,18 +81,17 @@ class Variant:
         """Return whom this variant blames; the reason is left out."""
         meters = SupportMeter if self.focuses else _Unfocused
         meter = meters(default(), found.question, found.wrong)
-        probe = LikelihoodProbe(meter)
         scope = narrow_scope(
             Ranking(found.retrieve, found.question),
-            probe,
+            meter,
             top_k=TOP_K,
             max_scope=MAX_SCOPE,
             min_scope=self.min_scope,
         )
         texts = [passage.text for passage in scope.passages]
-        scores, support = meter.scores(texts), meter.support(texts)
+        support = meter.support(texts)
         similarity = embedding_similarity(embedder, found.question, scope.passages)
-        columns = (similarity, scores.semantic_correlation, scores.generation_influence)
+        columns = (similarity, *meter.scores(texts))
         wordless = meter.wordless and (support >= MIN_SUPPORT).any()
         influence = support if wordless else columns[_GC]
         evidence = Evidence(
@@ -110,7 +102,7 @@ class Variant:
             self.weigh,
         )
         combined = responsibility(evidence.scores, self.weigh)
-        guilty, cause = self._blamed(combined, evidence, scope, probe)
+        guilty, cause = self._blamed(combined, evidence, scope, meter)
         rows = [
             PassageScore(passage, float(es), float(sc), float(gc), float(rs), bool(blamed))
             for passage, es, sc, gc, rs, blamed in zip(
@@ -127,7 +119,7 @@ class Variant:
         combined: NDArray[np.float64],
         evidence: Evidence,
         scope: Scope,
-        probe: LikelihoodProbe,
+        probe: SupportMeter,
     ) -> tuple[NDArray[np.bool_], Cause]:
         if not self.abstains:
             high = two_means(combined).high
@@ -142,7 +134,7 @@ class Variant:
 class _Unweighed:
     """A probe that does not know how far its suspects stand apart."""
 
-    probe: LikelihoodProbe
+    probe: SupportMeter
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
         return self.probe.reproduces(passages)
@@ -155,8 +147,9 @@ class _Unweighed:
 class _Unfocused(SupportMeter):
     """A meter that does not look at what else a text speaks of."""
 
-    def written_for(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        return np.ones(len(texts), dtype=np.bool_)
+    def written_for(self, texts: Sequence[str]) -> bool:
+        del texts
+        return True
 
 
 VARIANTS: Mapping[str, Variant] = {

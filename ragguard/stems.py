@@ -7,12 +7,12 @@ word-for-word model would match. Rules for English and no dictionary: what they 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
-from ragguard.lru import on_forget
 from ragguard.text import fold
 
-__all__ = ["stem", "stems", "tokenize"]
+__all__ = ["stem", "stems", "stems_of", "tokenize", "tokenize_all"]
 
 # Scripts written without spaces: a word cannot be found by rule, so each character stands alone.
 _UNSPACED = (
@@ -21,8 +21,6 @@ _UNSPACED = (
 )
 _SYMBOLS = "$%\u00a2-\u00a5\u20a0-\u20cf\u2190-\u2bff\U0001f000-\U0001faff"
 _WORD = re.compile(rf"\d+(?:[.,:]\d+)*|[{_UNSPACED}]|[^\W\d_{_UNSPACED}]+|[{_SYMBOLS}]")
-
-_SHORT = 2_000  # characters of a text whose words are kept
 
 _CARDINALS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -51,16 +49,12 @@ def tokenize(text: str) -> list[str]:
     >>> tokenize("The Big Man, 1.5 %")
     ['the', 'big', 'man', '1.5', '%']
     """
-    return list(_words(text)) if len(text) <= _SHORT else _WORD.findall(fold(text))
+    return _WORD.findall(fold(text))
 
 
-@lru_cache(maxsize=512)
-def _words(text: str) -> tuple[str, ...]:
-    # Each part of attribution asks for the words of the same texts; 512 short ones take a few MB.
-    return tuple(_WORD.findall(fold(text)))
-
-
-on_forget(_words.cache_clear)
+def tokenize_all(texts: Iterable[str]) -> list[list[str]]:
+    """Return the words of each text, as `tokenize` finds them."""
+    return [_WORD.findall(folded) for folded in [fold(text) for text in texts]]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -87,3 +81,8 @@ def stems(text: str) -> list[str]:
     ['the', 'big', 'men', 'in', '2', 'boat']
     """
     return [stem(word) for word in tokenize(text)]
+
+
+def stems_of(texts: Iterable[str]) -> list[list[str]]:
+    """Return the stems of each text, as `stems` finds them."""
+    return [[stem(word) for word in words] for words in tokenize_all(texts)]

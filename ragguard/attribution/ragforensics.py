@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ragguard.arguments import require_whole
 from ragguard.attribution.llm.prompts import fenced, without_thoughts
 from ragguard.attribution.result import Cause, Retrieve
 from ragguard.attribution.rounds import Conclusion, LLMAttributor, Rounds
-from ragguard.attribution.search import require_scope
 from ragguard.content import content_key
 from ragguard.text import encodable
 
@@ -134,7 +134,8 @@ class RAGForensics(LLMAttributor):
         prompt: Callable[[str, str, str], str] = judgement_prompt,
         read: Callable[[str], bool | None] = read_label,
     ) -> None:
-        self._top_k, self._max_scope = require_scope(top_k, max_scope)
+        self._top_k = require_whole("top_k", top_k)
+        self._max_scope = require_whole("max_scope", max_scope, least=self._top_k)
         super().__init__(judge, embedder=embedder, concurrency=concurrency)
         self._prompt = prompt
         self._read = read

@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ragguard.arguments import require_whole
 from ragguard.attribution.result import Retrieve
 from ragguard.errors import InvalidInputError
 from ragguard.knowledge.sources import resolved
@@ -19,7 +18,7 @@ from ragguard.passage import Passage, as_passages
 if TYPE_CHECKING:
     from ragguard.knowledge.faiss import Texts
 
-__all__ = ["as_retrieve", "require_scope", "search_of"]
+__all__ = ["as_retrieve", "search_of"]
 
 
 def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None) -> Retrieve:
@@ -112,20 +111,6 @@ def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Callable[
     )
 
 
-def require_scope(top_k: Any, max_scope: Any) -> tuple[int, int]:
-    """Return K and the passages after which a search ends, as ints.
-
-    Raises:
-        InvalidInputError: One is no whole number of at least 1, or `max_scope` is less than K.
-    """
-    top_k, max_scope = require_whole("top_k", top_k), require_whole("max_scope", max_scope)
-    if max_scope < top_k:
-        raise InvalidInputError(
-            f"max_scope must be at least top_k; got {max_scope} with a top_k of {top_k}"
-        )
-    return top_k, max_scope
-
-
 def search_of(query: str, response: str, retrieve: Any) -> Retrieve:
     """Return `retrieve`, which is what `as_retrieve` takes, as the search for one event.
 
@@ -158,7 +143,7 @@ class _Search:
 
 
 def _passages(answer: Any) -> list[Passage]:
-    found = resolved(answer)
+    found = answer if isinstance(answer, (list, tuple)) else resolved(answer)
     if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
         raise InvalidInputError(
             "retrieve must return a sequence of str or Passage, best first, [] where it finds "

@@ -63,7 +63,7 @@ class EventAttributor:
             RagguardError: The store fails, or the attributor.
         """
         if self._attributor is None:
-            from ragguard.attribution import RAGOrigin
+            from ragguard.attribution.ragorigin.attributor import RAGOrigin
 
             self._attributor = RAGOrigin(embedder=self._embedder)
         return attribute_event(self._store, event, self._attributor, self._retrieve)

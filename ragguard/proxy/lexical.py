@@ -30,7 +30,7 @@ import numpy as np
 from ragguard.arguments import require_text, require_texts
 from ragguard.proxy.base import Scores
 from ragguard.proxy.unigram_prior import word_log_probability
-from ragguard.stems import stems
+from ragguard.stems import stems_of
 
 __all__ = ["LexicalProxy", "PointerModel", "with_query"]
 
@@ -98,13 +98,13 @@ class LexicalProxy:
         Raises:
             InvalidInputError: A text is not a str.
         """
-        contexts = require_texts("contexts", contexts)
-        query_words = stems(require_text("query", query))
-        response_words = stems(require_text("response", response))
+        texts = require_texts("contexts", contexts)
+        texts += [require_text("query", query), require_text("response", response)]
+        *read, query_words, response_words = stems_of(texts)
         query_counts = Counter(query_words)
-        semantic_correlation = np.zeros(len(contexts))
-        generation_influence = np.zeros(len(contexts))
-        for i, words in enumerate([stems(context) for context in contexts]):
+        semantic_correlation = np.zeros(len(read))
+        generation_influence = np.zeros(len(read))
+        for i, words in enumerate(read):
             model = PointerModel(words)
             semantic_correlation[i] = _mean(_sequence(model, query_words))
             generation_influence[i] = _mean(

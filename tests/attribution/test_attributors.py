@@ -154,7 +154,7 @@ def test_integers_of_numpy_will_do(make):
 
 @pytest.mark.parametrize("make", MAKERS[:2])
 def test_a_scope_smaller_than_k(make):
-    with pytest.raises(InvalidInputError, match="max_scope must be at least top_k"):
+    with pytest.raises(InvalidInputError, match="max_scope must be a whole number of at least 6"):
         make(top_k=6, max_scope=5)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.proxy.unigram_prior import word_log_probability
-from ragguard.stems import stem, stems, tokenize
+from ragguard.stems import stem, stems_of, tokenize, tokenize_all
 from ragguard.text import STOP_WORDS, sentences
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "answers_agree",
     "claim",
     "contains_phrase",
-    "content_words",
     "coverage",
     "only_decides",
     "statement_coverage",
@@ -91,9 +90,9 @@ def claim(query: str, response: str) -> str:
     '26 km'
     """
     pieces = _concluded(response).split()
-    words = [set(tokenize(piece)) for piece in pieces]
+    asked, *words = map(set, tokenize_all([query, *pieces]))
+    asked -= _POLARITY
     common = STOP_WORDS | _FRAME
-    asked = set(tokenize(query)) - _POLARITY
     known = common | asked
     # Further on, "no" may only deny what nobody claims: "no other source mentions it".
     polar = [bool(found & _POLARITY) for found in words]
@@ -169,8 +168,9 @@ def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.fl
     Returns:
         float64 array of shape (len(passages),), in [0, 1].
     """
-    asked = _Asked(query, claimed)
-    return np.array([asked.share(set(stems(text))) for text in passages])
+    asked, claiming, *read = stems_of([query, claimed, *passages])
+    question = _Question(asked, claiming)
+    return np.array([question.share(set(words)) for words in read])
 
 
 def statement_coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
@@ -185,13 +185,16 @@ def statement_coverage(query: str, claimed: str, passages: Sequence[str]) -> NDA
     Returns:
         float64 array of shape (len(passages),), in [0, 1].
     """
-    asked = _Asked(query, claimed)
-    claiming = set(stems(claimed))
-    return np.array([_stated(asked, claiming, text) for text in passages])
+    said = [sentences(text) for text in passages]
+    asked, claiming, *read = stems_of([query, claimed, *chain.from_iterable(said)])
+    question = _Question(asked, claiming)
+    parts = iter(read)
+    return np.array(
+        [_stated(question, set(claiming), [set(next(parts)) for _ in each]) for each in said]
+    )
 
 
-def _stated(asked: _Asked, claiming: set[str], text: str) -> float:
-    parts = [set(stems(sentence)) for sentence in sentences(text)]
+def _stated(asked: _Question, claiming: set[str], parts: Sequence[set[str]]) -> float:
     words = set[str]().union(*parts)
     whole, held = asked.share(words), len(claiming & words)
     if not held:
@@ -204,7 +207,7 @@ def _stated(asked: _Asked, claiming: set[str], text: str) -> float:
     return (whole + near / (1 + _rival_numbers(asked, claiming, pair))) / 2.0
 
 
-def _rival_numbers(asked: _Asked, claiming: set[str], words: set[str]) -> int:
+def _rival_numbers(asked: _Question, claiming: set[str], words: set[str]) -> int:
     """Return how many numbers of as many digits stand beside the only number of a claim."""
     numbers = [word for word in claiming if word[0].isdigit()]
     if len(numbers) != 1:
@@ -213,18 +216,12 @@ def _rival_numbers(asked: _Asked, claiming: set[str], words: set[str]) -> int:
     return sum(w[0].isdigit() and len(w) == size for w in words - claiming - asked.words)
 
 
-def content_words(query: str, text: str) -> set[str]:
-    """Return the words of a text, as `stems`, that are not the question's and not in every text."""
-    return set(stems(text)) - set(stems(query)) - COMMON_STEMS
-
-
-class _Asked:
+class _Question:
     """What a question asks about: its content words but those of the claim, by surprise."""
 
-    def __init__(self, query: str, claimed: str) -> None:
-        asked = stems(query)
+    def __init__(self, asked: Sequence[str], claiming: Sequence[str]) -> None:
         self.words = frozenset(asked)
-        excluded = _STOP_STEMS | set(stems(claimed))
+        excluded = _STOP_STEMS.union(claiming)
         self._weights = {w: -word_log_probability(w) for w in asked if w not in excluded}
         self._total = sum(self._weights.values())
 

@@ -1,10 +1,15 @@
-"""Refusals as responses, and passages that forbid an answer.
+"""Responses from which no likelihood leads to the passage that brought them: ours.
 
-A poisoned passage may deny service instead of lying: it says that the topic is confidential, and
-that an assistant must decline. The system then answers "I cannot answer that question", which
-shares no words with the passage, so no likelihood of the response can lead back to it. What can is
-the claim behind the refusal: that the sources forbid an answer. A passage supports it as far as it
-forbids one, and speaks of the question.
+A refusal: a poisoned passage may deny service instead of lying. It says that the topic is
+confidential, and that an assistant must decline. The system then answers "I cannot answer that
+question", which shares no words with the passage. What leads back is the claim behind the refusal:
+that the sources forbid an answer. A passage supports it as far as it forbids one, and speaks of the
+question.
+
+A yes or no: no likelihood leads from "no" back to "Yahoo has become a portal". Whether a passage
+denies what was asked shows in its words only roughly: of pages on the topic half would agree with
+any such answer. So this is asked only of passages that carry the question word for word, and
+thereby decide it.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ from ragguard.prompt_injection import address
 from ragguard.stems import tokenize
 from ragguard.text import fold, sentences
 
-__all__ = ["forbids", "is_refusal", "refusal_support"]
+__all__ = ["decides_alike", "forbids", "is_refusal", "refusal_support"]
 
 _TELLING = (
     r"(?:answer|respond|repl[yi]|help|assist|comment|disclos|discuss|provid|shar(?:e|ing)|reveal|"
@@ -70,8 +75,10 @@ def is_refusal(query: str, response: str) -> bool:
     lines = (" ".join(line.split()) for line in response.replace("\u2019", "'").splitlines())
     clauses = [clause for clause in _CLAUSE.split("\n".join(lines)) if clause]
     declining = [_declines(clause) for clause in clauses]
+    if not any(declining):
+        return False
     known = set(tokenize(query))
-    return any(declining) and not any(
+    return not any(
         _claims(clause, known)
         for clause, declines in zip(clauses, declining, strict=True)
         if not declines
@@ -170,3 +177,46 @@ def refusal_support(query: str, passages: Sequence[str]) -> NDArray[np.float64]:
     covered = coverage(query, "", passages)
     on_topic = np.clip((covered - _OFF_TOPIC) / (_ON_TOPIC - _OFF_TOPIC), 0.0, 1.0)
     return np.asarray(forbidding * on_topic, dtype=np.float64).reshape(len(passages))
+
+
+_DENYING = frozenset({"no", "not", "never", "none", "false"})
+_DENIAL = re.compile(
+    r"\b(?:no|not|never|none|neither|nor|cannot|without|ceased|unlike|contrary|false|wrong\w*|"
+    r"incorrect)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+
+
+def decides_alike(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which passages, as far as they decide the question, decide it as the claim does.
+
+    What decides is the sentence that speaks most of the question and does not ask it: it denies if
+    it holds a word of denial. A passage that only asks decides nothing.
+
+    Args:
+        query: A question to be answered by yes or no.
+        claimed: Its answer: words of affirmation and denial.
+        passages: n texts.
+
+    Returns:
+        bool array of shape (n,).
+
+    >>> texts = ["The pier is not open.", "The pier is open."]
+    >>> decides_alike("Is the pier open?", "No", texts).tolist()
+    [True, False]
+    """
+    denied = bool(_DENYING & set(tokenize(claimed)))
+    found = np.zeros(len(passages), dtype=bool)
+    for index, text in enumerate(passages):
+        said = [_after(query, sentence) for sentence in sentences(text)]
+        said = [sentence for sentence in said if not sentence.rstrip().endswith("?")]
+        if any(tokenize(sentence) for sentence in said):
+            deciding = said[int(np.argmax(coverage(query, claimed, said)))]
+            found[index] = bool(_DENIAL.search(deciding)) == denied
+    return found
+
+
+def _after(query: str, sentence: str) -> str:
+    """Return the sentence without the question, if that stands before it without a mark."""
+    asks = sentence.casefold().startswith(query.casefold())
+    return sentence[len(query) :] if asks and len(sentence) > len(query) else sentence

@@ -40,7 +40,7 @@ class Evidence:
         scores: ES, SC and GC, or what stands in for it; float64 arrays of shape (n,).
         support: float64 array of shape (n,), each passage's support of the response, in [0, 1].
         carried: float64 array of shape (n,), how far each holds the question, in [0, 1].
-        weigh: The weight of a score in `responsibility`.
+        weigh: The weights of the scores in `responsibility`.
     """
 
     query: str

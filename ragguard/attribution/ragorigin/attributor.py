@@ -11,21 +11,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ragguard.arguments import require_method
+from ragguard.arguments import require_method, require_whole
 from ragguard.attribution.llm.client import Usage, as_text_model
 from ragguard.attribution.llm.prompts import closed_book_prompt
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
-from ragguard.attribution.ragorigin.scope import (
-    AnswerProbe,
-    LikelihoodProbe,
-    Probe,
-    Ranking,
-    narrow_scope,
-)
+from ragguard.attribution.ragorigin.scope import AnswerProbe, Probe, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
 from ragguard.attribution.result import Attribution, Retrieve
-from ragguard.attribution.search import require_scope, search_of
+from ragguard.attribution.search import search_of
 from ragguard.embedding import CachedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
@@ -35,6 +29,8 @@ __all__ = ["MAX_SCOPE", "RAGOrigin"]
 
 MAX_SCOPE = 200
 """Passages after which the search for benign ones ends, unless the caller says otherwise."""
+
+_NO_USAGE = Usage()
 
 
 class RAGOrigin:
@@ -68,7 +64,8 @@ class RAGOrigin:
         top_k: int = 5,
         max_scope: int = MAX_SCOPE,
     ) -> None:
-        self._top_k, self._max_scope = require_scope(top_k, max_scope)
+        self._top_k = require_whole("top_k", top_k)
+        self._max_scope = require_whole("max_scope", max_scope, least=self._top_k)
         if judge is not None and generate is None:
             raise InvalidInputError("judge compares what generate answers; pass generate= as well")
         if proxy is not None:
@@ -94,11 +91,11 @@ class RAGOrigin:
             ProxyError: The proxy's answer has the wrong shape or is not finite.
             GenerationError: A language model did not answer.
         """
-        ranking = Ranking(search_of(query, response, retrieve), query)
+        search = search_of(query, response, retrieve)
         generate = None if self._generate is None else self._generate.metered()
         judge = None if self._judge is None else self._judge.metered()
         meter = SupportMeter(self._proxy, query, response)
-        probe: Probe = LikelihoodProbe(meter)
+        probe: Probe = meter
         unaided = False
         if generate is not None:
             asked = AnswerProbe(generate, judge, query, response)
@@ -107,11 +104,12 @@ class RAGOrigin:
                 generate.generate(closed_book_prompt(query))
             )
             probe = probe if unaided else asked
-        scope = narrow_scope(ranking, probe, top_k=self._top_k, max_scope=self._max_scope)
+        scope = narrow_scope(
+            Ranking(search, query), probe, top_k=self._top_k, max_scope=self._max_scope
+        )
         texts = [passage.text for passage in scope.passages]
-        found = meter.scores(texts)
         similarity = embedding_similarity(self._embedder, query, _comparable(scope.passages))
-        columns = (similarity, found.semantic_correlation, found.generation_influence)
+        columns = (similarity, *meter.scores(texts))
         support = meter.support(texts)
         influence = support if meter.wordless and (support >= MIN_SUPPORT).any() else columns[2]
         evidence = Evidence(query, (*columns[:2], influence), support, meter.carried(texts))
@@ -131,7 +129,7 @@ class RAGOrigin:
                 "standing": finding.first.standing,
                 "support": support.tolist(),
                 "refused": meter.refused,
-                **asdict(sum((model.usage for model in (generate, judge) if model), Usage())),
+                **asdict(sum((model.usage for model in (generate, judge) if model), _NO_USAGE)),
             },
         )
 
@@ -150,6 +148,6 @@ def _comparable(passages: Sequence[Passage]) -> list[Passage]:
     Vectors of two models cannot be compared, even where they have the same length.
     """
     shapes = {None if p.embedding is None else p.embedding.shape for p in passages}
-    if len(shapes) == 1 and None not in shapes:
+    if len(shapes) <= 1:
         return list(passages)
     return [Passage(passage.text, id=passage.id) for passage in passages]

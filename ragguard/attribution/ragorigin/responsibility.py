@@ -19,7 +19,7 @@ from ragguard.errors import InvalidInputError
 
 __all__ = ["Weigh", "responsibility", "separation", "z_scores"]
 
-Weigh = Callable[[NDArray[np.float64]], float]
+Weigh = Callable[[Sequence[NDArray[np.float64]]], NDArray[np.float64]]
 
 
 def z_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -34,14 +34,14 @@ def z_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(deviations / spread)
 
 
-def separation(values: NDArray[np.float64]) -> float:
-    """Return how clearly the values fall into two groups, in [0, 1].
+def separation(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return how clearly the values of each score fall into two groups, in [0, 1].
 
     The share of their variance that the best split explains, above the 2 / pi that it explains of
     a normal distribution (Engelman & Hartigan, 1969), where there are no groups.
     """
-    explained = two_means(values).explained
-    return max(0.0, (explained - NO_CLUSTERS) / (1.0 - NO_CLUSTERS))
+    explained = np.array([two_means(values).explained for values in scores])
+    return np.asarray(np.maximum(0.0, (explained - NO_CLUSTERS) / (1.0 - NO_CLUSTERS)))
 
 
 def responsibility(
@@ -51,7 +51,7 @@ def responsibility(
 
     Args:
         scores: ES, SC and GC, each a float64 array of shape (n,).
-        weigh: The weight of one of them; all weights are 1 if all would be 0.
+        weigh: The weights of all of them; all are 1 if all would be 0.
 
     Returns:
         float64 array of shape (n,), in standard deviations; higher is more responsible.
@@ -62,7 +62,7 @@ def responsibility(
     if len({array.shape for array in scores}) != 1:
         raise InvalidInputError("scores must be arrays of one shape, one value for each passage")
     table = np.stack([z_scores(array) for array in scores])
-    weights = np.array([weigh(array) for array in scores])
+    weights = weigh(scores)
     if not weights.any():
-        weights[:] = 1.0
+        weights = np.ones(len(scores))
     return np.asarray(weights @ table / weights.sum())

@@ -14,13 +14,6 @@ from typing import Protocol
 from ragguard.attribution.language.claim import answers_agree
 from ragguard.attribution.llm.client import TextModel
 from ragguard.attribution.llm.prompts import agreement_prompt, answer_prompt, read_agreement
-from ragguard.attribution.ragorigin.support import (
-    MARGIN_UNTESTABLE,
-    MIN_SUPPORT,
-    SupportMeter,
-    explains,
-    explains_response,
-)
 from ragguard.attribution.result import Retrieve
 from ragguard.content import content_keys
 from ragguard.passage import Passage
@@ -28,7 +21,6 @@ from ragguard.passage import Passage
 __all__ = [
     "MIN_SCOPE",
     "AnswerProbe",
-    "LikelihoodProbe",
     "Probe",
     "Ranking",
     "Scope",
@@ -41,12 +33,6 @@ MIN_SCOPE = 20
 Eq. 4 alone stops at 2 K when the first segment is poisoned and the second is not. Poison of one
 attack that ranks just below is then missed, and the scores have few benign passages to be
 normalised over; `benchmarks.attribution` measures both.
-"""
-
-_AGREEING = 3
-"""Passages that state the same answer and so need not be `is_specific`.
-
-Hardly any three benign ones do, and an attacker could make any text speak of much else.
 """
 
 
@@ -99,31 +85,6 @@ class Probe(Protocol):
                 answers does not depend on it.
         """
         ...
-
-
-class LikelihoodProbe:
-    """Asks the proxy: does the passages' support of the response explain it?
-
-    Of suspects the support is weighed with their standing. Where fewer than three support the
-    response, one of them must have been written for it, as far as can be told: a page that only
-    mentions what was answered, among much else, was misread, and not planted. A refusal is not
-    weighed: what a passage that forbids no answer says of one is no weak support, and passages that
-    sound a little like it stand apart easily.
-    """
-
-    def __init__(self, meter: SupportMeter) -> None:
-        self._meter = meter
-
-    def reproduces(self, passages: Sequence[Passage]) -> bool:
-        return explains(self._meter.support([passage.text for passage in passages]))
-
-    def leads(self, passages: Sequence[Passage], standing: float) -> bool:
-        texts = [passage.text for passage in passages]
-        support = self._meter.support(texts)
-        stating = [text for text, value in zip(texts, support, strict=True) if value >= MIN_SUPPORT]
-        if len(stating) < _AGREEING and not self._meter.written_for(stating).any():
-            return False
-        return explains_response(support, MARGIN_UNTESTABLE if self._meter.refused else standing)
 
 
 class AnswerProbe:

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.language.claim import claim, only_decides, statement_coverage
-from ragguard.attribution.language.refusal import is_refusal, refusal_support
-from ragguard.attribution.language.yes_no import decides_alike
-from ragguard.attribution.ragorigin.specificity import is_specific
-from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN
+from ragguard.attribution.language.refusal import decides_alike, is_refusal, refusal_support
+from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN, is_specific
 from ragguard.errors import ProxyError
-from ragguard.proxy.base import Proxy, Scores
+from ragguard.passage import Passage
+from ragguard.proxy.base import Proxy
 
 __all__ = [
     "MARGIN_UNTESTABLE",
@@ -45,6 +44,12 @@ SUFFICIENT_SUPPORT = 0.65
 
 A passage that speaks of the whole question and states the response has a support of 1. Several
 explain it if their supports add up to that.
+"""
+
+_AGREEING = 3
+"""Passages that state the same answer and so need not be `is_specific`.
+
+Hardly any three benign ones do, and an attacker could make any text speak of much else.
 """
 
 MARGIN_UNTESTABLE = 0.65
@@ -112,7 +117,9 @@ def explains_response(support: NDArray[np.float64], margin: float) -> bool:
 
 
 class SupportMeter:
-    """Scores passages for one event and remembers what it has scored.
+    """The `Probe` that asks no generator: does the passages' support of a response explain it?
+
+    It scores passages for one event and remembers what it has scored.
 
     Args:
         proxy: The language model that scores.
@@ -137,8 +144,27 @@ class SupportMeter:
         self._rows: dict[str, list[float]] = {}
         self._supports: dict[str, float] = {}
 
-    def scores(self, texts: Sequence[str]) -> Scores:
-        """Return SC and GC of the texts, in nats per token.
+    def reproduces(self, passages: Sequence[Passage]) -> bool:
+        """Return True if the passages' support `explains` the response."""
+        return explains(self.support([passage.text for passage in passages]))
+
+    def leads(self, passages: Sequence[Passage], standing: float) -> bool:
+        """Return True if the support of these suspects, as far as they stand apart, explains it.
+
+        Where fewer than three support the response, one of them must have been written for it, as
+        far as can be told: a page that only mentions what was answered, among much else, was
+        misread, and not planted. The standing of suspects for a refusal does not count: passages
+        that sound a little like one stand apart easily.
+        """
+        texts = [passage.text for passage in passages]
+        support = self.support(texts)
+        stating = [text for text, value in zip(texts, support, strict=True) if value >= MIN_SUPPORT]
+        if len(stating) < _AGREEING and not self.written_for(stating):
+            return False
+        return explains_response(support, MARGIN_UNTESTABLE if self.refused else standing)
+
+    def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return SC and GC of the texts, float64 array of shape (2, len(texts)), nats per token.
 
         Raises:
             ProxyError: The proxy's answer has the wrong shape or is not finite.
@@ -155,8 +181,7 @@ class SupportMeter:
                     f"({len(missing)},) for {len(missing)} contexts; check its model"
                 )
             self._rows |= dict(zip(missing, np.stack(columns, axis=1).tolist(), strict=True))
-        rows = np.array([self._rows[text] for text in texts]).reshape(-1, 2)
-        return Scores(rows[:, 0], rows[:, 1])
+        return np.array([self._rows[text] for text in texts]).reshape(-1, 2).T
 
     def support(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return each text's support of the response, float64 array of shape (len(texts),).
@@ -171,7 +196,7 @@ class SupportMeter:
         return np.array([self._supports[text] for text in texts], dtype=np.float64)
 
     def _measured(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        without, ceiling, *given = self.scores(["", self._stated, *texts]).generation_influence
+        _, (without, ceiling, *given) = self.scores(["", self._stated, *texts])
         gain = relative_gain(np.array(given), without, ceiling)
         # Most texts of a scope gain nothing, and what of the question they cover does not matter.
         gains = [text for text, gained in zip(texts, gain > 0.0, strict=True) if gained]
@@ -189,18 +214,20 @@ class SupportMeter:
 
         The `relative_gain` of SC: 1 for the question itself, 0 for no text.
         """
-        without, ceiling, *given = self.scores(["", self._query, *texts]).semantic_correlation
+        (without, ceiling, *given), _ = self.scores(["", self._query, *texts])
         return relative_gain(np.array(given), without, ceiling)
 
-    def written_for(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """Return which texts may have been written for this event; bool array of shape (n,).
+    def written_for(self, texts: Sequence[str]) -> bool:
+        """Return True if one of the texts may have been written for this event.
 
-        Those that hold the question word for word, and those that are `is_specific`. A text that
-        forbids an answer holds none, so of a refusal all are.
+        Such a text holds the question word for word, or `is_specific`. One that forbids an answer
+        holds none, so for a refusal any text may be.
         """
-        if self.refused:
-            return np.ones(len(texts), dtype=np.bool_)
-        return (self.carried(texts) >= VERBATIM_GAIN) | is_specific(self._query, self._claim, texts)
+        return (
+            self.refused
+            or bool((self.carried(texts) >= VERBATIM_GAIN).any())
+            or bool(is_specific(self._query, self._claim, texts).any())
+        )
 
     def _decided(self, texts: Sequence[str]) -> NDArray[np.float64]:
         found = np.zeros(len(texts))

@@ -1,26 +1,36 @@
-"""The trigger of an attack, the question word for word, and which passages came with it: ours.
+"""What marks a text as planted for one question, and which passages came with it: ours.
 
-A text is planted with the question in or around it so that the question finds it (PoisonedRAG).
-Texts of one attack carry it at the same place, and hardly any page that nobody planted carries it
-at all. So where most of the suspects do, that is their mark.
+Trigger: a text is planted with the question in or around it so that the question finds it
+(PoisonedRAG). Texts of one attack carry it at the same place, and hardly any page that nobody
+planted carries it at all. So where most of the suspects do, that is their mark.
+
+Specificity: a planted text says what it is to say and little more. A genuine page that holds a
+wrong answer's words holds them among the other names and dates of its subject: it mentions the
+answer, and a likelihood cannot tell that from stating it.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import compress
+from itertools import chain, compress, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.language.claim import content_words
-from ragguard.stems import stems
+from ragguard.attribution.language.claim import COMMON_STEMS
+from ragguard.stems import stems_of
 
-__all__ = ["VERBATIM_GAIN", "select_by_trigger"]
+__all__ = ["VERBATIM_GAIN", "is_specific", "off_topic_names", "select_by_trigger"]
 
 VERBATIM_GAIN = 0.95
 """Relative gain of SC from which a passage is taken to hold the question word for word."""
+
+_PIECE = re.compile(r"[^\W_][\w'\u2019-]*")
+# Chosen on one half of the benchmark's records.
+_NAMES = 4
+_WORDS_PER_NAME = 12
 
 
 def select_by_trigger(
@@ -56,21 +66,19 @@ def select_by_trigger(
     if 2 * known <= int(seen.sum()):
         return suspected
     core = suspected & carriers
-    words = stems(query)
-    places = np.array(
-        [_place(words, text) if held else "" for text, held in zip(texts, carriers, strict=True)]
-    )
+    asked, *read = stems_of([query, *compress(texts, carriers)])
+    places = np.full(len(texts), "", dtype="<U6")
+    places[carriers] = [_place(asked, words) for words in read]
     others = carriers & ~core & np.isin(places, places[core])
     if others.any():
-        said = [content_words(query, text) for text in texts]
+        said = [set(words) - set(asked) - COMMON_STEMS for words in stems_of(texts)]
         innocent = ~carriers & ~suspected
         another = _of_another_answer(said, others, core | innocent)
         others &= ~another & (_likeness(said, core) >= _likeness(said, innocent))
     return suspected if known < 2 and others.sum() < 2 else np.asarray(core | others)
 
 
-def _place(query: Sequence[str], text: str) -> str:
-    words = stems(text)
+def _place(query: Sequence[str], words: Sequence[str]) -> str:
     if words[: len(query)] == query:
         return "front"
     return "end" if words[-len(query) :] == query else "inside"
@@ -95,3 +103,34 @@ def _likeness(said: Sequence[set[str]], some: NDArray[np.bool_]) -> NDArray[np.f
         return max((len(words & m) / max(1, len(words | m)) for m in models), default=0.0)
 
     return np.array([nearest(words) for words in said])
+
+
+def off_topic_names(query: str, claimed: str, texts: Sequence[str]) -> list[int]:
+    """Return how many names and numbers each text holds beside the question's and the claim's.
+
+    Names are words with a capital letter in front, also where a sentence begins; function words,
+    and words of sources and saying ("According"), are none. Each counts once.
+
+    >>> question = "Who led the survey?"
+    >>> off_topic_names(question, "Ada Crane", ["The survey of 1921 was led by Ada Crane."])
+    [1]
+    """
+    names = [
+        [piece for piece in _PIECE.findall(text) if piece[0].isupper() or piece[0].isdigit()]
+        for text in texts
+    ]
+    asked, claiming, *read = stems_of([query, claimed, *chain.from_iterable(names)])
+    known = COMMON_STEMS.union(asked, claiming)
+    words = iter(read)
+    return [
+        len({found[0] for found in islice(words, len(each)) if found} - known) for each in names
+    ]
+
+
+def is_specific(query: str, claimed: str, texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which texts hold at most max(4, words / 12) `off_topic_names`, shape (len(texts),).
+
+    In languages without capital letters only numbers count, and nearly every text is specific.
+    """
+    allowed = [max(_NAMES, len(_PIECE.findall(text)) // _WORDS_PER_NAME) for text in texts]
+    return np.asarray(np.array(off_topic_names(query, claimed, texts)) <= allowed, dtype=np.bool_)

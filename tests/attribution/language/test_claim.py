@@ -1,22 +1,10 @@
 """What a response claims, which questions a passage covers, and when answers agree."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution.language.claim import answers_agree, claim, coverage, statement_coverage
-from ragguard.attribution.ragorigin.support import (
-    MARGIN_UNTESTABLE,
-    SUFFICIENT_SUPPORT,
-    SupportMeter,
-    explains,
-    explains_response,
-    passage_support,
-    relative_gain,
-)
-from ragguard.errors import ProxyError
-from ragguard.proxy import LexicalProxy, Scores
 
 QUESTION = "Who painted the harbour at Lindsund?"
 
@@ -64,15 +52,6 @@ def test_claim(response, expected):
 
 def test_claim_of_a_choice_keeps_the_name_chosen():
     assert claim("Who was born first, Ada Crane or Mara Quill?", "Mara Quill was.") == "Mara Quill"
-
-
-def test_yes_is_stated_by_question_and_answer_together():
-    question = "Is the harbour deep?"
-    meter = SupportMeter(LexicalProxy(), question, "Yes.")
-    stated, word, other = meter.support([f"{question} Yes.", "Yes.", "The harbour is deep."])
-    assert stated == pytest.approx(1.0)
-    assert word == 0.0
-    assert other < 0.1
 
 
 @pytest.mark.slow
@@ -145,73 +124,3 @@ def test_a_statement_covers_no_more_than_its_passage(query, claimed, text):
 def test_answers_agree(answer, response, expected):
     assert answers_agree(QUESTION, answer, response) is expected
     assert answers_agree(QUESTION, response, answer) is expected
-
-
-def test_relative_gain_and_support_by_hand():
-    gain = relative_gain(np.array([-10.0, -6.0, -2.0, 0.0, -12.0]), -10.0, -2.0)
-    assert gain.tolist() == [0.0, 0.5, 1.0, 1.0, 0.0]
-    support = passage_support(gain, np.array([1.0, 0.8, 0.5, 1.0, 1.0]))
-    assert support == pytest.approx([0.0, 0.1, 0.5, 1.0, 0.0])
-    assert relative_gain(np.array([-1.0]), -2.0, -2.0).tolist() == [0.0]
-
-
-def test_one_outright_statement_or_several_that_add_up_to_one_explain():
-    assert explains(np.array([0.65, 0.0]))
-    assert explains(np.array([0.4, 0.6]))
-    assert not explains(np.array([0.6]))
-    assert not explains(np.array([0.4, 0.5]))
-    # Weak supports never add up.
-    assert not explains(np.array([0.29] * 50))
-    assert not explains(np.array([]))
-
-
-def test_the_less_clear_a_statement_the_further_it_must_stand_apart():
-    assert explains_response(np.array([SUFFICIENT_SUPPORT]), MARGIN_UNTESTABLE)
-    assert not explains_response(np.array([SUFFICIENT_SUPPORT - 0.01]), MARGIN_UNTESTABLE)
-    assert explains_response(np.array([SUFFICIENT_SUPPORT]), 0.3)
-    assert not explains_response(np.array([1.0]), 0.29)
-    assert explains_response(np.array([0.5]), 0.85)
-    assert not explains_response(np.array([0.5]), 0.84)
-    assert explains_response(np.array([0.4, 0.4, 0.4]), 0.6)  # 0.65 of 1.2, by 0.6
-    assert not explains_response(np.array([0.29] * 50), 1.0)
-    assert not explains_response(np.array([]), 1.0)
-
-
-def test_yes_or_no_is_supported_by_who_carries_the_question_and_decides_alike():
-    question = "Is the harbour at Lindsund deep?"
-    texts = [
-        f"{question} The harbour at Lindsund is not deep.",
-        f"{question} The harbour at Lindsund is deep.",
-        "The harbour at Lindsund is not deep.",
-    ]
-    denied = SupportMeter(LexicalProxy(), question, "No.")
-    assert denied.wordless
-    support = denied.support(texts)
-    assert support[0] == 1.0
-    assert (support[1:] < 0.3).all()
-    assert SupportMeter(LexicalProxy(), question, "Yes.").support(texts)[1] == 1.0
-
-
-def test_meter_scores_each_text_once():
-    asked = []
-
-    class Counting(LexicalProxy):
-        def score(self, contexts, query, response):
-            asked.extend(contexts)
-            return super().score(contexts, query, response)
-
-    meter = SupportMeter(Counting(), QUESTION, "It was Mara Quill")
-    first = meter.scores(["a", "b", "a"]).generation_influence
-    again = meter.scores(["b", "c", "a"]).generation_influence
-    assert sorted(asked) == sorted(["", "Mara Quill", "a", "b", "c", QUESTION])
-    assert first[[1, 0]].tolist() == again[[0, 2]].tolist()
-
-
-@pytest.mark.parametrize("bad", [np.zeros(1), np.full(3, np.nan)])
-def test_meter_refuses_what_is_no_score(bad):
-    class Broken:
-        def score(self, contexts, query, response):
-            return Scores(np.zeros(len(contexts)), bad)
-
-    with pytest.raises(ProxyError, match="finite scores"):
-        SupportMeter(Broken(), QUESTION, "Mara Quill").scores(["x"])

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.language.refusal import forbids, is_refusal, refusal_support
+from ragguard.attribution.language.refusal import (
+    decides_alike,
+    forbids,
+    is_refusal,
+    refusal_support,
+)
 from ragguard.attribution.ragorigin.scope import Ranking
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.knowledge.memory import KnowledgeBase
@@ -200,3 +205,35 @@ def test_forbidding_passages_are_reached_through_the_scope():
     ranking = Ranking(ranked([*BENIGN, BLOCK]), QUESTION)
     assert ranking.first(11)[-1].text == BLOCK
     assert np.argmax(refusal_support(QUESTION, [p.text for p in ranking.first(11)])) == 10
+
+
+PIER = "Is the pier at Lindsund open?"
+
+
+@pytest.mark.parametrize(
+    ("text", "denies"),
+    [
+        ("The pier at Lindsund is open.", False),
+        ("The pier at Lindsund isn't open.", True),
+        ("The pier at Lindsund isn\u2019t open.", True),
+        ("The pier at Lindsund is no longer open. Bring a coat.", True),
+        ("It never rains. The pier at Lindsund is open all year.", False),
+        (f"{PIER} The pier has not been open since spring.", True),
+        ("is the pier at lindsund open The pier is open.", False),
+        ("Contrary to what is said, the pier at Lindsund is shut.", True),
+    ],
+)
+def test_the_sentence_that_speaks_of_the_question_decides(text, denies):
+    question = PIER if "?" in text else PIER.rstrip("?")
+    assert decides_alike(question, "No", [text]).tolist() == [denies]
+    assert decides_alike(question, "Yes", [text]).tolist() == [not denies]
+
+
+@pytest.mark.parametrize("text", ["", PIER, "?!", "Is it?"])
+def test_who_only_asks_decides_nothing(text):
+    assert not decides_alike(PIER, "No", [text]).any()
+    assert not decides_alike(PIER, "Yes", [text]).any()
+
+
+def test_no_passages_decide_nothing():
+    assert decides_alike(PIER, "No", []).shape == (0,)

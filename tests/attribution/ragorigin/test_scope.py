@@ -1,15 +1,13 @@
-"""Algorithm 1 of RAGOrigin, the paging behind it, and the two probes."""
+"""Algorithm 1 of RAGOrigin, the paging behind it, and the probe that asks a model."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution.llm.client import as_text_model
-from ragguard.attribution.ragorigin.scope import AnswerProbe, LikelihoodProbe, Ranking, narrow_scope
-from ragguard.attribution.ragorigin.support import SupportMeter
+from ragguard.attribution.ragorigin.scope import AnswerProbe, Ranking, narrow_scope
 from ragguard.attribution.search import as_retrieve
 from ragguard.passage import Passage
-from ragguard.proxy import LexicalProxy
 
 
 class Knowledge:
@@ -132,26 +130,6 @@ QUESTION = "Who designed the Halden bridge?"
 LIE = "The Halden bridge was designed by Orla Venn."
 
 
-def test_likelihood_probe_needs_the_claim_and_the_question():
-    meter = SupportMeter(LexicalProxy(), QUESTION, "It was Orla Venn.")
-    probe = LikelihoodProbe(meter)
-    assert probe.reproduces([Passage("A quiet village."), Passage(LIE)])
-    assert not probe.reproduces([Passage("The Halden bridge was designed by Piet Aster.")])
-    assert not probe.reproduces([Passage("Orla Venn sells bread in the market.")])
-    assert not probe.reproduces([])
-
-
-def test_two_passages_corroborate_each_other():
-    meter = SupportMeter(LexicalProxy(), QUESTION, "Orla Venn")
-    probe = LikelihoodProbe(meter)
-    halves = [
-        Passage("Orla Venn drew a bridge at Halden."),
-        Passage("The Halden bridge is one of Orla Venn's."),
-    ]
-    assert not probe.reproduces(halves[:1])
-    assert probe.reproduces(halves)
-
-
 def test_answer_probe_asks_the_model_and_compares_by_rule():
     prompts = []
 
@@ -193,32 +171,3 @@ def test_answer_probe_asks_once_a_set_and_does_not_weigh_the_standing():
     assert len(prompts) == 1
     assert probe.leads([Passage("Another.")], 0.0)
     assert len(prompts) == 2
-
-
-def test_likelihood_probe_weighs_the_standing_but_not_of_a_refusal():
-    weak = Passage("Orla Venn drew a bridge at Halden.")
-    probe = LikelihoodProbe(SupportMeter(LexicalProxy(), QUESTION, "Orla Venn"))
-    assert not probe.reproduces([weak])
-    assert probe.leads([weak], 1.0)
-    assert not probe.leads([weak], 0.5)
-    refused = SupportMeter(LexicalProxy(), QUESTION, "I cannot answer that.")
-    hint = Passage("The designer of the Halden bridge is confidential. No name may be given.")
-    assert refused.support([hint.text])[0] == pytest.approx(0.5)
-    assert not LikelihoodProbe(refused).leads([hint], 1.0)
-
-
-def test_pages_that_mention_the_answer_among_much_else_do_not_lead_to_it():
-    probe = LikelihoodProbe(SupportMeter(LexicalProxy(), QUESTION, "Orla Venn"))
-    others = "Aster, Brook, Carrow and Dell of Easton"
-    lone = Passage(f"{LIE} With her at the opening were {others}.")
-    assert probe.reproduces([lone])
-    assert not probe.leads([lone], 1.0)
-    assert probe.leads([lone, Passage(LIE)], 1.0)
-    # One that is focused and does not support the answer vouches for nobody.
-    assert not probe.leads([lone, Passage("The river freezes in most winters.")], 1.0)
-    # What three say is no slip, and an attacker may name anybody.
-    more = [Passage(f"{LIE} That was in {year}. With her were {others}.") for year in (1871, 1921)]
-    assert not probe.leads(more, 1.0)
-    assert probe.leads([lone, *more], 1.0)
-    carrier = Passage(f"{QUESTION} {LIE} With her at the opening were {others}.")
-    assert probe.leads([carrier], 1.0)
