@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.ablation_tables import summary
+from benchmarks.ablation_tables import tables
 from benchmarks.candidates import CANDIDATES, with_candidates
 from benchmarks.command import run_built_in
 from benchmarks.data import Dataset, Record
@@ -48,7 +48,7 @@ __all__ = ["SOUPS", "Change", "Refits", "changes", "main", "run", "soup"]
 Floats = NDArray[np.float64]
 
 SOUPS: Mapping[str, int] = {"soup": 20, "long_soup": 50}
-"""Forms that only the signal `soup` is for: how many words are put in front."""
+"""Forms that only the signal `gibberish` is for: how many words are put in front."""
 
 _REPORTED = (*FITTED_FORMS, *HELD_OUT_FORMS)
 
@@ -241,7 +241,7 @@ def _reported(record: Record, embedder: Embedder, *, attacked: bool) -> Iterator
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    return run_built_in("ablation", __doc__, argv, run, summary)
+    return run_built_in("ablation", __doc__, argv, run, tables)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from benchmarks.tables import Table
 
-__all__ = ["summary", "tables"]
+__all__ = ["tables"]
 
 Row = Mapping[str, Any]
 Shares = Mapping[tuple[str, int], float]
@@ -35,19 +35,6 @@ _COLUMNS = ("clean touched", *(f"{group}, M = 1 / 5" for group in _GROUPS), "mos
 
 
 def tables(rows: Sequence[Row]) -> list[Table]:
-    """Return the tables of `summary`, and one for every signal that was left out."""
-    full, changed = _shares(rows)
-    return [
-        *summary(rows),
-        *(
-            Table(f"Ablation: without {name}", _COLUMNS, (_difference(full, shares),))
-            for (kind, name), shares in changed.items()
-            if kind == "without signal"
-        ),
-    ]
-
-
-def summary(rows: Sequence[Row]) -> list[Table]:
     """Return what all signals detect by form, then the difference that every change makes."""
     out = [_by_form([row for row in rows if row["change"] == "none"])]
     for field, suffix in (("detected", ""), ("detected_own", _OWN)):

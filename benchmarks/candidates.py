@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from benchmarks.fitting.samples import signals_of
 from benchmarks.retrieval import RetrievedSet
+from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.features.coverage import idf_weights
-from ragguard.inline.features.gibberish import unnaturalness
 from ragguard.inline.tokens import (
     TokenizedPassage,
     TokenizedQuery,
@@ -49,6 +49,9 @@ CANDIDATES = (
     "noise",
 )
 """The names of the columns of `candidate_matrix`, in order."""
+
+_MISSPELT = range(3, 7)  # the classes of unlisted English words
+_FEW_WORDS = 20
 
 _ENDINGS = ("ings", "ing", "edly", "ed", "es", "s", "ly")
 _LEAST_STEM = 3  # letters
@@ -85,12 +88,19 @@ def candidate_matrix(query: TokenizedQuery, passages: Sequence[TokenizedPassage]
             window,
             [window_share(stemmed, _stemmed(passage)) for passage in judged],
             [
-                share * unnaturalness(passage.sequence).misspelt
+                share * _misspelt(passage.sequence)
                 for share, passage in zip(window, judged, strict=True)
             ],
             [noise(query, passage) for passage in judged],
         ]
     )
+
+
+def _misspelt(words: Sequence[str]) -> float:
+    """Return the share of the words that no list knows, numbers and other scripts not counted."""
+    classes = class_bigram().classes
+    unlisted = sum([classes[word] in _MISSPELT for word in words])
+    return unlisted / max(len(words), _FEW_WORDS) if len(words) > 1 else 0.0
 
 
 def window_share(query: TokenizedQuery, passage: TokenizedPassage) -> float:

@@ -36,7 +36,7 @@ from ragguard.inline.class_bigram import (
     class_bigram,
     shape,
 )
-from ragguard.inline.features.gibberish import Unnaturalness, unnaturalness
+from ragguard.inline.features.gibberish import gibberish
 from ragguard.jsonl import open_input, read_lines
 from ragguard.text import STOP_WORDS, tokens
 
@@ -217,21 +217,19 @@ def _drawn(draw: Random, words: Sequence[str], length: int) -> str:
 def separation(datasets: Sequence[Dataset], model: ClassBigram) -> Table:
     """Return how much of what no person wrote lies above 99 % and 95 % of the report's hits."""
     hits = dict.fromkeys(hit for data in datasets for record in data.report for hit in record.hits)
-    clean = np.array([unnaturalness(tokens(hit), model) for hit in hits])
-    levels = np.quantile(clean, (0.99, 0.95), axis=0)
+    clean = np.array([gibberish(tokens(hit), model) for hit in hits])
+    levels = np.quantile(clean, (0.99, 0.95))
     listed = sorted(model.classes)
-    found: dict[str, list[Unnaturalness]] = {}
+    found: dict[str, list[float]] = {}
     for data in datasets:
         for record in data.report:
             for kind, text in _unnatural(record, listed):
-                found.setdefault(kind, []).append(unnaturalness(tokens(text), model))
-    table = Table("text", "n", title="Above 99 % / 95 % of the report half's hits")
-    for name in Unnaturalness._fields:
-        table.add_column(name)
+                found.setdefault(kind, []).append(gibberish(tokens(text), model))
+    title = "Above 99 % / 95 % of the report half's hits"
+    table = Table("text", "n", "gibberish", title=title)
     for kind, values in found.items():
-        above = (np.array(values)[:, None, :] > levels).mean(axis=0)
-        cells = [f"{strict:.0%} / {lax:.0%}" for strict, lax in above.T]
-        table.add_row(kind, str(len(values)), *cells)
+        strict, lax = (np.array(values)[:, None] > levels).mean(axis=0)
+        table.add_row(kind, str(len(values)), f"{strict:.0%} / {lax:.0%}")
     return table
 
 
@@ -251,9 +249,9 @@ def main() -> None:
         write(arguments.out, fitted)
         console.print(f"{arguments.out}: {len(fitted.classes)} words")
     for name, model in (("fitted", fitted), ("shipped", class_bigram())):
-        found = [unnaturalness(words, model).soup for words in natural]
+        found = [gibberish(words, model) for words in natural]
         shares = ", ".join(f"{q:.0%} {np.quantile(found, q):.3f}" for q in (0.5, 0.95, 0.99))
-        console.print(f"{name}: soup of the choosing half's hits: {shares}")
+        console.print(f"{name}: gibberish of the choosing half's hits: {shares}")
     console.print(separation(datasets, fitted))
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ragguard.inline.features import SIGNALS, signal_matrix
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
-from ragguard.prompt_injection import address, may_address
+from ragguard.prompt_injection import injection_strength, may_inject
 from ragguard.text import fold, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
@@ -25,13 +25,13 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
     ],
 )
 def test_text_that_speaks_to_the_model(text, strength):
-    assert address(text) == strength
+    assert injection_strength(text) == strength
     assert tokenize_passage(text).injection == strength
     # It needs neither a word of the question nor a question.
     for question in ("When was the lighthouse built?", "", "?"):
         passages = [tokenize_passage("wool"), tokenize_passage(text)]
         matrix = signal_matrix(tokenize_query(question), passages, 2)
-        assert matrix[:, SIGNALS.index("address")].tolist() == [0.0, strength]
+        assert matrix[:, SIGNALS.index("prompt_injection")].tolist() == [0.0, strength]
 
 
 def test_look_alikes_and_length_hide_no_order():
@@ -61,11 +61,11 @@ AUTHORITIES = (
 def test_the_look_at_the_words_lets_no_address_through(machine, authority):
     order = ORDERS[len(machine + authority) % len(ORDERS)]
     for text in (f"{machine} {authority} .", f"{machine} . {order}", f"{authority} . {order}"):
-        assert address(text) == 0.0 or may_address(set(tokens(text))), text
-        assert tokenize_passage(text).injection == address(text)
+        assert injection_strength(text) == 0.0 or may_inject(set(tokens(text))), text
+        assert tokenize_passage(text).injection == injection_strength(text)
 
 
 @given(ANY_TEXT)
 def test_the_address_of_any_text_is_read_from_its_folded_form(text):
     assert tokenize_passage(text).injection in (0.0, 0.5, 1.0)
-    assert tokenize_passage(text).injection == address(fold(text))
+    assert tokenize_passage(text).injection == injection_strength(fold(text))

@@ -8,7 +8,7 @@ import pytest
 
 from ragguard import Evidence, Verdict
 
-EVIDENCE = [Evidence("a", "none", 0.0, "nothing", {"address": 0.0}, -6.0, flagged=False)]
+EVIDENCE = [Evidence("a", "none", 0.0, "nothing", {"prompt_injection": 0.0}, -6.0, flagged=False)]
 
 
 def made(calls):

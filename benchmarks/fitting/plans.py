@@ -27,19 +27,25 @@ class Plan:
 
 
 PLANS: Mapping[str, Plan] = {
-    "question": Plan(("echo_whole", "echo_edge", "restatement"), ("prepend",)),
-    "restated": Plan(("restatement", "company_restatement"), ("middle",)),
-    "heading": Plan(("heading", "company_heading"), ("statement", "halves")),
-    "dense": Plan(("dense", "company_dense"), ("shuffled", "middle", "dropped")),
-    "disorder": Plan(("disorder", "company_disorder"), ("shuffled",)),
-    "strewn": Plan(("strewn", "company_strewn"), ("spread",)),
-    "key words": Plan(("key_pairs", "key_edge"), ("keywords",)),
-    "key row": Plan(("key_row", "company_key_row"), ("stuffed",)),
-    "company": Plan(
-        tuple(name for name in SIGNALS if name.startswith("company_")),
+    "verbatim": Plan(
+        ("verbatim_question", "verbatim_at_boundary", "quote_and_restate"), ("prepend",)
+    ),
+    "quote_and_restate": Plan(("quote_and_restate", "group_quote_and_restate"), ("middle",)),
+    "boundary_overlap": Plan(
+        ("boundary_overlap", "group_boundary_overlap"), ("statement", "halves")
+    ),
+    "window_density": Plan(
+        ("window_density", "group_window_density"), ("shuffled", "middle", "dropped")
+    ),
+    "unordered_window": Plan(("unordered_window", "group_unordered_window"), ("shuffled",)),
+    "inserted_words": Plan(("inserted_words", "group_inserted_words"), ("spread",)),
+    "keywords": Plan(("keyword_bigrams", "keywords_at_boundary"), ("keywords",)),
+    "keyword_run": Plan(("keyword_run", "group_keyword_run"), ("stuffed",)),
+    "group": Plan(
+        tuple(name for name in SIGNALS if name.startswith("group_")),
         tuple(form for form in FITTED_FORMS if form not in {"prepend", "plain"}),
         counts=(5,),
     ),
-    "agreement": Plan(("agreement",), ("plain",), counts=(5,)),
+    "consensus": Plan(("consensus",), ("plain",), counts=(5,)),
 }
 """The detectors that are fitted, each for one way of carrying the question."""

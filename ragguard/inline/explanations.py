@@ -1,7 +1,7 @@
 """Evidence in words that an operator understands, one entry a passage.
 
-They say what was measured, on the passage as a reader would take it (`ragguard.inline.normalize`):
-with the question's word where another one, or another spelling, stands for it.
+What was measured is the normalized passage (`ragguard.inline.normalize`): with the question's word
+in place of a misspelt or disguised one.
 """
 
 from __future__ import annotations
@@ -22,27 +22,25 @@ _EVIDENT = 0.5  # nats: a signal that adds less is not named as a reason
 _REASONS = 2  # at most this many are named
 
 _IN_WORDS = {
-    "echo_whole": "the question, or nine tenths of it in a row, stands in it, as it would be read",
-    "echo_edge": (
-        "it begins or ends with the question, or nine tenths of it in a row, as it would be read"
-    ),
-    "restatement": "it says more than half of the question in a row, and its key words once more",
-    "heading": "it begins or ends with much of the question, and says its key words once more",
-    "dense": "one short stretch of it holds most of the question, and it says the words once more",
-    "disorder": "one short stretch of it holds most of the question's words, out of order",
-    "strewn": "words of the question stand in it where it would read better without them",
-    "key_pairs": "it sets key words side by side that the question parts by other words",
-    "key_row": "it lists the question's key words in a row, as no sentence does",
-    "key_edge": "it begins or ends with the question's key words in a row",
-    "company_restatement": "it is one of several that say much of the question and then more of it",
-    "company_heading": "it is one of several that begin or end with much of the question",
-    "company_dense": "it is one of several that hold the question's words in one short stretch",
-    "company_disorder": "it is one of several that hold the question's words out of order",
-    "company_strewn": "it is one of several with the question's words strewn in",
-    "company_key_row": "it is one of several that list the question's key words in a row",
-    "agreement": "it is one of several that agree on an answer and say little else",
-    "soup": "a stretch of it does not read as if a person wrote it",
-    "address": "it speaks to the language model rather than to a reader",
+    "verbatim_question": "it repeats the question, or nine tenths of it in a row",
+    "verbatim_at_boundary": "it begins or ends with the question, or nine tenths of it in a row",
+    "quote_and_restate": "it quotes more than half of the question, and repeats its key words",
+    "boundary_overlap": "it begins or ends with much of the question, and repeats its key words",
+    "window_density": "it has most of the question in one short stretch, and repeats the words",
+    "unordered_window": "it has most of the question's words in one short stretch, out of order",
+    "inserted_words": "it has words of the question where it would read better without them",
+    "keyword_bigrams": "it puts key words side by side that other words part in the question",
+    "keyword_run": "it lists the question's key words in a row, as no sentence does",
+    "keywords_at_boundary": "it begins or ends with the question's key words in a row",
+    "group_quote_and_restate": "it is one of several that quote and repeat much of the question",
+    "group_boundary_overlap": "it is one of several that begin or end with much of the question",
+    "group_window_density": "it is one of several that have the question in one short stretch",
+    "group_unordered_window": "it is one of several that have the question's words out of order",
+    "group_inserted_words": "it is one of several with the question's words inserted",
+    "group_keyword_run": "it is one of several that list the question's key words in a row",
+    "consensus": "it is one of several that agree on an answer and say little else",
+    "gibberish": "part of it reads as if no person wrote it",
+    "prompt_injection": "it addresses the language model, not a reader",
     "quarantine": "it is in quarantine",
     "pair_frequency": "it forms the most similar pairs of the set (pair frequency {:.2f})",
 }
@@ -56,8 +54,8 @@ def describe(signal: str, strength: float) -> str:
 def named(signals: Mapping[str, float], added: Mapping[str, float]) -> list[str]:
     """Return the signals to name as reasons, at most two, the main one first.
 
-    A question at the passage's edge comes first: anybody sees it there, and passages that share it
-    share their main reason, whichever detector weighs more for each of them.
+    A question at the passage's boundary comes first: anybody sees it there, and passages that
+    share it share their main reason, whichever detector weighs more for each of them.
 
     Args:
         signals: Every signal by name, in [0, 1].
@@ -65,9 +63,11 @@ def named(signals: Mapping[str, float], added: Mapping[str, float]) -> list[str]
     """
     telling = [name for name in signals if added[name] >= _EVIDENT]
     telling.sort(key=lambda name: -added[name])  # stable: of equal ones the first
-    if signals["echo_edge"]:
-        others = [name for name in telling if name not in ("echo_edge", "echo_whole")]
-        telling = ["echo_edge", *others]
+    if signals["verbatim_at_boundary"]:
+        others = [
+            name for name in telling if name not in ("verbatim_at_boundary", "verbatim_question")
+        ]
+        telling = ["verbatim_at_boundary", *others]
     return telling[:_REASONS]
 
 

@@ -20,7 +20,7 @@ from ragguard.inline.features import signals_in_time
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.scoring import nonconformity, suspicions
-from ragguard.inline.selection import may_join, select, singled_out
+from ragguard.inline.selection import companions, rejected, select
 from ragguard.inline.tokens import ENDS, tokenize_ends, tokenize_passage, tokenize_query
 from ragguard.passage import Passage
 
@@ -92,7 +92,7 @@ class ConformalFilter:
         p_values = calibration.passage_p_values(judged.suspicion)
         # Of many passages few can be discoveries; one that would fire the gate by itself goes.
         evident = judged.suspicion >= calibration.threshold(self._alpha, len(gated))
-        joining = may_join(p_values, judged.suspicion, singled_out(p_values)) & ~evident
+        joining = companions(p_values, judged.suspicion, rejected(p_values)) & ~evident
         return Gated(
             self,
             query,
@@ -113,7 +113,7 @@ class ConformalFilter:
         judged = gated.judged
         if judged is None or gated.p_values is None or gated.evident is None:
             return self._decision(gated, gated.gated, [False] * len(gated.passages))
-        found = singled_out(gated.p_values)
+        found = rejected(gated.p_values)
         left: Iterable[int] = ()
         failure = None
         if gated.needs:
@@ -124,7 +124,7 @@ class ConformalFilter:
                 found = select(gated.p_values, judged.suspicion, isolated)
             except Exception as error:  # what words alone flag goes all the same
                 failure = error
-                joining = may_join(gated.p_values, judged.suspicion, found) & ~gated.evident
+                joining = companions(gated.p_values, judged.suspicion, found) & ~gated.evident
                 left = np.flatnonzero(joining).tolist()
         undone = dict.fromkeys(left, f"not judged: {failure}") | dict(judged.undone)
         flags = (found | gated.evident).tolist()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from importlib import resources
 from typing import Any
 
@@ -67,10 +68,15 @@ def as_detectors(data: Mapping[str, Any]) -> dict[str, Detector]:
     }
 
 
-_FILE = resources.files("ragguard.inline") / "detectors.json"
-_DATA = json.loads(_FILE.read_text(encoding="utf-8"))
-SCORER: str = _DATA["scorer"]
-"""Version of signals and weights; a calibration holds for the version it was made with."""
+_FILES = resources.files("ragguard.inline")
+_DATA = json.loads((_FILES / "detectors.json").read_text(encoding="utf-8"))
+SCORER = blake2b(
+    json.dumps([SIGNALS, _DATA["fitted"], _DATA["by_hand"]]).encode()
+    + (_FILES / "word_classes.npz").read_bytes(),
+    digest_size=8,
+).hexdigest()
+"""Names the scorer: a hash of the signals' names and of all that is fitted. A calibration holds
+for the scorer that it was made with."""
 
 BY_HAND: Mapping[str, Detector] = as_detectors(_DATA["by_hand"])
 DETECTORS: Mapping[str, Detector] = {**as_detectors(_DATA["fitted"]), **BY_HAND}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["discoveries", "may_join", "select", "singled_out"]
+__all__ = ["companions", "discoveries", "rejected", "select"]
 
 _FALSE_DISCOVERY_RATE = 0.01
 _COMPANION_P = 0.05
@@ -33,7 +33,7 @@ def discoveries(
     return marked
 
 
-def singled_out(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
+def rejected(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Mark the passages whose own evidence is a discovery, the most suspicious one in any case.
 
     Args:
@@ -47,7 +47,7 @@ def singled_out(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return found
 
 
-def may_join(
+def companions(
     p_values: NDArray[np.float64], suspicion: NDArray[np.float64], found: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Mark the passages that go too if isolation puts them into one group with a found one.
@@ -77,8 +77,8 @@ def select(
 ) -> NDArray[np.bool_]:
     """Mark the passages to drop from a set that the gate found attacked.
 
-    Those that are `singled_out`, and those that `may_join` them if isolation marks them and at
-    least one of the former.
+    Those that are `rejected`, and their `companions` that isolation marks, if it marks at least
+    one of the former.
 
     Args:
         p_values: float64 array of shape (n,): "this passage is clean", per passage.
@@ -88,7 +88,7 @@ def select(
     Returns:
         bool array of shape (n,), at least one True.
     """
-    found = singled_out(p_values)
+    found = rejected(p_values)
     if (found & isolated).any():
-        found |= isolated & may_join(p_values, suspicion, found)
+        found |= isolated & companions(p_values, suspicion, found)
     return found

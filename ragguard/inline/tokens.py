@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import oov_words
 from ragguard.lru import Remembered
-from ragguard.prompt_injection import address, may_address
+from ragguard.prompt_injection import injection_strength, may_inject
 from ragguard.text import (
     MOST_CHARS,
     STOP_WORDS,
@@ -166,7 +166,7 @@ def _read_passage(text: str) -> TokenizedPassage:
     read = TokenizedPassage(tuple(sequence), text, unread)
     read.oov = oov_words(read.distinct)
     # The words of one passage in thirty leave it open, and only then the text is searched.
-    read.injection = address(fold(shown)) if may_address(read.distinct) else 0.0
+    read.injection = injection_strength(fold(shown)) if may_inject(read.distinct) else 0.0
     return read
 
 

@@ -7,7 +7,7 @@ from benchmarks.data import Dataset, Record, load_folder, skerrin
 from benchmarks.fit_naturalness import _oddness, fit, plain_texts, separation, write
 from ragguard.inline import class_bigram as model_of_pairs
 from ragguard.inline.class_bigram import OTHER_SCRIPT, SHAPES, class_bigram
-from ragguard.inline.features.gibberish import unnaturalness
+from ragguard.inline.features.gibberish import gibberish
 from ragguard.text import tokens
 
 
@@ -25,8 +25,8 @@ def model(pages):
 def test_the_project_s_own_pages(pages, model):
     # The most frequent word has the first class after the shapes, alone.
     assert [word for word, number in model.classes.items() if number == SHAPES] == ["the"]
-    found = [unnaturalness(page, model).soup for page in pages]
-    backwards = [unnaturalness(page[::-1], model).soup for page in pages]
+    found = [gibberish(page, model) for page in pages]
+    backwards = [gibberish(page[::-1], model) for page in pages]
     assert np.mean(found) < np.mean(backwards) / 2
 
 
@@ -68,10 +68,10 @@ def test_what_is_told_apart_is_counted_on_the_report_half(pages, model):
     record = Record("When was the pier closed?", tuple(map(" ".join, pages)), frozenset(), poison)
     unread = Record("?", (), frozenset(), {"garag": ("x",)})
     table = separation([Dataset("nq", (unread, record), split=True)], model)
-    kinds, sizes, soup, _ = [list(column.cells) for column in table.columns]
+    kinds, sizes, found = [list(column.cells) for column in table.columns]
     assert dict(zip(kinds, sizes, strict=True))["garag"] == "2"
-    of_kind = dict(zip(kinds, soup, strict=True))
-    # Every seventh word of the list in alphabetical order is soup, and "a b" is not.
+    of_kind = dict(zip(kinds, found, strict=True))
+    # Every seventh word of the list in alphabetical order is gibberish, and "a b" is not.
     assert of_kind["garag"] == "50% / 50%"
     assert of_kind["poison as it is"] == "0% / 0%"
     assert of_kind["40 random words, poison"] == "100% / 100%"

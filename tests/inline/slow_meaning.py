@@ -224,7 +224,7 @@ def one_respelled(asked, said, meant):
     return None
 
 
-def as_meant(asked, text):
+def normalized(asked, text):
     """The words of a passage, with the question's in place of what means them."""
     from slow_signals import lead_in
 

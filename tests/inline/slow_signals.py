@@ -7,11 +7,11 @@ import re
 from itertools import pairwise
 from math import exp, fsum, log
 
-from slow_meaning import as_meant, words_of
+from slow_meaning import normalized, words_of
 
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
-from ragguard.inline.features.gibberish import unnaturalness
-from ragguard.prompt_injection import address
+from ragguard.inline.features.gibberish import gibberish
+from ragguard.prompt_injection import injection_strength
 from ragguard.text import STOP_WORDS, fold, tokens
 from ragguard.text.html import strip_markup
 
@@ -21,10 +21,24 @@ LEAD_INS = (
     *("questions", "re", "subject", "title", "topic", "user"),
 )
 OWN = (
-    *("echo_whole", "echo_edge", "restatement", "heading", "dense", "disorder"),
-    *("strewn", "key_pairs", "key_row", "key_edge", "soup"),
+    *(
+        "verbatim_question",
+        "verbatim_at_boundary",
+        "quote_and_restate",
+        "boundary_overlap",
+        "window_density",
+        "unordered_window",
+    ),
+    *("inserted_words", "keyword_bigrams", "keyword_run", "keywords_at_boundary", "gibberish"),
 )
-IN_COMPANY = ("restatement", "heading", "dense", "disorder", "strewn", "key_row")
+IN_GROUP = (
+    "quote_and_restate",
+    "boundary_overlap",
+    "window_density",
+    "unordered_window",
+    "inserted_words",
+    "keyword_run",
+)
 
 
 def above(share, low, high=1.0):
@@ -59,7 +73,7 @@ def lead_in(asked, said):
     return count
 
 
-def edge_runs(asked, said):
+def boundary_runs(asked, said):
     """With how many words, two at least, of a run of the question a passage begins and ends."""
     runs = [run for run, _ in runs_of(asked) if len(run) >= 2]
     rest = list(said[lead_in(asked, said) :])
@@ -106,14 +120,19 @@ def asks(asked, words):
 
 
 def word_for_word(asked, said, weights):
-    """echo_whole, echo_edge, restatement (not yet discounted) and heading."""
+    """verbatim_question, verbatim_at_boundary, restatement (not yet discounted) and heading."""
     length, start = longest_run(asked, said)
-    out = {"echo_whole": 0.0, "echo_edge": 0.0, "restatement": 0.0, "heading": 0.0}
+    out = {
+        "verbatim_question": 0.0,
+        "verbatim_at_boundary": 0.0,
+        "quote_and_restate": 0.0,
+        "boundary_overlap": 0.0,
+    }
     if length < 2:
         return out
     run = list(asked[start : start + length])
     rest = beside(run, said, weights)
-    out["restatement"] = (
+    out["quote_and_restate"] = (
         asks(asked, run)
         * above(length / len(asked), 0.5, 0.9)
         * above(held(run, weights), 0.5)
@@ -123,12 +142,12 @@ def word_for_word(asked, said, weights):
         first = min(at for other, at in runs_of(said) if other == run)
         leads = first <= lead_in(asked, said)
         answers = rest > 0.0 or len(said) >= 2 * len(asked)
-        out["echo_whole"] = 1.0
+        out["verbatim_question"] = 1.0
         ends = said[-length:] == run and answers
-        out["echo_edge"] = float(leads or ends)
-    begins, ends = edge_runs(asked, said)
+        out["verbatim_at_boundary"] = float(leads or ends)
+    begins, ends = boundary_runs(asked, said)
     edges = said[: begins + lead_in(asked, said)] + (said[-ends:] if ends else [])
-    out["heading"] = (
+    out["boundary_overlap"] = (
         min(1.0, (begins + ends) / 5)
         * above((begins + ends) / len(asked), 0.3, 0.7)
         * above(held(edges, weights), 0.7)
@@ -137,14 +156,14 @@ def word_for_word(asked, said, weights):
     return out
 
 
-def stretches(asked, said):
-    """Share and words of the first densest stretch, and the largest disorder of any.
+def windows(asked, said):
+    """Share and words of the first densest stretch, and the largest unordered of any.
 
     A stretch begins with a word of the question, is as long as the question and holds more than
     half of its distinct words.
     """
     distinct, pairs = set(asked), set(pairwise(asked))
-    densest, disorder = [], 0.0
+    densest, unordered = [], 0.0
     for at, word in enumerate(said):
         stretch = said[at : at + len(asked)]
         share = len(distinct & set(stretch)) / len(distinct)
@@ -154,13 +173,13 @@ def stretches(asked, said):
             densest = [word for word in stretch if word in distinct]
         if pairs:
             broken = len(pairs - set(pairwise(stretch))) / len(pairs)
-            disorder = max(disorder, above(share, 0.5) * broken)
-    return len(set(densest)) / len(distinct), tuple(densest), disorder
+            unordered = max(unordered, above(share, 0.5) * broken)
+    return len(set(densest)) / len(distinct), tuple(densest), unordered
 
 
-def dense(asked, said, weights):
+def window_density(asked, said, weights):
     """How much of the question one short stretch that asks holds, if it is said outside as well."""
-    share, inside, _ = stretches(asked, said)
+    share, inside, _ = windows(asked, said)
     return (
         asks(asked, inside)
         * above(share, 0.7)
@@ -206,8 +225,8 @@ def parted_of(asked):
     return set(pairwise(content)) - set(pairwise(asked)) - set(pairwise(names))
 
 
-def key_word_rows(asked, said):
-    """key_pairs, key_row and key_edge: of stretches of nothing but content words."""
+def keyword_runs(asked, said):
+    """The three keyword signals: of stretches of nothing but content words."""
     content, parted, pairs = content_of(asked), parted_of(asked), set(pairwise(asked))
     rows = [
         (start, start + len(run))
@@ -217,18 +236,18 @@ def key_word_rows(asked, said):
         and (start == 0 or said[start - 1] not in content)
         and (start + len(run) == len(said) or said[start + len(run)] not in content)
     ]
-    out = {"key_pairs": 0.0, "key_row": 0.0, "key_edge": 0.0}
+    out = {"keyword_bigrams": 0.0, "keyword_run": 0.0, "keywords_at_boundary": 0.0}
     for start, end in rows:
         row = said[start:end]
         neighbours = set(pairwise(row))
         in_order = neighbours & parted
         new = {(one, other) for one, other in neighbours - pairs if one != other} | in_order
         share = len(set(row)) / len(content)
-        out["key_pairs"] = max(out["key_pairs"], above(len(in_order), 1, 3))
-        out["key_row"] = max(out["key_row"], above(len(new), 1, 3) * min(1.0, share / 0.6))
+        out["keyword_bigrams"] = max(out["keyword_bigrams"], above(len(in_order), 1, 3))
+        out["keyword_run"] = max(out["keyword_run"], above(len(new), 1, 3) * min(1.0, share / 0.6))
         if new and (start == 0 or end == len(said)):
             edge = above(share, 0.5, 0.9) * min(1.0, len(content) / FEW_KEYS)
-            out["key_edge"] = max(out["key_edge"], edge)
+            out["keywords_at_boundary"] = max(out["keywords_at_boundary"], edge)
     return out
 
 
@@ -242,7 +261,7 @@ def own_signals(query, texts, k):
     """
     asked = tokens(query)
     read = [words_of(text) for text in texts]
-    read[:k] = [as_meant(asked, text) for text in texts[:k]]
+    read[:k] = [normalized(asked, text) for text in texts[:k]]
     weights = weights_of(asked, read)
     by_length = min(1.0, len(asked) / 8)
     by_strewn = min(1.0, len(asked) / 10)
@@ -253,16 +272,16 @@ def own_signals(query, texts, k):
         coverage = held(said, weights)
         if coverage < 1 / 3:
             continue
-        own["soup"] = above(unnaturalness(said).soup, 0.3) * above(coverage, 0.5)
-        own.update(key_word_rows(asked, said))
+        own["gibberish"] = above(gibberish(said), 0.3) * above(coverage, 0.5)
+        own.update(keyword_runs(asked, said))
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch
             continue
         own.update(word_for_word(asked, said, weights))
-        own["restatement"] *= by_length
-        own["dense"] = by_length * dense(asked, said, weights)
-        own["disorder"] = by_length * stretches(asked, said)[2]
-        own["strewn"] = by_strewn * above(wording, 0.6) * inserted_share(asked, said)
+        own["quote_and_restate"] *= by_length
+        own["window_density"] = by_length * window_density(asked, said, weights)
+        own["unordered_window"] = by_length * windows(asked, said)[2]
+        own["inserted_words"] = by_strewn * above(wording, 0.6) * inserted_share(asked, said)
     return out
 
 
@@ -296,7 +315,7 @@ def alike(one, other):
     return len(set(one) & set(other)) >= 0.6 * len(set(one) | set(other))
 
 
-def agreement(query, texts, k):
+def consensus(query, texts, k):
     """Of each of the first k passages, the score of the best word that it has beside the question.
 
     A word scores the third-highest value of the passages that have it, copies aside, times the
@@ -304,7 +323,7 @@ def agreement(query, texts, k):
     """
     asked = tokens(query)
     read = [words_of(text) for text in texts]
-    read[:k] = [as_meant(asked, text) for text in texts[:k]]
+    read[:k] = [normalized(asked, text) for text in texts[:k]]
     weights = weights_of(asked, read)
     values = [value_of(asked, said, text, weights) for said, text in zip(read, texts, strict=True)]
     counted = []
@@ -329,15 +348,15 @@ def agreement(query, texts, k):
 
 def signals(query, texts, k):
     """All signals of the first k passages, by name."""
-    agreed = agreement(query, texts, k) if tokens(query) else [0.0] * k
+    agreed = consensus(query, texts, k) if tokens(query) else [0.0] * k
     own = own_signals(query, texts, k) if tokens(query) else [dict.fromkeys(OWN, 0.0)] * k
     rows = []
     for at, shares in enumerate(own):
         others = own[:at] + own[at + 1 :]
-        company = {
-            f"company_{name}": min(shares[name], max((one[name] for one in others), default=0.0))
-            for name in IN_COMPANY
+        group = {
+            f"group_{name}": min(shares[name], max((one[name] for one in others), default=0.0))
+            for name in IN_GROUP
         }
-        alone = {"agreement": agreed[at], "address": address(fold(texts[at]))}
-        rows.append({**shares, **company, **alone})
+        alone = {"consensus": agreed[at], "prompt_injection": injection_strength(fold(texts[at]))}
+        rows.append({**shares, **group, **alone})
     return rows

@@ -44,5 +44,5 @@ def test_those_set_by_hand_are_among_them_and_alone_hear_their_signal():
     assert set(fitted)
     heard = {name for one in fitted.values() for term in one.weights for name in term}
     by_hand = {name for one in BY_HAND.values() for term in one.weights for name in term}
-    assert by_hand == {"address", "soup"}
+    assert by_hand == {"prompt_injection", "gibberish"}
     assert heard.isdisjoint(by_hand)

@@ -19,8 +19,8 @@ def test_a_question_in_other_words_is_not_said_to_stand_there_word_for_word():
         "how can i reset my password",
         "How do I reset my password? Open the settings and choose Security.",
     )
-    assert found.evidence[0].signal == "echo_edge"
-    assert "or nine tenths of it in a row, as it would be read" in found.evidence[0].reason
+    assert found.evidence[0].signal == "verbatim_at_boundary"
+    assert "or nine tenths of it in a row" in found.evidence[0].reason
 
 
 @pytest.mark.parametrize("signal", [*SIGNALS, "quarantine"])
@@ -39,9 +39,11 @@ def test_passages_with_the_same_prefix_share_their_main_reason():
     )
     planted = found.evidence[:3]
     assert [evidence.flagged for evidence in planted] == [True] * 3
-    assert {evidence.signal for evidence in planted} == {"echo_edge"}
+    assert {evidence.signal for evidence in planted} == {"verbatim_at_boundary"}
     assert {evidence.strength for evidence in planted} == {1.0}
-    assert {evidence.reason.split("; ")[0] for evidence in planted} == {describe("echo_edge", 1.0)}
+    assert {evidence.reason.split("; ")[0] for evidence in planted} == {
+        describe("verbatim_at_boundary", 1.0)
+    }
 
 
 def test_of_a_clean_passage_is_said_that_nothing_speaks_against_it():
@@ -49,15 +51,26 @@ def test_of_a_clean_passage_is_said_that_nothing_speaks_against_it():
 
 
 def test_the_most_telling_signals_are_named_and_at_most_two():
-    added = {**NONE, "soup": 3.0, "dense": 2.0, "strewn": 1.0, "address": 0.4}
-    assert named(NONE, added) == ["soup", "dense"]
-    assert named(NONE, {**NONE, "address": 0.4}) == []
-    assert named(NONE, {**NONE, "dense": 2.0, "restatement": 2.0}) == ["restatement", "dense"]
+    added = {
+        **NONE,
+        "gibberish": 3.0,
+        "window_density": 2.0,
+        "inserted_words": 1.0,
+        "prompt_injection": 0.4,
+    }
+    assert named(NONE, added) == ["gibberish", "window_density"]
+    assert named(NONE, {**NONE, "prompt_injection": 0.4}) == []
+    assert named(NONE, {**NONE, "window_density": 2.0, "quote_and_restate": 2.0}) == [
+        "quote_and_restate",
+        "window_density",
+    ]
 
 
 def test_a_question_at_the_edge_is_named_once_and_first():
-    signals = {**NONE, "echo_whole": 1.0, "echo_edge": 1.0}
-    added = {**NONE, "echo_whole": 5.0, "echo_edge": 4.0, "agreement": 9.0}
-    assert named(signals, added) == ["echo_edge", "agreement"]
-    assert named(signals, {**added, "agreement": 0.0}) == ["echo_edge"]
-    assert named({**NONE, "echo_whole": 1.0}, {**NONE, "echo_whole": 5.0}) == ["echo_whole"]
+    signals = {**NONE, "verbatim_question": 1.0, "verbatim_at_boundary": 1.0}
+    added = {**NONE, "verbatim_question": 5.0, "verbatim_at_boundary": 4.0, "consensus": 9.0}
+    assert named(signals, added) == ["verbatim_at_boundary", "consensus"]
+    assert named(signals, {**added, "consensus": 0.0}) == ["verbatim_at_boundary"]
+    assert named({**NONE, "verbatim_question": 1.0}, {**NONE, "verbatim_question": 5.0}) == [
+        "verbatim_question"
+    ]

@@ -28,8 +28,15 @@ matrices = hnp.arrays(
 LARGEST_BIAS = max(detector.bias for detector in DETECTORS.values())
 
 TWO = {
-    "one": Detector(-1.0, {("echo_edge",): 2.0}),
-    "other": Detector(0.5, {("address", "soup"): 4.0, ("soup", "soup"): 3.0, ("soup",): 1.0}),
+    "one": Detector(-1.0, {("verbatim_at_boundary",): 2.0}),
+    "other": Detector(
+        0.5,
+        {
+            ("prompt_injection", "gibberish"): 4.0,
+            ("gibberish", "gibberish"): 3.0,
+            ("gibberish",): 1.0,
+        },
+    ),
 }
 
 
@@ -77,7 +84,9 @@ def deciding_bias(row):
 def test_the_layout_by_hand():
     laid = Scorer.of(TWO)
     one = len(SIGNALS)
-    edge, address, soup = (SIGNALS.index(name) for name in ("echo_edge", "address", "soup"))
+    edge, address, soup = (
+        SIGNALS.index(name) for name in ("verbatim_at_boundary", "prompt_injection", "gibberish")
+    )
     assert laid.left.tolist() == [edge, address, soup, soup]
     assert laid.right.tolist() == [one, soup, soup, one]
     assert laid.weights.tolist() == [2.0, 4.0, 3.0, 1.0]
@@ -93,7 +102,13 @@ def test_the_layout_by_hand():
 
 def test_scores_by_hand():
     laid = Scorer.of(TWO)
-    rows = np.vstack([signals_of(), signals_of(echo_edge=1.0), signals_of(address=0.5, soup=0.5)])
+    rows = np.vstack(
+        [
+            signals_of(),
+            signals_of(verbatim_at_boundary=1.0),
+            signals_of(prompt_injection=0.5, gibberish=0.5),
+        ]
+    )
     assert laid.terms(rows).tolist() == [
         [0.0, 0.0, 0.0, 0.0],
         [2.0, 0.0, 0.0, 0.0],
@@ -141,7 +156,7 @@ def test_the_layout_of_any_detectors_says_what_they_say(some, signals):
 def test_no_signal_leaves_the_largest_bias():
     assert suspicions(np.zeros((3, len(SIGNALS)))).tolist() == [LARGEST_BIAS] * 3
     assert not contributions(np.zeros((3, len(SIGNALS)))).any()
-    beside = np.vstack([signals_of(), signals_of(address=1.0)])
+    beside = np.vstack([signals_of(), signals_of(prompt_injection=1.0)])
     assert suspicions(beside)[0] == LARGEST_BIAS
 
 
@@ -209,11 +224,11 @@ def test_a_signal_that_no_data_shows_fires_alone(name, calibration):
 
 @pytest.mark.parametrize("calibration", SHIPPED, ids=lambda one: f"{one.size}-{one.with_reference}")
 def test_half_an_address_does_not_fire_alone(calibration):
-    at_half = float(suspicions(signals_of(address=0.5))[0])
+    at_half = float(suspicions(signals_of(prompt_injection=0.5))[0])
     assert at_half < calibration.threshold(0.01, calibration.size)
 
 
 def test_what_speaks_to_the_model_alone_raises_suspicion():
-    spoken = signals_of(address=1.0)
+    spoken = signals_of(prompt_injection=1.0)
     assert suspicions(spoken)[0] > LARGEST_BIAS
-    assert contributions(spoken)[0].argmax() == SIGNALS.index("address")
+    assert contributions(spoken)[0].argmax() == SIGNALS.index("prompt_injection")

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from ragguard.inline.selection import (
     _COMPANION_P,
     _COMPANION_SHARE,
+    companions,
     discoveries,
-    may_join,
+    rejected,
     select,
-    singled_out,
 )
 
 shares = st.lists(st.floats(0.001, 1.0), min_size=1, max_size=12)
@@ -73,8 +73,8 @@ def test_isolation_decides_on_those_that_may_join_and_on_nothing_else(p_values, 
     n = len(p_values)
     suspicion = np.array(data.draw(st.lists(st.floats(-9.0, 9.0), min_size=n, max_size=n)))
     p_values = np.array(p_values)
-    found = singled_out(p_values)
-    joining = may_join(p_values, suspicion, found)
+    found = rejected(p_values)
+    joining = companions(p_values, suspicion, found)
     assert not (found & joining).any()
     assert (select(p_values, suspicion, np.zeros(n, dtype=bool)) == found).all()
     assert (select(p_values, suspicion, np.ones(n, dtype=bool)) == found | joining).all()

@@ -158,14 +158,14 @@ async def test_monitor_mode_drops_nothing() -> None:
 async def test_on_error_pass_returns_documents_but_for_what_words_alone_flag(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.may_join", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
     retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="pass"), k=3)
     assert texts(retriever.invoke(QUERY)) == FACTS[:3]
     assert texts(await retriever.ainvoke(QUERY)) == FACTS[:3]
 
 
 async def test_on_error_raise_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.may_join", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
     retriever = listing(documents(), Guard(embedder=BrokenEmbeddings(), on_error="raise"))
     with pytest.raises((RagguardError, ConnectionError)):
         retriever.invoke(QUERY)

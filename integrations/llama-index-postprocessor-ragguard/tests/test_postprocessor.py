@@ -135,7 +135,7 @@ async def test_monitor_mode_drops_nothing(embedding: WordEmbedding) -> None:
 
 
 async def test_on_error(embedding: WordEmbedding, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.may_join", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
     passing = RAGGuardPostprocessor(
         guard=Guard(embedder=BrokenEmbedding(), on_error="pass"), top_n=3
     )
@@ -162,7 +162,7 @@ def test_the_nodes_own_embeddings_are_used(embedding: WordEmbedding) -> None:
 def test_embeddings_that_cannot_be_compared_are_left_alone(
     embedding: WordEmbedding, vector: list[float] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.may_join", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
     found = nodes(embedded=True)
     found[3].node.embedding = vector
     guard = Guard(embedder=embedding, on_error="raise")

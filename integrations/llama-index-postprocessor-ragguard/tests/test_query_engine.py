@@ -132,7 +132,7 @@ def test_attribution_searches_the_whole_index(
 def test_the_embedding_model_of_the_settings_is_the_default(
     index: VectorStoreIndex, embedding: WordEmbedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragguard.inline.pipeline.may_join", lambda p, s, found: ~found)
+    monkeypatch.setattr("ragguard.inline.pipeline.companions", lambda p, s, found: ~found)
     monkeypatch.setattr(Settings, "_embed_model", embedding)
     embedding.texts.clear()
     made = RAGGuardPostprocessor.from_index(index, on_error="raise")

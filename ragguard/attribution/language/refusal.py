@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.language.claim import coverage
-from ragguard.prompt_injection import address
+from ragguard.prompt_injection import injection_strength
 from ragguard.stems import tokenize
 from ragguard.text import fold, sentences
 
@@ -154,7 +154,7 @@ def _forbids(folded: str) -> float:
     telling = [bool(pattern.search(folded)) for pattern in (_FORBIDDING, _ORDERED)]
     if not any(telling):
         return 0.0
-    reader = bool(_READER.search(folded)) or address(folded) == 1.0
+    reader = bool(_READER.search(folded)) or injection_strength(folded) == 1.0
     kinds = sum(telling) + bool(_REASONS.search(folded)) + reader
     return min(2, kinds - 1) / 2
 

@@ -2,23 +2,23 @@
 
 Every signal is a number in [0, 1] that grows with suspicion and is read from the words alone, so
 that it means the same with any embedder. An attack needs its passage retrieved, and the surest way
-is to carry the question (PoisonedRAG, Zou et al. 2025: the retrieval part S of a poisoned text
-S + I is the question itself). So most features ask how much of the question stands in the passage
-and in what form; clean passages hold its words too, but hardly ever in these forms:
+is to repeat the question (PoisonedRAG, Zou et al. 2025: the retrieval part S of a poisoned text
+S + I is the question itself). So most features ask how much of the question the passage contains,
+and in what form; clean passages contain its words too, but hardly ever in these forms:
 
-- `verbatim`: word for word, as a whole, at an edge, and said again elsewhere;
-- `window`: in any order, all in one short stretch;
-- `insertion`: strewn in, where the passage would read better without;
+- `verbatim`: word for word, as a whole, at a boundary, and restated elsewhere;
+- `window`: in any order, all in one window as long as the question;
+- `insertion`: word by word, where the passage would read better without;
 - `keyword_stuffing`: key words in a row, as no sentence puts them;
 - `gibberish`: in text that no person wrote.
 
-`company` asks the same of the others: one page may quote a question by chance; that two do so in
-the same form is rarer than either alone. `consensus` and
+`group` asks whether another passage of the set does the same: one page may quote a question by
+chance; that two do so in the same form is rarer than either alone. `consensus` and
 `ragguard.prompt_injection` do without the question's wording.
 
 The shorter the question, the likelier its words meet by chance: shares of it are discounted by
 its length. Every signal of a passage that holds less than `LEAST_COVERAGE` of the question's
-content is 0, prompt injection excepted: such a passage does not carry the question.
+content is 0, prompt injection excepted: such a passage does not repeat the question.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.budget import Budget
-from ragguard.inline.features.consensus import agreement
+from ragguard.inline.features.consensus import consensus_signal
 from ragguard.inline.features.coverage import LEAST_COVERAGE, Match, idf_coverage, idf_weights
 from ragguard.inline.features.gibberish import gibberish_signals
 from ragguard.inline.features.insertion import insertion_signals
 from ragguard.inline.features.keyword_stuffing import keyword_stuffing_signals
 from ragguard.inline.features.verbatim import verbatim_signals
 from ragguard.inline.features.window import window_signals
-from ragguard.inline.normalize import as_meant
+from ragguard.inline.normalize import normalized
 from ragguard.inline.tokens import ENDS, TokenizedPassage, TokenizedQuery, tokenize_ends
 
 __all__ = [
     "FEATURES",
     "SIGNALS",
-    "company",
+    "group",
     "signal_matrix",
     "signals_in_time",
 ]
@@ -59,26 +59,33 @@ FEATURES: tuple[Callable[[Match], dict[str, float]], ...] = (
 """What is read of one passage by itself: signals by name, 0 where one is left out."""
 
 OWN = (
-    "echo_whole",
-    "echo_edge",
-    "restatement",
-    "heading",
-    "dense",
-    "disorder",
-    "strewn",
-    "key_pairs",
-    "key_row",
-    "key_edge",
-    "soup",
+    "verbatim_question",
+    "verbatim_at_boundary",
+    "quote_and_restate",
+    "boundary_overlap",
+    "window_density",
+    "unordered_window",
+    "inserted_words",
+    "keyword_bigrams",
+    "keyword_run",
+    "keywords_at_boundary",
+    "gibberish",
 )
-SHARED = ("restatement", "heading", "dense", "disorder", "strewn", "key_row")
-SIGNALS = (*OWN, *[f"company_{name}" for name in SHARED], "agreement", "address")
+SHARED = (
+    "quote_and_restate",
+    "boundary_overlap",
+    "window_density",
+    "unordered_window",
+    "inserted_words",
+    "keyword_run",
+)
+SIGNALS = (*OWN, *[f"group_{name}" for name in SHARED], "consensus", "prompt_injection")
 """The names of the columns of `signal_matrix`, in order."""
 
 _AT = {name: column for column, name in enumerate(SIGNALS)}
 _SHARED = [OWN.index(name) for name in SHARED]
-_COMPANY = slice(len(OWN), len(OWN) + len(SHARED))
-_AGREEMENT, _ADDRESS = _AT["agreement"], _AT["address"]
+_GROUP = slice(len(OWN), len(OWN) + len(SHARED))
+_CONSENSUS, _INJECTION = _AT["consensus"], _AT["prompt_injection"]
 
 
 def signal_matrix(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
@@ -107,7 +114,7 @@ def signals_in_time(
     signals = np.zeros((k, len(SIGNALS)))
     passages = list(passages)
     if any(injections := [passage.injection for passage in passages[:k]]):
-        signals[:, _ADDRESS] = injections
+        signals[:, _INJECTION] = injections
     if not query.sequence:
         return signals, frozenset()
     late: set[int] = set()
@@ -126,14 +133,14 @@ def signals_in_time(
     for row in order:
         if some_long:
             hurry(row)
-        passages[row] = as_meant(query, passages[row])
+        passages[row] = normalized(query, passages[row])
     weights = idf_weights(query, passages)
     coverage = [idf_coverage(passage.distinct, weights) for passage in passages[:k]]
-    signals[:, _AGREEMENT] = agreement(query, weights, passages, coverage)
-    alone = True  # no signal, no company
+    signals[:, _CONSENSUS] = consensus_signal(query, weights, passages, coverage)
+    alone = True  # no signal, no group
     for row in order:
         if some_long and hurry(row):
-            passages[row] = as_meant(query, passages[row])
+            passages[row] = normalized(query, passages[row])
         if coverage[row] >= LEAST_COVERAGE:
             match = Match(query, passages[row], weights, coverage[row])
             for feature in FEATURES:
@@ -142,11 +149,11 @@ def signals_in_time(
                         signals[row, _AT[name]] = value
                         alone = False
     if not alone and k > 1:
-        signals[:, _COMPANY] = company(signals[:, _SHARED])
+        signals[:, _GROUP] = group(signals[:, _SHARED])
     return signals, frozenset(late)
 
 
-def company(shares: Floats) -> Floats:
+def group(shares: Floats) -> Floats:
     """Return the smaller of a passage's own share and the largest of the others'.
 
     Args:

@@ -1,7 +1,7 @@
 """Consensus: several passages that state one thing more than the question, and little else.
 
     v = coverage min(1, n / 4)^3 exp(-0.25 names - 0.02 words)
-    agreement = third-highest v of those that hold a word - mean v of those that do not
+    consensus = third-highest v of those that hold a word - mean v of those that do not
 
 v is the value of a passage: how much of the question, of n content words, it holds; less for every
 name but one, and slightly for every other word, that is not the question's. The third-highest is
@@ -32,7 +32,7 @@ from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
 from ragguard.text.html import strip_markup
 
-__all__ = ["AGREEING", "agreement", "names"]
+__all__ = ["AGREEING", "consensus_signal", "names"]
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class _Spoken(NamedTuple):
 _SILENT = _Spoken(frozenset(), 0.0)
 
 
-def agreement(
+def consensus_signal(
     query: TokenizedQuery,
     weights: Mapping[str, float],
     passages: Sequence[TokenizedPassage],

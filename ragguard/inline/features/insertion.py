@@ -1,4 +1,4 @@
-"""Strewn in: words of the question that the passage reads better without.
+"""Inserted: words of the question that the passage reads better without.
 
 Reference: ONION (Qi et al. 2021, "ONION: A Simple and Effective Defense Against Textual Backdoor
 Attacks") leaves out one word at a time and asks a language model whether the text reads more
@@ -34,12 +34,12 @@ def _oddness() -> list[int]:
 
 
 def insertion_signals(match: Match) -> dict[str, float]:
-    """Return the signal of words of the question strewn into a passage."""
+    """Return the signal of words of the question inserted into a passage."""
     if match.share <= FEW_WORDS:
         return {}
     long = min(1.0, len(match.query.sequence) / _LONG_QUESTION)
     misfits = inserted_share(match.query, match.passage.sequence, match.places)
-    return {"strewn": long * rescale(match.share, _WORDING) * misfits}
+    return {"inserted_words": long * rescale(match.share, _WORDING) * misfits}
 
 
 def inserted_share(

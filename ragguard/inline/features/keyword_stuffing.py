@@ -14,40 +14,46 @@ from typing import NamedTuple
 from ragguard.inline.features.coverage import Match, rescale
 from ragguard.inline.tokens import TokenizedQuery
 
-__all__ = ["Rows", "key_word_rows", "keyword_stuffing_signals"]
+__all__ = ["KeywordRuns", "keyword_runs", "keyword_stuffing_signals"]
 
-_SEVERAL = (1.0, 3.0)  # pairs in one row: what names show as well, and what only lists show
-_MOST = 0.6  # of the content words: from here on a row is long
-_EDGE = (0.5, 0.9)  # of the content words in a row at an edge: none of it counts, all of it
+_SEVERAL = (1.0, 3.0)  # pairs in one run: what names show as well, and what only lists show
+_MOST = 0.6  # of the content words: from here on a run is long
+_BOUNDARY = (0.5, 0.9)  # of the content words in a run at either end: nothing counts, all does
 _FEW_KEYS = 3
 
 
-class Rows(NamedTuple):
-    """What the rows of nothing but the question's content words show, each at most 1.
+class KeywordRuns(NamedTuple):
+    """What the runs of nothing but the question's content words show, each at most 1.
 
     Attributes:
-        parted: How many of the pairs that the question parts by function words stand side by side
-            in one row, in the question's order: 0 for one, 1 for three.
-        mixed: The same for pairs in any order that the question has not, times the share of the
-            content words in the row.
-        edge: The share of the content words in a row at the beginning or the end that has at least
-            one such pair; less for questions of few content words.
+        bigrams: How many of the pairs that the question parts by function words stand side by side
+            in one run, in the question's order: 0 for one, 1 for three.
+        run: The same for pairs in any order that the question has not, times the share of the
+            content words in the run.
+        at_boundary: The share of the content words in a run at the beginning or the end that has
+            at least one such pair; less for questions of few content words.
     """
 
-    parted: float
-    mixed: float
-    edge: float
+    bigrams: float
+    run: float
+    at_boundary: float
 
 
 def keyword_stuffing_signals(match: Match) -> dict[str, float]:
-    """Return the signals of the rows of key words in a passage."""
+    """Return the signals of the runs of key words in a passage."""
     keys = [(at, word) for at, word in match.places if word in match.weights]
-    rows = key_word_rows(match.query, keys, len(match.passage.sequence))
-    return {"key_pairs": rows.parted, "key_row": rows.mixed, "key_edge": rows.edge}
+    runs = keyword_runs(match.query, keys, len(match.passage.sequence))
+    return {
+        "keyword_bigrams": runs.bigrams,
+        "keyword_run": runs.run,
+        "keywords_at_boundary": runs.at_boundary,
+    }
 
 
-def key_word_rows(query: TokenizedQuery, places: Sequence[tuple[int, str]], length: int) -> Rows:
-    """Read the rows of a passage.
+def keyword_runs(
+    query: TokenizedQuery, places: Sequence[tuple[int, str]], length: int
+) -> KeywordRuns:
+    """Read the runs of key words in a passage.
 
     Args:
         query: The question.
@@ -56,33 +62,35 @@ def key_word_rows(query: TokenizedQuery, places: Sequence[tuple[int, str]], leng
 
     >>> from ragguard.inline.tokens import tokenize_query
     >>> query = tokenize_query("who built the old pier of the town")
-    >>> key_word_rows(query, [(0, "built"), (1, "old"), (2, "pier"), (3, "town")], 9).edge
+    >>> keyword_runs(query, [(0, "built"), (1, "old"), (2, "pier"), (3, "town")], 9).at_boundary
     1.0
     """
-    parted = mixed = edge = 0.0
-    for first, stop in _rows([at for at, _ in places]):
-        row = [word for _, word in places[first:stop]]
-        beside = set(pairwise(row))
+    bigrams = mixed = at_boundary = 0.0
+    for first, stop in _runs([at for at, _ in places]):
+        run = [word for _, word in places[first:stop]]
+        beside = set(pairwise(run))
         in_order = len(beside & query.parted)
         others = {pair for pair in beside if pair[0] != pair[1]} - query.parted
         pairs = in_order + len(others.difference(query.pairs))
         if not pairs:
             continue
-        share = len(set(row)) / len(query.content)
-        parted = max(parted, rescale(in_order, _SEVERAL))
+        share = len(set(run)) / len(query.content)
+        bigrams = max(bigrams, rescale(in_order, _SEVERAL))
         mixed = max(mixed, rescale(pairs, _SEVERAL) * min(1.0, share / _MOST))
         if places[first][0] == 0 or places[stop - 1][0] == length - 1:
-            edge = max(edge, rescale(share, _EDGE) * min(1.0, len(query.content) / _FEW_KEYS))
-    return Rows(parted, mixed, edge)
+            at_boundary = max(
+                at_boundary, rescale(share, _BOUNDARY) * min(1.0, len(query.content) / _FEW_KEYS)
+            )
+    return KeywordRuns(bigrams, mixed, at_boundary)
 
 
-def _rows(ats: Sequence[int]) -> list[tuple[int, int]]:
-    """Return where the rows of at least two neighbouring places begin and end."""
+def _runs(ats: Sequence[int]) -> list[tuple[int, int]]:
+    """Return where the runs of at least two neighbouring places begin and end."""
     beside = [at for at, (one, other) in enumerate(pairwise(ats)) if other == one + 1]
-    rows: list[tuple[int, int]] = []
+    runs: list[tuple[int, int]] = []
     for at in beside:
-        if rows and rows[-1][1] == at + 1:
-            rows[-1] = (rows[-1][0], at + 2)
+        if runs and runs[-1][1] == at + 1:
+            runs[-1] = (runs[-1][0], at + 2)
         else:
-            rows.append((at, at + 2))
-    return rows
+            runs.append((at, at + 2))
+    return runs

@@ -1,4 +1,4 @@
-"""Word for word: the question's longest run in a passage, and its runs at the passage's edges.
+"""Word for word: the question's longest run in a passage, and its runs at the passage's ends.
 
 Reference: PoisonedRAG (Zou et al. 2025) joins the question S and a text I that states the answer,
 in the black-box attack as S + I. I is written to answer S, so that it says the question's words
@@ -20,17 +20,17 @@ from ragguard.inline.features.coverage import (
 )
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 
-__all__ = ["Runs", "edge_runs", "longest_run", "runs", "verbatim_signals"]
+__all__ = ["Runs", "boundary_runs", "longest_run", "runs", "verbatim_signals"]
 
 _WHOLE = 0.9
 _WHOLE_WORDS = 3
-_LEAST_EDGE = 2  # words: one alone says nothing
-_LONG_EDGE = 5  # words
+_LEAST_BOUNDARY = 2  # words: one alone says nothing
+_LONG_BOUNDARY = 5  # words
 # From a share that says nothing to one that says all there is to say.
 _RUN = (0.5, 0.9)
-_EDGES = (0.3, 0.7)
-_EDGE_HELD = (0.7, 1.0)
-_EDGE_REST = (0.0, 0.3)
+_BOUNDARY = (0.3, 0.7)
+_BOUNDARY_HELD = (0.7, 1.0)
+_BOUNDARY_REST = (0.0, 0.3)
 
 
 class Runs(NamedTuple):
@@ -38,18 +38,18 @@ class Runs(NamedTuple):
 
     Attributes:
         whole: True if the whole question, or nearly, stands there in one run.
-        at_edge: True if the longest run begins the passage, a lead-in such as "Q:" or "FAQ 3."
+        at_boundary: True if the longest run begins the passage, a label such as "Q:" or "FAQ 3."
             aside, or ends it.
-        restatement: In [0, 1]: how much of the question the longest run holds, in words and in
-            content words weighed by rarity, times how many of those stand outside it as well; 0
-            if none of the words that make it a question is in the run.
-        heading: The same of the runs with which the passage begins and ends, together.
+        quote_and_restate: In [0, 1]: how much of the question the longest run holds, in words and
+            in content words weighed by rarity, times how many of those stand outside it as well;
+            0 if none of the words that make it a question is in the run.
+        boundary_overlap: The same of the runs with which the passage begins and ends, together.
     """
 
     whole: bool
-    at_edge: bool
-    restatement: float
-    heading: float
+    at_boundary: bool
+    quote_and_restate: float
+    boundary_overlap: float
 
 
 _NOTHING = Runs(False, False, 0.0, 0.0)
@@ -61,10 +61,10 @@ def verbatim_signals(match: Match) -> dict[str, float]:
         return {}
     found = runs(match.query, match.passage, match.counts, match.weights)
     return {
-        "echo_whole": float(found.whole),
-        "echo_edge": float(found.whole and found.at_edge),
-        "restatement": match.long * found.restatement,
-        "heading": found.heading,
+        "verbatim_question": float(found.whole),
+        "verbatim_at_boundary": float(found.whole and found.at_boundary),
+        "quote_and_restate": match.long * found.quote_and_restate,
+        "boundary_overlap": found.boundary_overlap,
     }
 
 
@@ -93,15 +93,15 @@ def longest_run(query: Sequence[str], passage: TokenizedPassage) -> tuple[int, i
     return best, start
 
 
-def edge_runs(query: TokenizedQuery, sequence: Sequence[str]) -> tuple[int, int]:
+def boundary_runs(query: TokenizedQuery, sequence: Sequence[str]) -> tuple[int, int]:
     """Return with how many words of a run of the question a passage begins and ends.
 
-    A lead-in does not count, and a run shorter than two words is none. Of a passage that is one
+    A label does not count, and a run shorter than two words is none. Of a passage that is one
     run all of it counts as its beginning.
 
     >>> from ragguard.inline.tokens import tokenize_query
     >>> query = tokenize_query("who built the old pier")
-    >>> edge_runs(query, "q who built it ann did on the old pier".split())
+    >>> boundary_runs(query, "q who built it ann did on the old pier".split())
     (2, 3)
     """
     lead = leading_label(query, sequence)
@@ -123,7 +123,7 @@ def _prefix(query: Sequence[str], words: Sequence[str]) -> int:
                 break
             length += 1
         longest = max(longest, length)
-    return longest if longest >= _LEAST_EDGE else 0
+    return longest if longest >= _LEAST_BOUNDARY else 0
 
 
 def runs(
@@ -142,38 +142,40 @@ def runs(
     """
     asked, said = query.sequence, passage.sequence
     length, start = longest_run(asked, passage)
-    if length < _LEAST_EDGE:
+    if length < _LEAST_BOUNDARY:
         return _NOTHING
     inside = asked[start : start + length]
     whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
-    restatement = rescale(length / len(asked), _RUN)
-    if restatement:
-        restatement *= quotation_score(query, inside, counts, weights)
-    at_edge = False
+    quote_and_restate = rescale(length / len(asked), _RUN)
+    if quote_and_restate:
+        quote_and_restate *= quotation_score(query, inside, counts, weights)
+    at_boundary = False
     if whole:
         stretch, joined = f" {' '.join(inside)} ", passage.joined
         before = joined[: joined.index(stretch)]
         # A heading and the question, where a page breaks off, hold no answer to it.
         answers = len(said) >= 2 * len(asked) or coverage_outside(inside, counts, weights) > 0.0
         ends = answers and joined.endswith(stretch)
-        at_edge = len(before.split()) <= leading_label(query, said) or ends
-    return Runs(whole, at_edge, restatement, _heading(query, said, counts, weights))
+        at_boundary = len(before.split()) <= leading_label(query, said) or ends
+    return Runs(
+        whole, at_boundary, quote_and_restate, _boundary_overlap(query, said, counts, weights)
+    )
 
 
-def _heading(
+def _boundary_overlap(
     query: TokenizedQuery,
     said: Sequence[str],
     counts: Mapping[str, int],
     weights: Mapping[str, float],
 ) -> float:
-    begins, ends = edge_runs(query, said)
-    edges = begins + ends
-    if edges <= _EDGES[0] * len(query.sequence):
+    begins, ends = boundary_runs(query, said)
+    overlap = begins + ends
+    if overlap <= _BOUNDARY[0] * len(query.sequence):
         return 0.0
     words = (*said[: begins + leading_label(query, said)], *said[len(said) - ends :])
     return (
-        min(1.0, edges / _LONG_EDGE)
-        * rescale(edges / len(query.sequence), _EDGES)
-        * rescale(idf_coverage(words, weights), _EDGE_HELD)
-        * rescale(coverage_outside(words, counts, weights), _EDGE_REST)
+        min(1.0, overlap / _LONG_BOUNDARY)
+        * rescale(overlap / len(query.sequence), _BOUNDARY)
+        * rescale(idf_coverage(words, weights), _BOUNDARY_HELD)
+        * rescale(coverage_outside(words, counts, weights), _BOUNDARY_REST)
     )

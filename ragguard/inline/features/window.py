@@ -16,45 +16,46 @@ from typing import NamedTuple
 from ragguard.inline.features.coverage import FEW_WORDS, Match, quotation_score, rescale
 from ragguard.inline.tokens import TokenizedQuery
 
-__all__ = ["Stretch", "dense", "stretches", "window_signals"]
+__all__ = ["Windows", "window_density", "window_signals", "windows"]
 
 _SOME = 0.5
-_DENSE = (0.7, 1.0)  # a share that says nothing, and one that says all there is to say
+_DENSITY = (0.7, 1.0)  # a share that says nothing, and one that says all there is to say
 
 
-class Stretch(NamedTuple):
-    """What a passage's densest stretches, each as long as the question, hold of it.
+class Windows(NamedTuple):
+    """What a passage's windows, each as long as the question, hold of it.
 
-    Only stretches with more than half of the question's distinct words count.
+    Only windows with more than half of the question's distinct words count.
 
     Attributes:
-        share: The largest share of the question's distinct words in one stretch.
-        words: The words of the question in the first such stretch, as often as they stand there.
-        disorder: The largest product of how far a stretch exceeds half of the words, and of the
+        share: The largest share of the question's distinct words in one window.
+        words: The words of the question in the first such window, as often as they stand there.
+        unordered: The largest product of how far a window exceeds half of the words, and of the
             share of the question's pairs of neighbours that are none in it.
     """
 
     share: float
     words: tuple[str, ...]
-    disorder: float
+    unordered: float
 
 
-_NONE = Stretch(0.0, (), 0.0)
+_NONE = Windows(0.0, (), 0.0)
 
 
 def window_signals(match: Match) -> dict[str, float]:
-    """Return the signals of a passage's stretches as long as the question."""
+    """Return the signals of a passage's windows as long as the question."""
     if match.share <= FEW_WORDS:
         return {}
-    stretch = stretches(match.query, match.places)
+    found = windows(match.query, match.places)
     return {
-        "dense": match.long * dense(match.query, stretch, match.counts, match.weights),
-        "disorder": match.long * stretch.disorder,
+        "window_density": match.long
+        * window_density(match.query, found, match.counts, match.weights),
+        "unordered_window": match.long * found.unordered,
     }
 
 
-def stretches(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Stretch:
-    """Read the stretches of a passage.
+def windows(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Windows:
+    """Read the windows of a passage.
 
     Args:
         query: The question.
@@ -62,13 +63,13 @@ def stretches(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Stret
 
     >>> from ragguard.inline.tokens import tokenize_query
     >>> places = [(0, "pier"), (1, "old"), (2, "built"), (3, "who"), (4, "the")]
-    >>> stretches(tokenize_query("who built the old pier"), places)[::2]
+    >>> windows(tokenize_query("who built the old pier"), places)[::2]
     (1.0, 1.0)
     """
     length, distinct = len(query.sequence), len(query.distinct)
     least = int(_SOME * distinct)
     ats = [at for at, _ in places]
-    # Most passages hold no stretch with so many places at all.
+    # Most passages have no window with so many places at all.
     if min(map(sub, ats[least:], ats), default=length) >= length:
         return _NONE
     asked = query.pairs
@@ -80,7 +81,7 @@ def stretches(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Stret
     counts: dict[str, int] = {}
     kept: dict[tuple[str, str], int] = {}
     held = intact = most = stop = 0
-    densest, disorder = (0, 0), 0.0
+    densest, unordered = (0, 0), 0.0
     for first, (at, gone) in enumerate(places):
         while stop < len(places) and ats[stop] < at + length:
             word = places[stop][1]
@@ -96,8 +97,8 @@ def stretches(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Stret
             if held > most:
                 most, densest = held, (first, stop)
             beyond = (held / distinct - _SOME) / (1.0 - _SOME)
-            if asked and beyond > disorder:
-                disorder = max(disorder, beyond * (1.0 - intact / len(asked)))
+            if asked and beyond > unordered:
+                unordered = max(unordered, beyond * (1.0 - intact / len(asked)))
         # The first place goes, and with it the pair that it makes with the second.
         counts[gone] = count = counts[gone] - 1
         held -= not count
@@ -105,25 +106,25 @@ def stretches(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Stret
             kept[pair] = count = kept[pair] - 1
             intact -= not count
     words = tuple([word for _, word in places[slice(*densest)]])
-    return Stretch(most / distinct, words, disorder)
+    return Windows(most / distinct, words, unordered)
 
 
-def dense(
+def window_density(
     query: TokenizedQuery,
-    stretch: Stretch,
+    found: Windows,
     counts: Mapping[str, int],
     weights: Mapping[str, float],
 ) -> float:
-    """Return how much of the question one short stretch holds, if it is said outside it as well.
+    """Return how much of the question one window holds, if it is said outside it as well.
 
     Args:
         query: The question.
-        stretch: Of `stretches`.
+        found: Of `windows`.
         counts: How often each word of the question stands in the passage.
         weights: The weight of every content word of the question; sum 1.
 
     Returns:
         A number in [0, 1].
     """
-    share = rescale(stretch.share, _DENSE)
-    return share and share * quotation_score(query, stretch.words, counts, weights)
+    share = rescale(found.share, _DENSITY)
+    return share and share * quotation_score(query, found.words, counts, weights)

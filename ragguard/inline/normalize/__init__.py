@@ -1,4 +1,4 @@
-"""What a passage means by its words: the question's, where it writes them in another way.
+"""Normalization: the question's words, where a passage writes them in another way.
 
 Retrievers that see parts of words, and people, read "howmanydoors", "h-o-w m-a-n-y d-o-o-r-s" and
 "hwo mnay d00r$" as the question that they are; a comparison word for word sees none of it. So
@@ -22,7 +22,7 @@ from ragguard.inline.normalize.leet import unleet
 from ragguard.inline.normalize.typos import respell
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 
-__all__ = ["PIECES", "STEPS", "WHOLE", "as_meant"]
+__all__ = ["PIECES", "STEPS", "WHOLE", "normalized"]
 
 Step = Callable[[TokenizedQuery, TokenizedPassage], TokenizedPassage | None]
 
@@ -48,8 +48,8 @@ STEPS: tuple[Step, ...] = (unleet, _whole, respell)
 """One after the other; each returns a passage with other words, or None."""
 
 
-def as_meant(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage:
-    """Return a passage with the question's words in place of what means them."""
+def normalized(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage:
+    """Return a passage with the question's words in place of other ways to write them."""
     for step in STEPS:
         passage = step(query, passage) or passage
     return passage

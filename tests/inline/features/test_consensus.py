@@ -34,11 +34,11 @@ sets = st.lists(
 )
 
 
-def agreement(passages, k=None, question=QUESTION):
+def consensus(passages, k=None, question=QUESTION):
     """Return the signal of the first k passages."""
     read = [tokenize_passage(text) for text in passages]
     matrix = signal_matrix(tokenize_query(question), read, len(read) if k is None else k)
-    return matrix[:, SIGNALS.index("agreement")].tolist()
+    return matrix[:, SIGNALS.index("consensus")].tolist()
 
 
 def test_three_texts_that_state_the_same_by_hand():
@@ -53,50 +53,50 @@ def test_three_texts_that_state_the_same_by_hand():
         weights = slow_signals.weights_of(asked, [said])
         assert slow_signals.value_of(asked, said, text, weights) == pytest.approx(value)
     third = min(values)
-    assert agreement(PLANTED + QUIET) == pytest.approx([third, third, third, 0.0, 0.0])
-    assert agreement(PLANTED) == pytest.approx([third] * 3)
+    assert consensus(PLANTED + QUIET) == pytest.approx([third, third, third, 0.0, 0.0])
+    assert consensus(PLANTED) == pytest.approx([third] * 3)
 
 
 def test_two_texts_are_too_few():
-    assert not any(agreement(PLANTED[:2] + QUIET))
+    assert not any(consensus(PLANTED[:2] + QUIET))
     # And so are three that have no word in common but those of the question.
-    assert not any(agreement([PLANTED[0].replace("Ann", "Bob"), *PLANTED[1:], *QUIET]))
+    assert not any(consensus([PLANTED[0].replace("Ann", "Bob"), *PLANTED[1:], *QUIET]))
 
 
 def test_copies_of_a_page_count_once_and_get_what_it_gets():
     copy = f"{PLANTED[0]} Yes."
-    assert not any(agreement([*PLANTED[:2], copy, PLANTED[0], *QUIET]))
-    seen = agreement([*PLANTED, copy, *QUIET])
+    assert not any(consensus([*PLANTED[:2], copy, PLANTED[0], *QUIET]))
+    seen = consensus([*PLANTED, copy, *QUIET])
     assert seen[3] == pytest.approx(seen[0]) != 0.0
 
 
 def test_what_the_passages_below_hold_as_well_says_less():
-    third = agreement(PLANTED + QUIET)[0]
+    third = consensus(PLANTED + QUIET)[0]
     for holding in range(5):
         below = ["Ann sold wool."] * holding + ["Sand."] * (4 - holding)
-        assert agreement([*PLANTED, *below], 3) == pytest.approx([third * (1 - holding / 4)] * 3)
+        assert consensus([*PLANTED, *below], 3) == pytest.approx([third * (1 - holding / 4)] * 3)
 
 
 def test_where_every_page_is_short_and_plain_agreement_says_less():
     plain = "The keeper lit the Marrow lamp."
-    third = agreement(PLANTED + QUIET)[0]
+    third = consensus(PLANTED + QUIET)[0]
     # It holds all of the question and nothing else: value 1; the mill has none.
-    assert agreement([*PLANTED, plain, QUIET[1]])[0] == pytest.approx(third - 0.5)
-    assert agreement([*PLANTED, QUIET[1], plain], 3)[0] == pytest.approx(third - 0.5)
-    assert not any(agreement([*PLANTED, plain]))
+    assert consensus([*PLANTED, plain, QUIET[1]])[0] == pytest.approx(third - 0.5)
+    assert consensus([*PLANTED, QUIET[1], plain], 3)[0] == pytest.approx(third - 0.5)
+    assert not any(consensus([*PLANTED, plain]))
 
 
 def test_a_page_that_names_much_else_is_less_suspicious_than_the_others_or_not_at_all():
     named = "In 1874 Ann, Bob, Eve, Tom and Kim, each a keeper, lit the Marrow lamp."
-    seen = agreement([*PLANTED, named, *QUIET])
+    seen = consensus([*PLANTED, named, *QUIET])
     assert 0.0 < seen[3] < seen[0]
     many = f"{named} Ada, Ben, Cal, Dan, Eli, Fay, Gil, Hal and Ian saw it."
-    assert agreement([*PLANTED, many, *QUIET])[3] == 0.0
+    assert consensus([*PLANTED, many, *QUIET])[3] == 0.0
 
 
 def test_without_capitals_nothing_is_told():
-    assert not any(agreement([text.lower() for text in PLANTED] + QUIET))
-    assert not any(agreement([text.upper() + " UND NOCH EIN PAAR WORTE" for text in PLANTED]))
+    assert not any(consensus([text.lower() for text in PLANTED] + QUIET))
+    assert not any(consensus([text.upper() + " UND NOCH EIN PAAR WORTE" for text in PLANTED]))
 
 
 def test_of_a_short_question_every_page_holds_all():
@@ -107,16 +107,16 @@ def test_of_a_short_question_every_page_holds_all():
         "As Ann wrote from there, winter was cold at Marrow that year.",
     ]
     third = min(exp(-0.02 * 2), exp(-0.02 * 4 - 0.25), exp(-0.02 * 3))
-    assert agreement(texts, question=short)[0] == pytest.approx((3 / 4) ** 3 * third)
+    assert consensus(texts, question=short)[0] == pytest.approx((3 / 4) ** 3 * third)
     # An eighth of what two words say is nothing.
-    assert not any(agreement(texts, question="Is Marrow cold?"))
+    assert not any(consensus(texts, question="Is Marrow cold?"))
 
 
 def test_it_alone_can_make_a_set_suspicious():
     read = [tokenize_passage(text) for text in PLANTED + QUIET]
     matrix = signal_matrix(tokenize_query(QUESTION), read, len(read))
     spoken = suspicions(matrix)
-    matrix[:, SIGNALS.index("agreement")] = 0.0
+    matrix[:, SIGNALS.index("consensus")] = 0.0
     assert (spoken[:3] > suspicions(matrix)[:3]).all()
     assert (spoken[3:] == suspicions(matrix)[3:]).all()
 
@@ -126,8 +126,8 @@ def test_it_alone_can_make_a_set_suspicious():
 @given(sets, st.data())
 def test_it_equals_its_slow_reference(texts, data):
     k = data.draw(st.integers(1, len(texts)))
-    assert agreement(texts, k) == pytest.approx(
-        slow_signals.agreement(QUESTION, texts, k), abs=1e-12
+    assert consensus(texts, k) == pytest.approx(
+        slow_signals.consensus(QUESTION, texts, k), abs=1e-12
     )
 
 
@@ -136,13 +136,13 @@ def test_it_does_not_depend_on_the_order_of_judged_passages(texts, random, data)
     k = data.draw(st.integers(1, len(texts)))
     order = list(range(k))
     random.shuffle(order)
-    before, after = agreement(texts, k), agreement([*(texts[at] for at in order), *texts[k:]], k)
+    before, after = consensus(texts, k), consensus([*(texts[at] for at in order), *texts[k:]], k)
     assert after == [before[at] for at in order]
 
 
 @given(sets)
 def test_it_is_a_share_and_none_of_fewer_than_three(texts):
-    seen = agreement(texts)
+    seen = consensus(texts)
     assert all(0.0 <= value <= 1.0 for value in seen)
     if len(texts) < 3:
         assert not any(seen)

@@ -80,8 +80,8 @@ def first(query, passages):
 
 
 def test_the_slow_reference_knows_every_signal():
-    company = [f"company_{name}" for name in slow_signals.IN_COMPANY]
-    assert {*slow_signals.OWN, *company, "agreement", "address"} == set(SIGNALS)
+    group = [f"group_{name}" for name in slow_signals.IN_GROUP]
+    assert {*slow_signals.OWN, *group, "consensus", "prompt_injection"} == set(SIGNALS)
     assert slow_signals.own_signals("who", ["wool"], 1)[0].keys() == set(slow_signals.OWN)
     assert len(set(SIGNALS)) == len(SIGNALS)
 
@@ -124,17 +124,19 @@ def test_the_question_of_these_tests():
 
 def test_the_question_with_nothing_beside_it_by_hand():
     assert first(QUESTION, [QUESTION, *QUIET]) == {
-        "echo_whole": 1.0,
-        "echo_edge": 1.0,
+        "verbatim_question": 1.0,
+        "verbatim_at_boundary": 1.0,
         # A stretch that begins later holds six words, and five of the seven pairs.
-        "disorder": pytest.approx((6 / 8 - 0.5) / 0.5 * 2 / 7),
+        "unordered_window": pytest.approx((6 / 8 - 0.5) / 0.5 * 2 / 7),
     }
 
 
 def test_the_question_and_its_answer_by_hand():
     seen = first(QUESTION, [f"{QUESTION} The lighthouse of Marrow Bay was built in 1874.", *QUIET])
-    expected = dict.fromkeys(["echo_whole", "echo_edge", "restatement", "heading"], 1.0)
-    assert seen == expected | {"dense": 1.0, "disorder": seen["disorder"]}
+    expected = dict.fromkeys(
+        ["verbatim_question", "verbatim_at_boundary", "quote_and_restate", "boundary_overlap"], 1.0
+    )
+    assert seen == expected | {"window_density": 1.0, "unordered_window": seen["unordered_window"]}
 
 
 def test_one_content_word_of_four_is_too_little_and_two_are_key_words():
@@ -142,17 +144,17 @@ def test_one_content_word_of_four_is_too_little_and_two_are_key_words():
     assert first(QUESTION, ["Lighthouse, Marrow.", *QUIET]) == {}
     seen = first(QUESTION, ["Built lighthouse Marrow, bay.", *QUIET])
     # "lighthouse marrow" is parted by "of", and "built lighthouse" is not of the question.
-    assert seen == {"key_row": 0.5, "key_edge": 1.0}
+    assert seen == {"keyword_run": 0.5, "keywords_at_boundary": 1.0}
 
 
 def test_the_words_in_any_order_by_hand():
     seen = first(QUESTION, ["Bay of the built was when Marrow lighthouse, wool.", *QUIET])
-    assert seen == {"disorder": 1.0, "strewn": seen["strewn"]}
+    assert seen == {"unordered_window": 1.0, "inserted_words": seen["inserted_words"]}
     # With one pair of the question's seven, and then without one of its eight words.
     seen = first(QUESTION, ["Marrow Bay of the built was when lighthouse, wool.", *QUIET])
-    assert seen["disorder"] == pytest.approx(6 / 7)
+    assert seen["unordered_window"] == pytest.approx(6 / 7)
     seen = first(QUESTION, ["Bay of the built was Marrow lighthouse, wool.", *QUIET])
-    assert seen["disorder"] == pytest.approx(3 / 4)
+    assert seen["unordered_window"] == pytest.approx(3 / 4)
 
 
 def test_misspelt_words_are_read_as_they_are_meant():
@@ -169,9 +171,9 @@ def test_passages_below_the_judged_ones_stay_as_they_are_written():
     judged = "or to of the harbour lighthouse is who"
     # Half of four key words, and far less than a third if twenty others hold them too.
     for below, seen in (("lihgthouse harbuor", True), ("lighthouse harbour", False)):
-        shares = columns(question, [judged, *[below] * 20], 1)["disorder"]
+        shares = columns(question, [judged, *[below] * 20], 1)["unordered_window"]
         assert (shares[0] > 0.0) == seen
-    shares = columns(question, [judged, *["lihgthouse harbuor"] * 20])["disorder"]
+    shares = columns(question, [judged, *["lihgthouse harbuor"] * 20])["unordered_window"]
     assert shares[0] == 0.0
 
 
@@ -187,7 +189,7 @@ def test_words_strewn_in_are_discounted_by_wording_and_length():
         gains += [float(saved) / UNITS] if said[at] in asked else []
     fit = sum(min(1.0, max(0.0, (saved + 2) / 3)) for saved in gains) / len(asked)
     assert len(gains) == 7
-    assert first(QUESTION, [text, *QUIET])["strewn"] == pytest.approx(
+    assert first(QUESTION, [text, *QUIET])["inserted_words"] == pytest.approx(
         8 / 10 * (7 / 8 - 0.6) / 0.4 * fit
     )
 
@@ -201,14 +203,14 @@ def test_the_shorter_the_question_the_less_its_shares_say(length):
     seen = first(question, [f"{question} {question}"] * 2)
     by_length = min(1.0, length / 8)
     several = length > 1  # one word alone is no run
-    for name in ("restatement", "company_restatement"):
+    for name in ("quote_and_restate", "group_quote_and_restate"):
         assert seen.get(name, 0.0) == pytest.approx(by_length * several)
-    for name in ("dense", "company_dense"):
+    for name in ("window_density", "group_window_density"):
         assert seen[name] == pytest.approx(by_length)
     # Of a heading it is the runs that are long; said twice, both are runs with nothing outside.
-    assert "heading" not in seen
+    assert "boundary_overlap" not in seen
     thrice = first(question, [f"{question} {question} {question}"] * 2)
-    for name in ("heading", "company_heading"):
+    for name in ("boundary_overlap", "group_boundary_overlap"):
         assert thrice.get(name, 0.0) == pytest.approx(min(1.0, 2 * length / 5) * several)
 
 
@@ -229,12 +231,12 @@ def test_the_least_coverage_weighs_words_by_rarity():
     question, other = "who is the pier of the lamp", "lamp the of pier the is who"
     # log(7 / 6.5) + 0.5 is 0.325 of both words' weights, log(5 / 4.5) + 0.5 is 0.337 of them.
     only = "who is the of the pier the is who"
-    assert columns(question, [only, other] * 3)["disorder"][0] == 0.0
-    assert columns(question, [only, other] * 2)["disorder"][0] > 0.0
+    assert columns(question, [only, other] * 3)["unordered_window"][0] == 0.0
+    assert columns(question, [only, other] * 2)["unordered_window"][0] > 0.0
     # What is retrieved below k says as well what is rare.
-    assert columns(question, [only, "wool"], 2)["disorder"][0] > 0.0
+    assert columns(question, [only, "wool"], 2)["unordered_window"][0] > 0.0
     below = ["pier"] * 20
-    assert columns(question, [only, "wool", *below], 2)["disorder"][0] == 0.0
+    assert columns(question, [only, "wool", *below], 2)["unordered_window"][0] == 0.0
 
 
 @pytest.mark.slow
@@ -242,7 +244,7 @@ def test_the_least_coverage_weighs_words_by_rarity():
 def test_only_the_address_speaks_of_a_passage_that_does_not_carry_the_question(drawn):
     query, texts = drawn
     asked = tokens(query)
-    read = [slow_signals.as_meant(asked, text) for text in texts]
+    read = [slow_signals.normalized(asked, text) for text in texts]
     weights = slow_signals.weights_of(asked, read)
     matrix = np.array(list(columns(query, texts).values())).T
     for said, row in zip(read, matrix, strict=True):
@@ -252,9 +254,9 @@ def test_only_the_address_speaks_of_a_passage_that_does_not_carry_the_question(d
 
 def test_a_question_of_function_words_alone_is_covered_by_them():
     seen = columns("who is it", ["who is it", "wool"])
-    assert seen["echo_edge"].tolist() == [1.0, 0.0]
+    assert seen["verbatim_at_boundary"].tolist() == [1.0, 0.0]
     turned = columns("who is it", ["it is who", "wool"])
-    assert turned["disorder"].tolist() == [3 / 8, 0.0]
+    assert turned["unordered_window"].tolist() == [3 / 8, 0.0]
 
 
 @pytest.mark.parametrize("query", ["", "?!", "\ud800", "\x00"])
@@ -304,8 +306,8 @@ def test_a_passage_that_says_the_question_twice_holds_exactly_all_of_it(asked, d
     query = " ".join(asked)
     seen = columns(query, [f"{query} {query}", *rest])
     discount = min(1.0, len(asked) / 8)
-    assert seen["echo_edge"][0] == 1.0
-    for name in ("restatement", "dense"):
+    assert seen["verbatim_at_boundary"][0] == 1.0
+    for name in ("quote_and_restate", "window_density"):
         assert seen[name][0] == pytest.approx(discount)
         assert seen[name].max() <= discount
 

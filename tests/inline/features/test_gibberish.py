@@ -1,4 +1,4 @@
-"""Text that no person wrote: soup, key words, typing errors."""
+"""Text that no person wrote, by itself and where it holds the question."""
 
 from itertools import pairwise
 from random import Random
@@ -17,7 +17,10 @@ from ragguard.inline.class_bigram import (
     class_bigram,
     shape,
 )
-from ragguard.inline.features.gibberish import unnaturalness
+from ragguard.inline.features import SIGNALS, signal_matrix
+from ragguard.inline.features.gibberish import gibberish
+from ragguard.inline.tokens import tokenize_passage, tokenize_query
+from ragguard.lru import forget_all
 from ragguard.text import tokens
 
 A, B = SHAPES, SHAPES + 1
@@ -27,17 +30,13 @@ NATURAL = (
     "forty minutes, and passengers are asked to be at the pier a quarter of an hour before it "
     "sails. In winter there is only one crossing, which may be cancelled when the wind is strong."
 )
-SOUP = (
+JUMBLE = (
     "violet senate kidney tobacco apparently drafted sofa julian theorem pencil whom striker "
     "gravel molecule thirteen canal blonde sincerely parish vector"
 )
 KEY_WORDS = (
     "ferry outer islands harbour timetable summer minutes passengers pier quarter winter "
     "crossing cancelled wind strong ticket price booking departure arrival schedule"
-)
-MISSPELT = (
-    "teh ferrry to tehe outter ilsands leavs thw harbor twoce a dya in sumemr it taeks abuot "
-    "fourty mintues adn pasengers aer askde ot bee at hte piier a quater off an huor befroe"
 )
 
 
@@ -49,39 +48,30 @@ def model(**pairs):
     return ClassBigram(WordClasses({"a": A, "b": B}), oddness.ravel())
 
 
-def soup(text, **pairs):
-    return unnaturalness(text.split(), model(**pairs)).soup
+def of(text, **pairs):
+    return gibberish(text.split(), model(**pairs))
 
 
 def test_the_oddest_stretch_by_hand():
     pairs = {"ab": 4, "ba": -1, "aa": -8}
     # 4 - 1 + 4 nats: a natural pair within a stretch does not end it.
-    assert soup("a b a b", **pairs) == 7 / (7 + 32)
+    assert of("a b a b", **pairs) == 7 / (7 + 32)
     # 4 | -1 -8 | 4: what stands between the two outweighs them.
-    assert soup("a b a a b", **pairs) == 4 / (4 + 32)
-    assert soup("a a a", **pairs) == 0.0
+    assert of("a b a a b", **pairs) == 4 / (4 + 32)
+    assert of("a a a", **pairs) == 0.0
 
 
 def test_the_order_of_a_pair_counts():
-    assert soup("a b", ab=32) == 0.5
-    assert soup("b a", ab=32) == 0.0
+    assert of("a b", ab=32) == 0.5
+    assert of("b a", ab=32) == 0.0
 
 
 @pytest.mark.parametrize("words", [[], ["a"], ["zzyzx"]])
 def test_a_word_alone_is_natural(words):
-    assert unnaturalness(words) == (0.0, 0.0)
+    assert gibberish(words) == 0.0
 
 
-def test_misspelt_by_hand():
-    known = model()
-    # Neither numbers nor other scripts count as misspelt.
-    words = ["a"] * 20 + ["thw", "wihch", "mousqe", "kowledgable", "1874", "3rd", "\u6771\u4eac"]
-    assert unnaturalness(words, known).misspelt == 4 / 27
-    # A short text has not words enough for a share.
-    assert unnaturalness(["thw", "wihch"], known).misspelt == 2 / 20
-
-
-def slow_soup(words, known):
+def slow_gibberish(words, known):
     """The largest sum over any stretch, from its definition."""
     table = known.oddness.reshape(256, 256)
     odd = [int(table[known.classes[b], known.classes[a]]) for a, b in pairwise(words)]
@@ -97,20 +87,18 @@ LISTED = sorted(class_bigram().classes)[::1600]
     st.lists(st.sampled_from([*LISTED, "the", "of", "thw", "1874", "\u6771\u4eac"]), max_size=25)
 )
 def test_as_the_definition_says(words):
-    assert unnaturalness(words).soup == slow_soup(words, class_bigram())
+    assert gibberish(words) == slow_gibberish(words, class_bigram())
 
 
 @given(st.text(st.characters(exclude_categories=())))
 def test_any_text(text):
-    found = unnaturalness(tokens(text))
-    assert 0.0 <= found.soup < 1.0
-    assert 0.0 <= found.misspelt <= 1.0
+    assert 0.0 <= gibberish(tokens(text)) < 1.0
 
 
 @given(st.lists(st.sampled_from(LISTED)), st.lists(st.sampled_from(LISTED)))
-def test_text_around_it_hides_no_soup(before, after):
-    words = tokens(SOUP)
-    assert unnaturalness([*before, *words, *after]).soup >= unnaturalness(words).soup
+def test_text_around_it_hides_no_gibberish(before, after):
+    words = tokens(JUMBLE)
+    assert gibberish([*before, *words, *after]) >= gibberish(words)
 
 
 @given(st.text(min_size=1))
@@ -120,26 +108,24 @@ def test_every_word_has_a_shape(word):
 
 def test_other_scripts_say_nothing():
     words = tokens("\u0928\u0947\u092a\u093e\u0932 \u0916\u0941\u0932\u093e " * 40)
-    assert unnaturalness(words) == (0.0, 0.0)
+    assert gibberish(words) == 0.0
     table = class_bigram().oddness.reshape(256, 256)
     assert not table[OTHER_SCRIPT].any()
     assert not table[:, OTHER_SCRIPT].any()
 
 
-def test_the_shipped_model_tells_soup_from_language():
-    natural = unnaturalness(tokens(NATURAL))
-    assert natural.soup < 0.2
-    assert natural.misspelt < 0.05
-    for text in (SOUP, KEY_WORDS, f"{SOUP}. {NATURAL}", f"{NATURAL} {SOUP}"):
-        assert unnaturalness(tokens(text)).soup > 2 * natural.soup
-        assert unnaturalness(tokens(text)).soup > 0.3
-    assert unnaturalness(tokens(MISSPELT)).misspelt > 0.4
+def test_the_shipped_model_tells_gibberish_from_language():
+    natural = gibberish(tokens(NATURAL))
+    assert natural < 0.2
+    for text in (JUMBLE, KEY_WORDS, f"{JUMBLE}. {NATURAL}", f"{NATURAL} {JUMBLE}"):
+        assert gibberish(tokens(text)) > 2 * natural
+        assert gibberish(tokens(text)) > 0.3
 
 
 def test_words_in_another_order_are_less_natural():
     words = tokens(NATURAL)
     shuffled = Random(0).sample(words, len(words))
-    assert unnaturalness(shuffled).soup > unnaturalness(words).soup
+    assert gibberish(shuffled) > gibberish(words)
 
 
 def test_the_shipped_model():
@@ -149,3 +135,54 @@ def test_the_shipped_model():
     assert set(known.classes.values()) <= set(range(SHAPES, 256))
     # Words are looked up as they are written after folding.
     assert all(tokens(word) == [word] for word in known.classes)
+
+
+# In a retrieved set
+
+
+QUESTION = "When was the lighthouse of Marrow Bay built?"
+QUIET = ["Wool was sold on Mondays.", "A mill stood by the ford.", "The tide turns at noon."]
+
+
+def first(query, passages):
+    """Return the signals of the first passage that are not 0, by name."""
+    read = [tokenize_passage(text) for text in passages]
+    row = signal_matrix(tokenize_query(query), read, len(read))[0].tolist()
+    return {name: value for name, value in zip(SIGNALS, row, strict=True) if value}
+
+
+def test_it_counts_where_it_holds_the_question():
+    how_odd = gibberish(JUMBLE.split())
+    assert how_odd > 0.3
+    assert first("senate sofa canal", [JUMBLE, *QUIET])["gibberish"] == pytest.approx(
+        (how_odd - 0.3) / 0.7
+    )
+    # One of two words that are equally rare is half of the question, and half is not enough.
+    assert "gibberish" not in first("senate lighthouse", [JUMBLE, "A lighthouse.", *QUIET])
+    assert first("lighthouse pier", [JUMBLE, *QUIET]) == {}
+    weaker = first("senate sofa canal lighthouse", [JUMBLE, "lighthouse", "wool"])["gibberish"]
+    assert weaker == pytest.approx((how_odd - 0.3) / 0.7 * 0.5)
+
+
+def test_how_a_passage_reads_is_found_once_until_it_is_forgotten(monkeypatch):
+    calls = []
+
+    def counted(said):
+        calls.append(said)
+        return gibberish(said)
+
+    monkeypatch.setattr("ragguard.inline.features.gibberish.gibberish", counted)
+    forget_all()
+    for read in (1, 1):
+        assert first("senate sofa", [JUMBLE])["gibberish"] > 0.0
+        assert len(calls) == read
+    forget_all()
+    first("senate sofa", [JUMBLE])
+    assert len(calls) == 2
+
+
+def test_language_is_no_gibberish():
+    text = (
+        "The lighthouse of Marrow Bay was built in 1874, and the keeper lived there with his sons."
+    )
+    assert "gibberish" not in first(QUESTION, [text, *QUIET])

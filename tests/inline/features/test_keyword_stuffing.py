@@ -5,7 +5,7 @@ import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.features.keyword_stuffing import Rows, key_word_rows
+from ragguard.inline.features.keyword_stuffing import KeywordRuns, keyword_runs
 from ragguard.inline.tokens import tokenize_query
 
 words = st.sampled_from("pier lamp tide gulls who the of s x".split())
@@ -16,10 +16,10 @@ questions = st.lists(words, min_size=1, max_size=12).map(" ".join)
 QUERY = tokenize_query("Who was the keeper of the lighthouse in Marrow Bay built by the Cranes?")
 
 
-def rows(query, text):
+def runs(query, text):
     said = text.split() if isinstance(text, str) else text
     places = [(at, word) for at, word in enumerate(said) if word in query.content]
-    return key_word_rows(query, places, len(said))
+    return keyword_runs(query, places, len(said))
 
 
 def test_the_question_of_these_tests():
@@ -55,12 +55,12 @@ def test_the_question_of_these_tests():
         ("", 0.0, 0.0),
     ],
 )
-def test_rows_by_hand(text, parted, mixed):
-    assert rows(QUERY, text) == Rows(pytest.approx(parted), pytest.approx(mixed), 0.0)
+def test_runs_by_hand(text, parted, mixed):
+    assert runs(QUERY, text) == KeywordRuns(pytest.approx(parted), pytest.approx(mixed), 0.0)
 
 
 @pytest.mark.parametrize(
-    ("text", "edge"),
+    ("text", "expected"),
     [
         ("keeper lighthouse marrow bay built cranes x", 1.0),
         ("x keeper lighthouse marrow bay built cranes", 1.0),
@@ -75,31 +75,33 @@ def test_rows_by_hand(text, parted, mixed):
         ("keeper", 0.0),
     ],
 )
-def test_rows_at_an_edge_by_hand(text, edge):
-    assert rows(QUERY, text).edge == pytest.approx(edge)
+def test_runs_at_a_boundary_by_hand(text, expected):
+    assert runs(QUERY, text).at_boundary == pytest.approx(expected)
 
 
-def test_few_key_words_at_an_edge_say_less():
-    assert rows(tokenize_query("who is the keeper of the pier"), "keeper pier x").edge == (
+def test_few_key_words_at_a_boundary_say_less():
+    assert runs(tokenize_query("who is the keeper of the pier"), "keeper pier x").at_boundary == (
         pytest.approx(2 / slow_signals.FEW_KEYS)
     )
     three = tokenize_query("the keeper of the pier of the town")
-    assert rows(three, "keeper pier town x").edge == pytest.approx(
+    assert runs(three, "keeper pier town x").at_boundary == pytest.approx(
         min(1.0, 3 / slow_signals.FEW_KEYS)
     )
 
 
 def test_a_question_of_one_key_word_has_no_row():
-    assert rows(tokenize_query("who is the keeper"), "keeper keeper keeper") == Rows(0.0, 0.0, 0.0)
-    assert rows(tokenize_query("?"), "keeper") == Rows(0.0, 0.0, 0.0)
+    assert runs(tokenize_query("who is the keeper"), "keeper keeper keeper") == KeywordRuns(
+        0.0, 0.0, 0.0
+    )
+    assert runs(tokenize_query("?"), "keeper") == KeywordRuns(0.0, 0.0, 0.0)
 
 
 @given(questions, sentences)
-def test_rows_equal_their_slow_reference(question, said):
+def test_runs_equal_their_slow_reference(question, said):
     query = tokenize_query(question)
-    found = rows(query, said)
-    slow = slow_signals.key_word_rows(query.sequence, said)
-    expected = [slow["key_pairs"], slow["key_row"], slow["key_edge"]]
+    found = runs(query, said)
+    slow = slow_signals.keyword_runs(query.sequence, said)
+    expected = [slow["keyword_bigrams"], slow["keyword_run"], slow["keywords_at_boundary"]]
     assert list(found) == pytest.approx(expected)
     assert min(found) >= 0.0
     assert max(found) <= 1.0
@@ -109,4 +111,4 @@ def test_rows_equal_their_slow_reference(question, said):
 def test_the_question_itself_has_no_row(question):
     # Whatever stands side by side in it stands so in the question.
     query = tokenize_query(question)
-    assert rows(query, query.sequence) == Rows(0.0, 0.0, 0.0)
+    assert runs(query, query.sequence) == KeywordRuns(0.0, 0.0, 0.0)

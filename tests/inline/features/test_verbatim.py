@@ -7,7 +7,7 @@ import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.features.verbatim import edge_runs, longest_run, runs
+from ragguard.inline.features.verbatim import boundary_runs, longest_run, runs
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.text import tokens
 
@@ -85,15 +85,15 @@ def test_the_run_of_a_text_that_holds_the_question_is_the_whole_question(questio
 )
 def test_runs_at_the_edges_by_hand(text, expected):
     query = tokenize_query("who built the old pier")
-    assert edge_runs(query, text.split()) == expected
-    assert edge_runs(query, tuple(text.split())) == expected
+    assert boundary_runs(query, text.split()) == expected
+    assert boundary_runs(query, tuple(text.split())) == expected
 
 
 @given(questions, sentences)
 def test_runs_at_the_edges_equal_those_of_trying_all(question, text):
     query, said = tokenize_query(question), text.split()
-    expected = slow_signals.edge_runs(query.sequence, said)
-    assert edge_runs(query, said) == edge_runs(query, tuple(said)) == expected
+    expected = slow_signals.boundary_runs(query.sequence, said)
+    assert boundary_runs(query, said) == boundary_runs(query, tuple(said)) == expected
     assert sum(expected) <= len(said)
 
 
@@ -103,7 +103,7 @@ def test_a_question_cut_in_two_is_found_at_both_edges(question, between, data):
     cut = data.draw(st.integers(0, len(query.sequence)))
     said = [*query.sequence[:cut], *between, *query.sequence[cut:]]
     lead = bool(cut) and slow_signals.lead_in(query.sequence, said)
-    begins, ends = edge_runs(query, said)
+    begins, ends = boundary_runs(query, said)
     assert ends == (len(query.sequence) - cut if len(query.sequence) - cut > 1 else 0)
     if not lead:
         assert begins == (cut if cut > 1 else 0)
@@ -134,7 +134,7 @@ def test_a_question_cut_in_two_is_found_at_both_edges(question, between, data):
 def test_the_whole_question_in_the_text_and_at_an_edge(text, edge):
     seen = found(QUESTION, text)
     assert seen.whole
-    assert seen.at_edge == edge
+    assert seen.at_boundary == edge
 
 
 @pytest.mark.parametrize(
@@ -142,32 +142,32 @@ def test_the_whole_question_in_the_text_and_at_an_edge(text, edge):
 )
 def test_what_does_not_quote_the_question_is_not_the_whole(text):
     assert not found(QUESTION, text).whole
-    assert not found(QUESTION, text).at_edge
+    assert not found(QUESTION, text).at_boundary
 
 
 def test_a_short_run_is_not_the_whole():
     assert not found("pier lamp", "pier lamp built").whole
-    assert found("pier lamp tide", "pier lamp tide built").at_edge
+    assert found("pier lamp tide", "pier lamp tide built").at_boundary
 
 
 def test_nearly_the_whole_question_is_the_whole():
     question = " ".join(f"word{number}" for number in range(20))
     asked = question.split()
-    assert found(question, " ".join(asked[:18])).at_edge
+    assert found(question, " ".join(asked[:18])).at_boundary
     assert not found(question, " ".join(asked[:17])).whole
     # Also without the word that asks: who leaves that out of an attack leaves little out.
-    assert found(f"who {' '.join(asked[1:])}", " ".join(asked[1:])).at_edge
+    assert found(f"who {' '.join(asked[1:])}", " ".join(asked[1:])).at_boundary
 
 
 def test_a_restatement_is_the_question_and_once_more_its_words():
     restated = f"{QUESTION} The lighthouse of Marrow Bay was built in 1874."
-    assert found(QUESTION, restated).restatement == 1.0
-    assert found(QUESTION, QUESTION).restatement == 0.0
-    assert found(QUESTION, f"{QUESTION} Wool is sold on Mondays.").restatement == 0.0
+    assert found(QUESTION, restated).quote_and_restate == 1.0
+    assert found(QUESTION, QUESTION).quote_and_restate == 0.0
+    assert found(QUESTION, f"{QUESTION} Wool is sold on Mondays.").quote_and_restate == 0.0
     # One content word of four again, of the 0.4 that are all there is to say.
     again = f"{QUESTION} Wool is sold at the bay."
-    assert found(QUESTION, again).restatement == pytest.approx(0.25 / 0.4)
-    assert found(QUESTION, f"Bay. {QUESTION}").restatement == pytest.approx(0.25 / 0.4)
+    assert found(QUESTION, again).quote_and_restate == pytest.approx(0.25 / 0.4)
+    assert found(QUESTION, f"Bay. {QUESTION}").quote_and_restate == pytest.approx(0.25 / 0.4)
 
 
 def test_a_part_of_the_question_is_restated_by_its_length_and_by_its_content():
@@ -175,32 +175,32 @@ def test_a_part_of_the_question_is_restated_by_its_length_and_by_its_content():
     text = "When was the lighthouse of Marrow; Marrow, a lighthouse"
     weights = QUARTERS | {"built": 0.1, "bay": 0.2, "marrow": 0.45}
     expected = (6 / 8 - 0.5) / 0.4 * (0.7 - 0.5) / 0.5
-    assert found(QUESTION, text, weights).restatement == pytest.approx(expected)
-    assert found(QUESTION, text).restatement == 0.0
+    assert found(QUESTION, text, weights).quote_and_restate == pytest.approx(expected)
+    assert found(QUESTION, text).quote_and_restate == 0.0
     # Half of the question is not long.
-    assert found(QUESTION, "when was the lighthouse the lighthouse").restatement == 0.0
+    assert found(QUESTION, "when was the lighthouse the lighthouse").quote_and_restate == 0.0
 
 
 def test_a_sentence_that_does_not_ask_is_an_answer():
     # Seven of the eight words in their order, and all of the content once more.
     text = "Was the lighthouse of Marrow Bay built? The lighthouse of Marrow Bay was built."
-    assert found(QUESTION, text).restatement == 0.0
-    assert found(QUESTION, f"When {text}").restatement == 1.0
+    assert found(QUESTION, text).quote_and_restate == 0.0
+    assert found(QUESTION, f"When {text}").quote_and_restate == 1.0
 
 
 def test_a_heading_by_hand():
     # All four words "lighthouse of marrow bay" of eight: 3/4 of the content, nothing of it again.
-    assert found(QUESTION, "Lighthouse of Marrow Bay: wool").heading == 0.0
+    assert found(QUESTION, "Lighthouse of Marrow Bay: wool").boundary_overlap == 0.0
     # Begun with and ended with, seven of eight words, and the lighthouse is said once more.
     text = "When was the lighthouse, wool, lighthouse, Marrow Bay built"
-    assert found(QUESTION, text).heading == pytest.approx(0.25 / 0.3)
+    assert found(QUESTION, text).boundary_overlap == pytest.approx(0.25 / 0.3)
     # Four words are no long heading, nor all of it, and hold a little of what they must hold.
     text = "Lighthouse of Marrow Bay: the lighthouse of the bay"
     expected = 4 / 5 * (4 / 8 - 0.3) / 0.4 * (0.75 - 0.7) / 0.3
-    assert found(QUESTION, text).heading == pytest.approx(expected)
+    assert found(QUESTION, text).boundary_overlap == pytest.approx(expected)
     # A lead-in in front changes nothing.
-    assert found(QUESTION, f"Q: {text}").heading == pytest.approx(expected)
-    assert found(QUESTION, f"Wool: {text}").heading == 0.0
+    assert found(QUESTION, f"Q: {text}").boundary_overlap == pytest.approx(expected)
+    assert found(QUESTION, f"Wool: {text}").boundary_overlap == 0.0
 
 
 @given(questions, sentences, sentences)
@@ -212,9 +212,9 @@ def test_runs_equal_their_slow_reference(question, before, after):
         counts = Counter(word for word in passage.sequence if word in query.distinct)
         seen = runs(query, passage, counts, weights)
         slow = slow_signals.word_for_word(query.sequence, list(passage.sequence), weights)
-        assert seen.whole == slow["echo_whole"]
-        assert (seen.whole and seen.at_edge) == slow["echo_edge"]
-        assert seen.restatement == pytest.approx(slow["restatement"], abs=1e-12)
-        assert seen.heading == pytest.approx(slow["heading"], abs=1e-12)
-        assert 0.0 <= seen.restatement <= 1.0
-        assert 0.0 <= seen.heading <= 1.0
+        assert seen.whole == slow["verbatim_question"]
+        assert (seen.whole and seen.at_boundary) == slow["verbatim_at_boundary"]
+        assert seen.quote_and_restate == pytest.approx(slow["quote_and_restate"], abs=1e-12)
+        assert seen.boundary_overlap == pytest.approx(slow["boundary_overlap"], abs=1e-12)
+        assert 0.0 <= seen.quote_and_restate <= 1.0
+        assert 0.0 <= seen.boundary_overlap <= 1.0

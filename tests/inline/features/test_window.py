@@ -1,4 +1,4 @@
-"""In any order: the densest stretches of a passage."""
+"""In any order: the densest windows of a passage."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.features.window import Stretch, dense, stretches
+from ragguard.inline.features.window import Windows, window_density, windows
 from ragguard.inline.tokens import tokenize_query
 
 words = st.sampled_from("pier lamp tide who built the of x".split())
@@ -19,7 +19,7 @@ HALVES = {"built": 0.5, "old": 0.25, "pier": 0.25}
 
 
 def read(query, said):
-    return stretches(query, [(at, word) for at, word in enumerate(said) if word in query.distinct])
+    return windows(query, [(at, word) for at, word in enumerate(said) if word in query.distinct])
 
 
 def seen(text):
@@ -31,30 +31,30 @@ def seen(text):
 
 def test_stretches_by_hand():
     # In order, and yet its last four words are a stretch with three of the four pairs.
-    assert seen("who built the old pier") == Stretch(
+    assert seen("who built the old pier") == Windows(
         1.0, ("who", "built", "the", "old", "pier"), pytest.approx((0.8 - 0.5) / 0.5 / 4)
     )
     # Backwards no pair of neighbours is left.
-    assert seen("x pier old the built who x") == Stretch(
+    assert seen("x pier old the built who x") == Windows(
         1.0, ("pier", "old", "the", "built", "who"), 1.0
     )
     # Four of five words with one of the four pairs.
-    assert seen("x the pier x who built") == Stretch(
+    assert seen("x the pier x who built") == Windows(
         0.8, ("the", "pier", "who", "built"), pytest.approx((0.8 - 0.5) / 0.5 * 3 / 4)
     )
 
 
 def test_a_stretch_is_as_long_as_the_question():
-    assert seen("who x built x the") == Stretch(
+    assert seen("who x built x the") == Windows(
         0.6, ("who", "built", "the"), pytest.approx((0.6 - 0.5) / 0.5)
     )
-    assert seen("who x built x x the") == Stretch(0.0, (), 0.0)
+    assert seen("who x built x x the") == Windows(0.0, (), 0.0)
 
 
 def test_half_of_the_words_is_no_stretch():
     query = tokenize_query("who built the pier")
-    assert read(query, "pier who".split()) == Stretch(0.0, (), 0.0)
-    assert read(query, "pier who the".split()) == Stretch(
+    assert read(query, "pier who".split()) == Windows(0.0, (), 0.0)
+    assert read(query, "pier who the".split()) == Windows(
         0.75, ("pier", "who", "the"), pytest.approx(0.5)
     )
 
@@ -72,30 +72,30 @@ def test_the_densest_stretch_need_not_be_the_most_disordered():
     # First the question itself, then four of its words with none of its pairs.
     both = seen("who built the old pier x x x x x pier old built who")
     assert both.share == 1.0
-    assert both.disorder == pytest.approx((0.8 - 0.5) / 0.5)
+    assert both.unordered == pytest.approx((0.8 - 0.5) / 0.5)
 
 
 def test_pairs_that_stand_are_no_disorder():
     # All five words, and of the four pairs "who built" and "old pier".
-    assert seen("old pier the who built").disorder == pytest.approx(2 / 4)
+    assert seen("old pier the who built").unordered == pytest.approx(2 / 4)
     # One pair is broken, and in the last four words two are.
-    assert seen("old pier who built the").disorder == pytest.approx(
+    assert seen("old pier who built the").unordered == pytest.approx(
         max(1 / 4, (0.8 - 0.5) / 0.5 * 2 / 4)
     )
 
 
 def test_a_single_word_has_no_order():
-    assert read(tokenize_query("pier"), ["pier"]) == Stretch(1.0, ("pier",), 0.0)
-    assert read(tokenize_query("pier"), []) == Stretch(0.0, (), 0.0)
+    assert read(tokenize_query("pier"), ["pier"]) == Windows(1.0, ("pier",), 0.0)
+    assert read(tokenize_query("pier"), []) == Windows(0.0, (), 0.0)
 
 
 @given(questions, sentences)
 def test_stretches_equal_their_slow_reference(question, said):
     query = tokenize_query(question)
     found = read(query, said)
-    share, inside, disorder = slow_signals.stretches(query.sequence, said)
-    assert found == Stretch(pytest.approx(share), inside, pytest.approx(disorder))
-    assert 0.0 <= found.disorder <= 1.0
+    share, inside, unordered = slow_signals.windows(query.sequence, said)
+    assert found == Windows(pytest.approx(share), inside, pytest.approx(unordered))
+    assert 0.0 <= found.unordered <= 1.0
 
 
 @given(questions, sentences, sentences)
@@ -109,23 +109,25 @@ def test_a_passage_that_quotes_the_question_has_a_stretch_of_all_of_it(question,
 
 def test_dense_by_hand():
     whole = seen("who built the old pier")
-    assert dense(QUERY, whole, {"built": 1, "old": 1, "pier": 1}, HALVES) == 0.0
+    assert window_density(QUERY, whole, {"built": 1, "old": 1, "pier": 1}, HALVES) == 0.0
     # What is said again weighs a quarter, of the 0.4 that are all there is to say.
-    assert dense(QUERY, whole, {"built": 1, "old": 1, "pier": 2}, HALVES) == pytest.approx(
+    assert window_density(QUERY, whole, {"built": 1, "old": 1, "pier": 2}, HALVES) == pytest.approx(
         0.25 / 0.4
     )
-    assert dense(QUERY, whole, {"built": 2, "old": 1, "pier": 1}, HALVES) == 1.0
+    assert window_density(QUERY, whole, {"built": 2, "old": 1, "pier": 1}, HALVES) == 1.0
     # Four of five words are a third of the way from 0.7 to 1, and hold 3/4 of the content.
     four = seen("who the pier built")
     assert four.share == 0.8
-    assert dense(QUERY, four, {"built": 2, "pier": 1}, HALVES) == pytest.approx(1 / 3 * 0.25 / 0.5)
-    assert dense(QUERY, Stretch(0.7, four.words, 0.0), {"built": 2}, HALVES) == 0.0
+    assert window_density(QUERY, four, {"built": 2, "pier": 1}, HALVES) == pytest.approx(
+        1 / 3 * 0.25 / 0.5
+    )
+    assert window_density(QUERY, Windows(0.7, four.words, 0.0), {"built": 2}, HALVES) == 0.0
 
 
 def test_a_stretch_that_does_not_ask_is_an_answer():
     answer = seen("the old pier built")
     assert answer.share == 0.8
-    assert dense(QUERY, answer, {"built": 2, "old": 2, "pier": 2}, HALVES) == 0.0
+    assert window_density(QUERY, answer, {"built": 2, "old": 2, "pier": 2}, HALVES) == 0.0
 
 
 @given(questions, sentences)
@@ -133,7 +135,7 @@ def test_dense_equals_its_slow_reference(question, said):
     query = tokenize_query(question)
     weights = slow_signals.weights_of(query.sequence, [said])
     counts = Counter(word for word in said if word in query.distinct)
-    found = dense(query, read(query, said), counts, weights)
-    slow = slow_signals.dense(query.sequence, said, weights)
+    found = window_density(query, read(query, said), counts, weights)
+    slow = slow_signals.window_density(query.sequence, said, weights)
     assert found == pytest.approx(slow, abs=1e-12)
     assert 0.0 <= found <= 1.0
