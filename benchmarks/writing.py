@@ -25,7 +25,8 @@ from benchmarks.forms import WRITTEN_FORMS
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.tables import Table, share
 from ragguard.embedding import Embedder
-from ragguard.inline.normalize import PIECES, STEPS, WHOLE
+from ragguard.inline.normalize import STEPS
+from ragguard.inline.normalize.alignment import PIECES, WHOLE
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.lru import forget_all
 from ragguard.passage import as_passages
@@ -46,10 +47,10 @@ _AS_IT_IS = dict.fromkeys(
 _STEPS: Mapping[str, Mapping[str, Any]] = {
     "no markup": _AS_IT_IS,
     "no signs": _without("normalize.STEPS", STEPS, "unleet"),
-    "no gaps": _without("normalize.WHOLE", WHOLE, "regap"),
-    "no alike": _without("normalize.WHOLE", WHOLE, "align"),
-    "no words between": _without("normalize.PIECES", PIECES, "interleaved"),
-    "no two pieces": _without("normalize.PIECES", PIECES, "rotated"),
+    "no gaps": _without("normalize.alignment.WHOLE", WHOLE, "regap"),
+    "no alike": _without("normalize.alignment.WHOLE", WHOLE, "align"),
+    "no words between": _without("normalize.alignment.PIECES", PIECES, "interleaved"),
+    "no two pieces": _without("normalize.alignment.PIECES", PIECES, "rotated"),
     "no misspelt": _without("normalize.STEPS", STEPS, "respell"),
 }
 READINGS: Mapping[str, Mapping[str, Any]] = {

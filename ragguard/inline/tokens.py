@@ -214,9 +214,8 @@ def leading_label(query: TokenizedQuery, sequence: Sequence[str]) -> int:
     >>> leading_label(tokenize_query("who lit the pier"), "faq 12 who lit the pier".split())
     2
     """
-    most = min(_LONGEST_LABEL, len(sequence) - 1)
-    for at, word in enumerate(sequence[:most]):
+    for at, word in enumerate(sequence[:_LONGEST_LABEL]):
         leads = word in _LABELS or (word[0] in _NUMBERS_BEGIN and _NUMBER.fullmatch(word))
         if not leads or word in query.distinct:
             return at
-    return max(0, most)
+    return max(0, min(_LONGEST_LABEL, len(sequence) - 1))

@@ -10,10 +10,11 @@ from benchmarks.tables import as_markdown
 from benchmarks.writing import CLEAN, FORMS, READINGS, run, tables
 from ragguard.inline import normalize, tokens
 from ragguard.inline.features import consensus
+from ragguard.inline.normalize import alignment
 
 
 def parts():
-    return normalize.STEPS, normalize.WHOLE, tokens.strip_markup, consensus.strip_markup
+    return normalize.STEPS, alignment.WHOLE, tokens.strip_markup, consensus.strip_markup
 
 
 BEFORE = parts()

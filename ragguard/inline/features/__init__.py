@@ -113,37 +113,42 @@ def signals_in_time(
     """
     signals = np.zeros((k, len(SIGNALS)))
     passages = list(passages)
-    if any(injections := [passage.injection for passage in passages[:k]]):
+    injections = [passage.injection for passage in passages[:k]]
+    if any(injections):
         signals[:, _INJECTION] = injections
     if not query.sequence:
         return signals, frozenset()
     late: set[int] = set()
-    lengths = [len(passage.text) for passage in passages[:k]]
-    order = sorted(range(k), key=lengths.__getitem__)
-    some_long = lengths[order[-1]] > ENDS
 
     def hurry(row: int) -> bool:
         """Put the ends of a long passage in its place once the time is spent."""
-        if lengths[row] <= ENDS or not budget.spent():
+        text = passages[row].text
+        if len(text) <= ENDS or not budget.spent():
             return False
         late.add(row)
-        passages[row] = tokenize_ends(passages[row].text)
+        passages[row] = tokenize_ends(text)
         return True
 
-    for row in order:
-        if some_long:
-            hurry(row)
-        passages[row] = normalized(query, passages[row])
+    rounds = _rounds([len(passage.text) for passage in passages[:k]])
+    for rows in rounds:
+        hurry(rows[0])
+        meant = normalized(query, [passages[row] for row in rows])
+        for row, passage in zip(rows, meant, strict=True):
+            passages[row] = passage
     weights = idf_weights(query, passages)
     coverage = [idf_coverage(passage.distinct, weights) for passage in passages[:k]]
     signals[:, _CONSENSUS] = consensus_signal(query, weights, passages, coverage)
     alone = True  # no signal, no group
-    for row in order:
-        if some_long and hurry(row):
-            passages[row] = normalized(query, passages[row])
-        if coverage[row] >= LEAST_COVERAGE:
-            match = Match(query, passages[row], weights, coverage[row])
-            for feature in FEATURES:
+    for rows in rounds:
+        if hurry(rows[0]):
+            (passages[rows[0]],) = normalized(query, [passages[rows[0]]])
+        matches = [
+            (row, Match(query, passages[row], weights, coverage[row]))
+            for row in rows
+            if coverage[row] >= LEAST_COVERAGE
+        ]
+        for feature in FEATURES if matches else ():
+            for row, match in matches:
                 for name, value in feature(match).items():
                     if value:
                         signals[row, _AT[name]] = value
@@ -151,6 +156,15 @@ def signals_in_time(
     if not alone and k > 1:
         signals[:, _GROUP] = group(signals[:, _SHARED])
     return signals, frozenset(late)
+
+
+def _rounds(lengths: Sequence[int]) -> list[list[int]]:
+    """Return the rows of short passages, then that of each long one, the shortest first."""
+    short = [row for row, length in enumerate(lengths) if length <= ENDS]
+    if len(short) == len(lengths):
+        return [short]
+    long = sorted(set(range(len(lengths))).difference(short), key=lengths.__getitem__)
+    return [rows for rows in (short, *[[row] for row in long]) if rows]
 
 
 def group(shares: Floats) -> Floats:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
 from math import log
 
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
@@ -39,39 +37,36 @@ _HELD = (0.5, 1.0)  # share of the content that a quotation holds
 _REST = (0.0, 0.4)  # share of the content that is said outside it as well
 
 
-@dataclass(eq=False)
 class Match:
     """A passage beside a question.
 
-    Attributes:
+    Args:
         query: The question, of at least one word.
         passage: The passage.
         weights: The weight of every content word of the question; sum 1.
         coverage: The weight of those that stand in the passage.
+
+    Attributes:
+        share: The share of the question's distinct words that stand in the passage.
+        long: How far the question is too long for its words to stand together by chance, in [0, 1].
+        places: Where in the passage which word of the question stands, in order.
     """
 
-    query: TokenizedQuery
-    passage: TokenizedPassage
-    weights: Mapping[str, float]
-    coverage: float
-
-    @cached_property
-    def share(self) -> float:
-        """The share of the question's distinct words that stand in the passage."""
-        return len(self.query.distinct & self.passage.distinct) / len(self.query.distinct)
-
-    @property
-    def long(self) -> float:
-        """How far the question is too long for its words to stand together by chance, in [0, 1]."""
-        return min(1.0, len(self.query.sequence) / _LONG_QUESTION)
-
-    @cached_property
-    def places(self) -> list[tuple[int, str]]:
-        """Where in the passage which word of the question stands, in order."""
-        shared = self.query.distinct & self.passage.distinct
-        said = self.passage.sequence
-        there = list(map(shared.__contains__, said))
-        return list(zip(compress(range(len(said)), there), compress(said, there), strict=True))
+    def __init__(
+        self,
+        query: TokenizedQuery,
+        passage: TokenizedPassage,
+        weights: Mapping[str, float],
+        coverage: float,
+    ) -> None:
+        self.query = query
+        self.passage = passage
+        self.weights = weights
+        self.coverage = coverage
+        shared = query.distinct & passage.distinct
+        self.share = len(shared) / len(query.distinct)
+        self.long = min(1.0, len(query.sequence) / _LONG_QUESTION)
+        self.places = [(at, word) for at, word in enumerate(passage.sequence) if word in shared]
 
     @cached_property
     def counts(self) -> Mapping[str, int]:

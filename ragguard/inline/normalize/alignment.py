@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import eq
 
@@ -18,7 +18,7 @@ from ragguard.inline.normalize.typos import one_letter_off
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import STOP_WORDS
 
-__all__ = ["align", "dice_similar", "holds_it_in_pieces", "interleaved", "regap", "rotated"]
+__all__ = ["PIECES", "WHOLE", "align", "dice_similar", "interleaved", "realign", "regap", "rotated"]
 
 _FEW_WORDS = 3  # a question of less may be met by chance
 _ALIKE = 2 / 3
@@ -27,6 +27,29 @@ _MISSPELT = 3  # of so many content words that differ
 _LEAST_PIECE = 2  # words
 _FIRST = 3  # words: if none of a row's is the question's, nor any unlisted, it is not written alike
 _KNOWN = 2  # one of so many words is the question's, or is not listed
+
+
+Undo = Callable[[TokenizedQuery, TokenizedPassage], TokenizedPassage | None]
+
+
+def realign(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list[TokenizedPassage]:
+    """Put the question in place of what is written like it as a whole, in each passage."""
+    return [_realigned(query, passage) or passage for passage in passages]
+
+
+def _realigned(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    for undo in WHOLE:
+        if (read := undo(query, passage)) is not None:
+            return read
+    asked, said = query.sequence, passage.sequence
+    if not query.distinct <= passage.distinct or not _FEW_WORDS <= len(asked) <= len(said):
+        return None
+    if _quotes(query, passage):
+        return None
+    for undo in PIECES:
+        if (read := undo(query, passage)) is not None:
+            return read
+    return None
 
 
 def regap(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
@@ -52,14 +75,16 @@ def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage 
         return None
     for first in (leading_label(query, said), left):
         there = said[first : first + n]
-        # Most passages have nothing here of the question, however it is written.
-        if passage.oov.isdisjoint(there) and not any(map(eq, asked[:_FIRST], there)):
-            continue
         known = sum(map(eq, asked, there))
         if known == n:
             return None
-        known += len(passage.oov.intersection(there))
-        if _KNOWN * known >= n and len(there) == n and _alike(asked, there):
+        unlisted = len(passage.oov.intersection(there))
+        if (
+            _KNOWN * (known + unlisted) >= n
+            and (unlisted or any(map(eq, asked[:_FIRST], there)))
+            and len(there) == n
+            and _alike(asked, there)
+        ):
             return passage.rewritten((*said[:first], *asked, *said[first + n :]))
     return None
 
@@ -99,13 +124,11 @@ def _quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
     return f" {' '.join(query.sequence)} " in passage.joined
 
 
-def holds_it_in_pieces(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
-    """Return True if a passage holds all words of the question, but not in one piece."""
-    return (
-        _FEW_WORDS <= len(query.sequence) <= len(passage.sequence)
-        and query.distinct <= passage.distinct
-        and not _quotes(query, passage)
-    )
+WHOLE: tuple[Undo, ...] = (regap, align)
+"""How the question as a whole may be written; the first that applies is undone."""
+
+PIECES: tuple[Undo, ...] = (interleaved, rotated)
+"""The same, where all of its words are there, but not in one piece."""
 
 
 def _strewn_through(

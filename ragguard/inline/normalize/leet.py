@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passage
 from ragguard.text import MOST_CHARS, both_ends, tokens
@@ -25,25 +26,30 @@ def letters_of(word: str) -> str:
     return word.translate(_LETTERS)
 
 
-def unleet(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    """Return a passage as it reads with letters for signs, if it says more of the question so."""
-    if "@" not in passage.text and "$" not in passage.text:
-        return None
+def unleet(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list[TokenizedPassage]:
+    """Return passages as they read with letters for signs, where they say more of the question."""
+    return [
+        _unleeted(query, passage) if "@" in passage.text or "$" in passage.text else passage
+        for passage in passages
+    ]
+
+
+def _unleeted(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage:
     if query.letters and query.letters in passage.letters:
-        return None  # or signs behind its words would hide a question that stands there
+        return passage  # or signs behind its words would hide a question that stands there
     if not _IN_A_WORD.search(passage.text):
-        return None
+        return passage
     text = both_ends(passage.text, MOST_CHARS)
     # Only what stands beside a sign reads otherwise: in most texts that is no word of the question.
     beside = _lettered(" ".join([piece for piece in text.split() if _SIGN.search(piece)]))
     if query.distinct.isdisjoint(map(letters_of, tokens(strip_markup(beside)))):
-        return None
+        return passage
     read = tokenize_passage(_lettered(text))
     before, after = (
         sum(map(query.distinct.__contains__, map(letters_of, one.sequence)))
         for one in (passage, read)
     )
-    return read if after > before else None
+    return read if after > before else passage
 
 
 def _lettered(text: str) -> str:

@@ -11,7 +11,7 @@ of their inner letters alone are alike as well: people read them with ease (Rawl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import compress
@@ -156,21 +156,31 @@ def one_letter_off(one: str, other: str) -> bool:
     return not symspell_keys(one).isdisjoint(symspell_keys(other))
 
 
-def respell(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+def respell(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list[TokenizedPassage]:
     """Undo typing errors in words of the question, wherever they stand.
 
     One word may be like one of the question by chance, a plural or another spelling: so several
-    must be, and then those as well that are misspelt into another word where the question goes on
-    so; a single one only between the words that the question has beside it.
+    of a passage must be, and then those as well that are misspelt into another word where the
+    question goes on so; a single one only between the words that the question has beside it.
     """
-    if not passage.oov or not (known := query.once(spellings_of)).words:
-        return None
-    meant = respelled(known, query.distinct, passage.oov)
-    if not meant:
-        return None
+    known = query.once(spellings_of)
+    # Passages of one set have many words in common: each is looked at once.
+    odd = frozenset().union(*[passage.oov for passage in passages]) if known.words else ()
+    if not odd or not (meant := respelled(known, query.distinct, odd)):
+        return list(passages)
+    return [
+        passage if passage.oov.isdisjoint(meant) else _respelled(query, passage, meant)
+        for passage in passages
+    ]
+
+
+def _respelled(
+    query: TokenizedQuery, passage: TokenizedPassage, known: Mapping[str, str]
+) -> TokenizedPassage:
+    meant = {word: known[word] for word in passage.oov & known.keys()}
     if len(set(meant.values())) < _SEVERAL:
         sequence = _one_respelled(query.sequence, passage.sequence, meant)
-        return None if sequence is None else passage.rewritten(sequence)
+        return passage if sequence is None else passage.rewritten(sequence)
     # Who writes digits for letters does so in short words as well.
     meant |= {
         word: letters
