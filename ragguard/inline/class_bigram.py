@@ -2,7 +2,7 @@
 
     oddness(a, b) = -log p(b | a) + a part of the surprisal of the word in its class b,    in nats
 
-less than what natural text has at its oddest (`benchmarks/fit_naturalness.py`). After Brown et al.
+less than what natural text has at its oddest (`benchmarks/fit_class_bigram.py`). After Brown et al.
 (1992), "Class-Based n-gram Models of Natural Language": as small as a language model can be, at
 the cost of one lookup a word.
 """
@@ -93,7 +93,7 @@ class ClassBigram:
 
 @cache
 def class_bigram() -> ClassBigram:
-    """Return the shipped model, read at the first call (`benchmarks/fit_naturalness.py`)."""
+    """Return the shipped model, read at the first call (`benchmarks/fit_class_bigram.py`)."""
     file = resources.files("ragguard.inline") / "word_classes.npz"
     with file.open("rb") as stream, np.load(stream) as stored:
         words = stored["words"].tobytes().decode("utf-8").split("\n")

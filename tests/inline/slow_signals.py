@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 from math import exp, fsum, log
 
-from slow_meaning import normalized, words_of
+from slow_normalize import normalized, words_of
 
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
 from ragguard.inline.features.gibberish import gibberish

@@ -1,7 +1,7 @@
 """What a passage means by its words: by hand, by a slow reference, and on any text at all."""
 
 import pytest
-import slow_meaning
+import slow_normalize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -257,7 +257,7 @@ def test_long_words_cost_no_more_than_their_letters():
 @given(st.text("abc13", max_size=6), st.text("abc13", max_size=6))
 def test_that_words_are_alike_goes_both_ways(one, other):
     assert (
-        dice_similar(one, other) == dice_similar(other, one) == slow_meaning.alike(one, other)
+        dice_similar(one, other) == dice_similar(other, one) == slow_normalize.alike(one, other)
         if (one or other)
         else True
     )
@@ -330,7 +330,7 @@ def asked_and_written(draw):
 def test_what_is_meant_equals_its_slow_reference(drawn):
     question, text = drawn
     query = tokenize_query(question)
-    expected = slow_meaning.normalized(query.sequence, text)
+    expected = slow_normalize.normalized(query.sequence, text)
     assert list(normalized(query, [tokenize_passage(text)])[0].sequence) == expected
 
 
@@ -338,7 +338,7 @@ def test_what_is_meant_equals_its_slow_reference(drawn):
 def test_what_any_text_means_equals_its_slow_reference(question, text):
     query = tokenize_query(question)
     for written in (text, f"{text} {question}", f"{question}{text}"):
-        expected = slow_meaning.normalized(query.sequence, written)
+        expected = slow_normalize.normalized(query.sequence, written)
         assert list(normalized(query, [tokenize_passage(written)])[0].sequence) == expected
 
 

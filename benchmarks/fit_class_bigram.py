@@ -1,4 +1,4 @@
-"""Fits `ragguard.inline.features.gibberish`: `python -m benchmarks.fit_naturalness --data DIR`.
+"""Fits `ragguard.inline.features.gibberish`: `python -m benchmarks.fit_class_bigram --data DIR`.
 
 The texts are the plain ones of the folder (`wikipedia_passages.jsonl` and the contexts of
 `reading_comprehension.jsonl`) without any that was retrieved for a question of either half: a
@@ -236,7 +236,7 @@ def separation(datasets: Sequence[Dataset], model: ClassBigram) -> Table:
 def main() -> None:
     """Fit, compare with the shipped model, and print what the fitted one tells apart."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.fit_naturalness", description=__doc__
+        prog="python -m benchmarks.fit_class_bigram", description=__doc__
     )
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
     parser.add_argument("--out", type=Path, help="where to write the model (.npz)")

@@ -1,10 +1,10 @@
-"""The fit of the model of naturalness, on the project's own data."""
+"""The fit of the class bigram, on the project's own data."""
 
 import numpy as np
 import pytest
 
 from benchmarks.data import Dataset, Record, load_folder, skerrin
-from benchmarks.fit_naturalness import _oddness, fit, plain_texts, separation, write
+from benchmarks.fit_class_bigram import _oddness, fit, plain_texts, separation, write
 from ragguard.inline import class_bigram as model_of_pairs
 from ragguard.inline.class_bigram import OTHER_SCRIPT, SHAPES, class_bigram
 from ragguard.inline.features.gibberish import gibberish
