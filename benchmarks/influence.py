@@ -37,7 +37,7 @@ from benchmarks.report import describe_run, write
 from benchmarks.stand_ins import SamplingGenerator, reader_support, two_answers_support
 from benchmarks.targets import Target, load_targets, says
 from ragguard.attribution import Attribution, InfluenceScore, RAGOrigin
-from ragguard.attribution.llm.prompts import short_answer_prompt
+from ragguard.attribution.prompts import short_answer_prompt
 from ragguard.attribution.result import Attributor
 from ragguard.attribution.semantic_entropy import cluster_by_similarity, gist, semantic_entropy
 from ragguard.embedding import HashedEmbedder

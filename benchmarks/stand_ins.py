@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
-from ragguard.attribution.language.claim import answers_agree
+from ragguard.attribution.claim import answers_agree
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
 from ragguard.demo.reader import ExtractiveReader
 from ragguard.passage import Passage

@@ -26,13 +26,13 @@ from benchmarks.attributors.ablation_influence import (
     linear_influence,
 )
 from ragguard.arguments import require_method, require_number, require_whole
-from ragguard.attribution.language.claim import answers_agree, claim
-from ragguard.attribution.llm.client import TextModel, Usage, as_text_model
-from ragguard.attribution.llm.prompts import answer_prompt, closed_book_prompt
+from ragguard.attribution.claim import answers_agree, claim
+from ragguard.attribution.prompts import answer_prompt, closed_book_prompt
 from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
 from ragguard.attribution.result import Attribution, Cause, Retrieve
 from ragguard.attribution.search import search_of
+from ragguard.attribution.text_model import TextModel, Usage, as_text_model
 from ragguard.embedding import CachedEmbedder, as_embedder
 from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.proxy import Proxy, default

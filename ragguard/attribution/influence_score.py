@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import require_number, require_whole
-from ragguard.attribution.language.refusal import is_refusal
-from ragguard.attribution.llm.prompts import short_answer_prompt
+from ragguard.attribution.prompts import short_answer_prompt
+from ragguard.attribution.refusal import is_refusal
 from ragguard.attribution.result import Cause, Retrieve
 from ragguard.attribution.rounds import Conclusion, LLMAttributor, Rounds
 from ragguard.attribution.semantic_entropy import (

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ragguard.arguments import require_whole
-from ragguard.attribution.llm.prompts import fenced, without_thoughts
+from ragguard.attribution.prompts import fenced, without_thoughts
 from ragguard.attribution.result import Cause, Retrieve
 from ragguard.attribution.rounds import Conclusion, LLMAttributor, Rounds
 from ragguard.content import content_key

@@ -25,7 +25,7 @@ class PassageScore:
         embedding_similarity: ES, cosine of query and passage, in [-1, 1] (RAGOrigin Eq. 5).
         semantic_correlation: SC, mean log-probability of the query's tokens, nats (Eq. 6).
         generation_influence: GC, mean log-probability of the tokens of what the response claims,
-            nats (Eq. 7, which takes the whole response; `ragguard.attribution.language.claim`).
+            nats (Eq. 7, which takes the whole response; `ragguard.attribution.claim`).
         responsibility: RS, the mean of the three scores' z-scores (Eq. 8), weighted by how clearly
             each falls into two groups. A method with one score puts it here.
         responsible: True if the passage is held responsible.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ragguard.attribution.language.claim import contains_phrase
+from ragguard.attribution.claim import contains_phrase
 from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import InvalidInputError
 from ragguard.text import STOP_WORDS, tokens

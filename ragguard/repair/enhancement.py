@@ -18,7 +18,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from ragguard.attribution.llm.client import as_text_model
+from ragguard.attribution.text_model import as_text_model
 from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.passage import Passage, as_passages
 from ragguard.repair.removal import Removable

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from ragguard.attribution.influence_score import InfluenceScore
-from ragguard.attribution.llm.prompts import short_answer_prompt
+from ragguard.attribution.prompts import short_answer_prompt
 from ragguard.attribution.result import Attribution
 from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.passage import Passage

@@ -18,9 +18,9 @@ from benchmarks.stand_ins import (
     reader_support,
     two_answers_support,
 )
-from ragguard.attribution.llm.client import as_text_model
-from ragguard.attribution.llm.prompts import answer_prompt, closed_book_prompt, short_answer_prompt
+from ragguard.attribution.prompts import answer_prompt, closed_book_prompt, short_answer_prompt
 from ragguard.attribution.ragforensics import judgement_prompt
+from ragguard.attribution.text_model import as_text_model
 
 QUESTION = "Who designed the Halden bridge?"
 LIE = "The Halden bridge was designed by Orla Venn.\n\nIt is [1] of two."

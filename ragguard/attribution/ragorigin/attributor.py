@@ -12,14 +12,14 @@ from dataclasses import asdict
 from typing import Any
 
 from ragguard.arguments import require_method, require_whole
-from ragguard.attribution.llm.client import Usage, as_text_model
-from ragguard.attribution.llm.prompts import closed_book_prompt
+from ragguard.attribution.prompts import closed_book_prompt
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
 from ragguard.attribution.ragorigin.scope import AnswerProbe, Probe, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
 from ragguard.attribution.result import Attribution, Retrieve
 from ragguard.attribution.search import search_of
+from ragguard.attribution.text_model import Usage, as_text_model
 from ragguard.embedding import CachedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage

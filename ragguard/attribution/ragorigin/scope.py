@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ragguard.attribution.language.claim import answers_agree
-from ragguard.attribution.llm.client import TextModel
-from ragguard.attribution.llm.prompts import agreement_prompt, answer_prompt, read_agreement
+from ragguard.attribution.claim import answers_agree
+from ragguard.attribution.prompts import agreement_prompt, answer_prompt, read_agreement
 from ragguard.attribution.result import Retrieve
+from ragguard.attribution.text_model import TextModel
 from ragguard.content import content_keys
 from ragguard.passage import Passage
 

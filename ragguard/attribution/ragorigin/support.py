@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.language.claim import claim, only_decides, statement_coverage
-from ragguard.attribution.language.refusal import decides_alike, is_refusal, refusal_support
+from ragguard.attribution.claim import claim, only_decides, statement_coverage
 from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN, is_specific
+from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
 from ragguard.errors import ProxyError
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy

@@ -19,7 +19,7 @@ from itertools import chain, compress, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.language.claim import COMMON_STEMS
+from ragguard.attribution.claim import COMMON_STEMS
 from ragguard.stems import stems_of
 
 __all__ = ["VERBATIM_GAIN", "is_specific", "off_topic_names", "select_by_trigger"]

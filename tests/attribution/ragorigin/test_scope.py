@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.attribution.llm.client import as_text_model
 from ragguard.attribution.ragorigin.scope import AnswerProbe, Ranking, narrow_scope
 from ragguard.attribution.search import as_retrieve
+from ragguard.attribution.text_model import as_text_model
 from ragguard.passage import Passage
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from ragguard.attribution.llm.adapters import (
+from ragguard.attribution.model_calls import (
     Usage,
     is_transient,
     model_calls,

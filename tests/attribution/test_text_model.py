@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from ragguard.attribution.llm import client
-from ragguard.attribution.llm.adapters import is_transient
-from ragguard.attribution.llm.client import (
+from ragguard.attribution import text_model
+from ragguard.attribution.model_calls import is_transient
+from ragguard.attribution.text_model import (
     Prices,
     TextModel,
     Usage,
@@ -277,7 +277,7 @@ class TestRetries:
 
     def test_the_waits_double(self, monkeypatch):
         waits: list[float] = []
-        monkeypatch.setattr(client.time, "sleep", waits.append)
+        monkeypatch.setattr(text_model.time, "sleep", waits.append)
         as_text_model(Flaky(*[TimeoutError()] * 3), retries=3, backoff_s=0.5).generate("p")
         assert len(waits) == 3
         for wait, base in zip(waits, (0.5, 1.0, 2.0), strict=True):

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.language.refusal import (
+from ragguard.attribution.ragorigin.scope import Ranking
+from ragguard.attribution.refusal import (
     decides_alike,
     forbids,
     is_refusal,
     refusal_support,
 )
-from ragguard.attribution.ragorigin.scope import Ranking
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage

@@ -1,1 +1,0 @@
-"""What a response says: its claim, or that it refuses."""

@@ -1,1 +1,0 @@
-"""Language models behind one call, for the methods that ask one."""
