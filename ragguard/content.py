@@ -11,7 +11,7 @@ from functools import lru_cache
 from ragguard.lru import LRU, on_forget
 from ragguard.text import MAX_CHARS, letters_whole, tokens_whole
 
-__all__ = ["content_key", "content_keys"]
+__all__ = ["content_key"]
 
 _MAX_BYTES = 16 * 2**20  # of the keys remembered, with their texts
 _LARGEST = _MAX_BYTES // 256  # a few long texts do not push out all others
