@@ -17,6 +17,7 @@ __all__ = [
     "require_method",
     "require_number",
     "require_path",
+    "require_positive",
     "require_text",
     "require_texts",
     "require_whole",
@@ -89,6 +90,17 @@ def require_number(name: str, value: object) -> float:
         return float(value)
     except OverflowError as error:
         raise InvalidInputError(f"{problem}, which no float can hold") from error
+
+
+def require_positive(**numbers: float) -> None:
+    """Check that each of these arguments, which have defaults, is positive.
+
+    Raises:
+        InvalidInputError: One is not.
+    """
+    for name, value in numbers.items():
+        if not value > 0:
+            raise InvalidInputError(f"{name} must be positive, not {value}; leave it out")
 
 
 def require_path(name: str, value: object) -> Path:

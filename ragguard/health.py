@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.records import AuditStore
 from ragguard.audit.watch import QuarantineWatch
-from ragguard.background.reports import Reports
+from ragguard.background import Worker
 from ragguard.calibrator import Calibrator
 
 __all__ = ["Health", "health_of"]
@@ -47,11 +47,11 @@ def health_of(
     store: AuditStore,
     quarantine: QuarantineWatch,
     counter: VerdictCounter,
-    reports: Reports,
+    worker: Worker,
     calibrator: Calibrator,
 ) -> Health:
     """Return what the parts of one guard know of themselves and of the store."""
-    running = [*quarantine.threads, *counter.threads, *reports.threads]
+    running = [*quarantine.threads, *counter.threads, *worker.threads]
     adopted = calibrator.adopted
     return Health(
         store=repr(store),
@@ -60,8 +60,8 @@ def health_of(
         store_error=quarantine.error,
         quarantined=len(quarantine.keys()),
         queries_unwritten=counter.unwritten,
-        events_waiting=reports.waiting,
-        reports_lost=reports.lost,
+        events_waiting=worker.outbox.unsaved,
+        reports_lost=worker.outbox.lost,
         calibration="shipped with ragguard" if adopted is None else adopted.source,
         threads=tuple(thread.name for thread in running if thread.is_alive()),
     )

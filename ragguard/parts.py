@@ -12,6 +12,8 @@ from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.memory import MemoryStore
+from ragguard.background import Worker
+from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.reports import Reports
 from ragguard.background.retry import Deadline
 from ragguard.calibrator import Calibrator
@@ -41,7 +43,8 @@ class Parts:
         quarantine: Follows the store.
         counter: Writes to the store what was judged.
         filtering: The inline half.
-        reports: The background half.
+        worker: Attributes what is reported.
+        reports: The door to the background half.
     """
 
     def __init__(
@@ -97,26 +100,26 @@ class Parts:
             on_error=on_error,
             max_ms=max_ms,
         )
-        self.reports = Reports(
+        self.worker = Worker(
             self.store,
-            seen=seen,
-            quarantine=self.quarantine,
-            embedder=self.embedder,
-            retrieve=retrieve,
-            attributor=attributor,
-            on_lost=lambda reports: self.counter.add(reports_lost=reports),
+            EventAttributor(self.store, retrieve, attributor=attributor, embedder=self.embedder),
+            counter=self.counter,
+            queries_come=seen.is_fresh,
+            # Another process may be able to search for them; what is in memory is nobody else's.
+            skip_without_passages=retrieve is None and getattr(self.store, "shared", True),
         )
+        self.reports = Reports(self.worker, self.store, seen=seen, quarantine=self.quarantine)
 
     def health(self) -> Health:
         """Return how they are."""
-        return health_of(self.store, self.quarantine, self.counter, self.reports, self.calibrator)
+        return health_of(self.store, self.quarantine, self.counter, self.worker, self.calibrator)
 
     def close(self) -> None:
         """Write what is pending, and stop all threads."""
         deadline = Deadline(_CLOSE_S)
         self.quarantine.close()
         self.counter.stop()
-        self.reports.close(deadline.left())
+        self.worker.close(deadline.left())
         self.counter.close(deadline.left())
         if self._owns_store:
             self.store.close()

@@ -9,7 +9,7 @@ import pytest
 from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import MemoryStore
-from ragguard.background.claims import MAX_RESPONSE
+from ragguard.background.reports import MAX_RESPONSE
 from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.errors import (

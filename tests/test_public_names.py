@@ -100,7 +100,7 @@ AT_LEAST = {
         "tokenize_passage",
         "tokenize_query",
     ],
-    "ragguard.background.attribute_event": ["attribute_event", "quarantine_responsible"],
+    "ragguard.background.attribute_event": ["EventAttributor"],
     "ragguard.recent": ["RecentPassages"],
     "ragguard.audit.counting": ["VerdictCounter"],
 }

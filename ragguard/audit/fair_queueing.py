@@ -9,9 +9,8 @@ stored but the turn, so that the next event is found by an index.
 from __future__ import annotations
 
 import hashlib
-import heapq
-from collections import Counter
-from collections.abc import Callable
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Mapping
 from itertools import count
 
 __all__ = ["MAX_REPORTERS", "NOBODY", "Turns", "lane_of", "next_turn"]
@@ -48,113 +47,79 @@ def next_turn(served: int | None, last: int | None) -> int:
     return max(served or 0, 0 if last is None else last + 1)
 
 
-# Turn, number and id of an event; the number is unique, so that ids are never compared.
-_Place = tuple[int, int, str]
+_Place = tuple[int, int, str]  # turn, number and name; numbers differ
 
 
 class Turns:
-    """Open events in the order of their turns, and the leases of those that are running.
+    """Names in lanes, in memory, in the order of their turns; of equal turns the older is first.
 
-    What changed its place or is no longer open stays in the heaps until it comes up there.
+    >>> turns = Turns()
+    >>> for name in ("a1", "a2", "a3", "b1"):
+    ...     turns.place(name, name[0], turns.next(name[0]))
+    >>> list(turns), turns.last_of_fullest("b")
+    (['a1', 'b1', 'a2', 'a3'], 'a3')
     """
 
     def __init__(self) -> None:
         self._numbers = count()
-        self._places: dict[str, _Place] = {}
-        self._lane_of: dict[str, str] = {}
-        self._leased: dict[str, float] = {}  # the end of the lease, on the caller's clock
-        self._waiting: list[_Place] = []
-        self._lanes: dict[str, list[_Place]] = {}  # the last turn first, so turns are negative
-        self._sizes: Counter[str] = Counter()  # open events by lane
-
-    def next(self, lane: str, now: float) -> int:
-        """Return the turn of a new event of the lane."""
-        last = self._last_of(lane)
-        return next_turn(self._served(now), None if last is None else -last[0])
-
-    def place(self, event_id: str, lane: str, turn: int) -> None:
-        """Let an event wait for the turn, one that waits already for this one instead."""
-        known = self._places.get(event_id)
-        number = next(self._numbers) if known is None else known[1]
-        self._places[event_id] = turn, number, event_id
-        if known is not None:
-            self._leave(event_id)
-        self._lane_of[event_id] = lane
-        self._sizes[lane] += 1
-        heapq.heappush(self._lanes.setdefault(lane, []), (-turn, number, event_id))
-        heapq.heappush(self._waiting, self._places[event_id])
-
-    def turn(self, event_id: str) -> int | None:
-        """Return the turn for which an open event waits, or None."""
-        place = self._places.get(event_id)
-        return None if place is None else place[0]
+        self._places: dict[str, tuple[str, _Place]] = {}  # with the lane
+        self._line: list[_Place] = []
+        self._lanes: dict[str, list[_Place]] = {}
 
     def __len__(self) -> int:
-        """How many events are open."""
-        return len(self._places)
+        return len(self._line)
 
-    def last_of_fullest(self, newest: str) -> str:
-        """Return the open event that waits for the last turn of the lane with most of them.
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
 
-        Of lanes that are equally full it is `newest`, the one that has just grown.
+    def __iter__(self) -> Iterator[str]:
+        return (name for _, _, name in self._line)
+
+    def turn(self, name: str) -> int:
+        """Return the turn that a name has."""
+        return self._places[name][1][0]
+
+    def first(self, lane: str | None = None) -> int | None:
+        """Return the first turn of a lane, or of all; None if there is none."""
+        line = self._line if lane is None else self._lanes.get(lane)
+        return line[0][0] if line else None
+
+    def next(self, lane: str, served: int | None = None) -> int:
+        """Return the turn of what is new in the lane; `served` as in `next_turn`."""
+        line = self._lanes.get(lane)
+        return next_turn(self.first() if served is None else served, line[-1][0] if line else None)
+
+    def place(self, name: str, lane: str, turn: int) -> None:
+        """Give a name a turn; one that has another keeps its age."""
+        if name in self._places:
+            number = self._places[name][1][1]
+            self.remove(name)
+        else:
+            number = next(self._numbers)
+        place = turn, number, name
+        self._places[name] = lane, place
+        insort(self._line, place)
+        insort(self._lanes.setdefault(lane, []), place)
+
+    def remove(self, name: str) -> None:
+        """Forget a name, if it is known."""
+        if name not in self._places:
+            return
+        lane, place = self._places.pop(name)
+        for line in (self._line, self._lanes[lane]):
+            del line[bisect_left(line, place)]
+        if not self._lanes[lane]:
+            del self._lanes[lane]
+
+    def last_of_fullest(self, newest: str, sizes: Mapping[str, int] | None = None) -> str:
+        """Return the name with the last turn in the lane that holds most.
+
+        Args:
+            newest: Of lanes that are equally full this one, which has just grown.
+            sizes: How much each lane holds; None: as much as there are names in it.
         """
-        last = self._last_of(max(self._sizes, key=lambda one: (self._sizes[one], one == newest)))
-        assert last is not None  # a lane without open events is not kept
-        return last[2]
 
-    def claim(self, now: float, until: float, allowed: Callable[[str], bool]) -> str | None:
-        """Lease the event whose turn it is, of those that are allowed, and return its id."""
-        passed_over = []
-        claimed = None
-        while claimed is None and self._served(now) is not None:
-            place = heapq.heappop(self._waiting)
-            if allowed(place[2]):
-                claimed = place[2]
-                self._leased[claimed] = until
-            else:
-                passed_over.append(place)
-        for place in passed_over:
-            heapq.heappush(self._waiting, place)
-        return claimed
+        def fullness(lane: str) -> tuple[int, bool]:
+            return len(self._lanes[lane]) if sizes is None else sizes[lane], lane == newest
 
-    def lease(self, event_id: str, until: float) -> None:
-        """Let the lease of an open event end at another moment."""
-        self._leased[event_id] = until
-
-    def release(self, event_id: str) -> None:
-        """Let an open event wait again, for the turn that it had."""
-        if self._leased.pop(event_id, None) is not None:
-            heapq.heappush(self._waiting, self._places[event_id])
-
-    def remove(self, event_id: str) -> None:
-        """Forget an event that is no longer open."""
-        self._places.pop(event_id, None)
-        self._leased.pop(event_id, None)
-        if event_id in self._lane_of:
-            self._leave(event_id)
-
-    def _leave(self, event_id: str) -> None:
-        lane = self._lane_of.pop(event_id)
-        self._sizes[lane] -= 1
-        if not self._sizes[lane]:
-            del self._sizes[lane], self._lanes[lane]
-
-    def _served(self, now: float) -> int | None:
-        for event_id in [one for one, end in self._leased.items() if end <= now]:
-            self.release(event_id)
-        while self._waiting:
-            turn, _, event_id = first = self._waiting[0]
-            if self._places.get(event_id) == first and event_id not in self._leased:
-                return turn
-            heapq.heappop(self._waiting)
-        return None
-
-    def _last_of(self, lane: str) -> _Place | None:
-        line = self._lanes.get(lane, [])
-        while line:
-            turn, number, event_id = line[0]
-            waits = self._places.get(event_id) == (-turn, number, event_id)
-            if waits and self._lane_of.get(event_id) == lane:
-                return line[0]
-            heapq.heappop(line)
-        return None
+        return self._lanes[max(self._lanes, key=fullness)][-1][2]

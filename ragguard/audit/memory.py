@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import takewhile
@@ -57,6 +57,7 @@ class MemoryStore:
         self._max_open = max_open
         self._events: dict[str, Event] = {}
         self._turns = Turns()  # of open events
+        self._claimable_at: dict[str, float] = {}  # of open events: 0, or the end of the lease
         self._lanes: dict[str, set[str]] = {}
         self._finished: dict[str, Attribution | None] = {}
         self._quarantine: dict[str, QuarantineEntry] = {}
@@ -69,12 +70,13 @@ class MemoryStore:
     def add_event(self, event: Event) -> None:
         with self._lock:
             lane, known = lane_of(event.reporter), self._events.get(event.id)
-            turn = self._turns.next(lane, time.monotonic())
+            served = next(self._claimable(), None)
+            turn = self._turns.next(lane, 0 if served is None else self._turns.turn(served))
             if known is None:
                 self._lanes[event.id] = {lane}
-                self._put(replace(event, created_at=as_utc(event.created_at)))
                 if event.status in OPEN:
                     self._turns.place(event.id, lane, turn)
+                self._put(replace(event, created_at=as_utc(event.created_at)))
                 if len(self._turns) > self._max_open:
                     self._give_up(self._events[self._turns.last_of_fullest(lane)])
                 return
@@ -82,9 +84,8 @@ class MemoryStore:
             if len(lanes) < MAX_REPORTERS:
                 lanes.add(lane)
             reports = known.reports + event.reports
-            self._put(replace(known, reports=reports, reporters=len(lanes)))
-            waits_for = self._turns.turn(event.id)
-            if waits_for is not None and turn < waits_for:
+            self._events[event.id] = replace(known, reports=reports, reporters=len(lanes))
+            if event.id in self._turns and turn < self._turns.turn(event.id):
                 # Not to wait behind a flood that happens to hold the same claim.
                 self._turns.place(event.id, lane, turn)
 
@@ -110,26 +111,21 @@ class MemoryStore:
     def claim_event(
         self, *, lease_s: float, passageless: Collection[str] | None = None
     ) -> Event | None:
-        def is_allowed(event_id: str) -> bool:
-            if passageless is None or event_id in passageless:
-                return True
-            return bool(self._events[event_id].passages)
-
         with self._lock:
-            now = time.monotonic()
-            event_id = self._turns.claim(now, now + lease_s, is_allowed)
-            if event_id is None:
-                return None
-            event = self._events[event_id]
-            self._put(replace(event, status="running", attempts=event.attempts + 1))
-            return self._events[event_id]
+            for event_id in self._claimable():
+                event = self._events[event_id]
+                if passageless is None or event.passages or event_id in passageless:
+                    claimed = replace(event, status="running", attempts=event.attempts + 1)
+                    self._put(claimed, time.monotonic() + lease_s)
+                    return claimed
+        return None
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         with self._lock:
             event = self._events.get(event_id)
             if event is None or event.status != "running" or not _holds(event, attempt):
                 return False
-            self._turns.lease(event_id, time.monotonic() + lease_s)
+            self._claimable_at[event_id] = time.monotonic() + lease_s
             return True
 
     def finish_event(
@@ -248,18 +244,21 @@ class MemoryStore:
         self._put(replace(event, status="failed", error="lost: too many events wait"))
         self.add_counts({"reports_lost": event.reports})
 
-    def _put(self, event: Event) -> None:
+    def _put(self, event: Event, claimable_at: float = 0.0) -> None:
         self._events[event.id] = event
         if event.status in OPEN:
-            self._finished.pop(event.id, None)
-            if event.status == "pending":
-                self._turns.release(event.id)
+            self._claimable_at[event.id] = claimable_at
             return
         self._turns.remove(event.id)
+        self._claimable_at.pop(event.id, None)
         self._finished.setdefault(event.id, None)
         while len(self._finished) > self._max_finished:
             oldest = next(iter(self._finished))
             del self._finished[oldest], self._events[oldest], self._lanes[oldest]
+
+    def _claimable(self) -> Iterator[str]:
+        now = time.monotonic()
+        return (one for one in self._turns if self._claimable_at[one] <= now)
 
     def _held(self, keys: Collection[str]) -> frozenset[str]:
         return frozenset(key for key in keys if self._quarantine[key].status != "released")

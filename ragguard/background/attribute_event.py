@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from typing import Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.records import AuditStore, Event, QuarantineEntry
-from ragguard.audit.watch import QuarantineWatch
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
 from ragguard.passage import Passage, as_passages
 
-__all__ = ["EventAttributor", "EventProcessor", "attribute_event", "quarantine_responsible"]
+__all__ = ["EventAttributor", "EventProcessor"]
 
 
 class EventProcessor(Protocol):
@@ -37,7 +37,6 @@ class EventAttributor:
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy,
             made when the first event is attributed.
         embedder: Of that `RAGOrigin`; None: the built-in one.
-        watch: Looks at once when something came into quarantine.
     """
 
     def __init__(
@@ -47,91 +46,71 @@ class EventAttributor:
         *,
         attributor: Attributor | None = None,
         embedder: Embedder | None = None,
-        watch: QuarantineWatch | None = None,
     ) -> None:
         self._store = store
         self._retrieve = retrieve
         self._attributor = attributor
         self._embedder = embedder
-        self._watch = watch
 
     def attribute(self, event: Event) -> Attribution:
-        """Return the event's attribution.
+        """Attribute one event over the knowledge base, or, without one, over its own passages.
+
+        What is in quarantine already is left out of the knowledge base, as the filter leaves it out
+        of what the generator reads: a second report would else find the first one's passages again,
+        and not what took their place. How many were met is in `details["left_out"]`, if any were.
+        The event's own passages are searched as they are: the generator has read them.
 
         Raises:
             InvalidInputError: The event cannot be attributed as it is.
             RagguardError: The store fails, or the attributor.
         """
+        query, response, passages = event.query, event.response, event.passages
+        if self._retrieve is None and not passages:
+            why = (
+                "there is nothing to search: report the passages that the generator saw, or give "
+                "the guard a `retrieve` over the knowledge base"
+            )
+            return Attribution(query, response, "none", [], [], 0, cause="unclear", reason=why)
         if self._attributor is None:
             from ragguard.attribution.ragorigin.attributor import RAGOrigin
 
             self._attributor = RAGOrigin(embedder=self._embedder)
-        return attribute_event(self._store, event, self._attributor, self._retrieve)
+        if self._retrieve is None:
+            return self._attributor.attribute(query, response, lambda _, limit: passages[:limit])
+        search = _Unquarantined(self._retrieve, self._held(event))
+        found = self._attributor.attribute(query, response, search)
+        return _told(found, len(search.left_out))
 
     def quarantine(self, event: Event, attribution: Attribution) -> int:
-        """Quarantine what is responsible, as `quarantine_responsible`; once is as good as twice."""
-        added = quarantine_responsible(self._store, event, attribution)
-        if self._watch is not None:
-            self._watch.refresh()
-        return added
+        """Put the responsible passages into quarantine; return how many were not there before.
 
-
-def attribute_event(
-    store: AuditStore, event: Event, attributor: Attributor, retrieve: Retrieve | None
-) -> Attribution:
-    """Attribute one event over the knowledge base, or, without one, over the event's passages.
-
-    What is in quarantine already is left out of the knowledge base, as the filter leaves it out of
-    what the generator reads: a second report would else find the first one's passages again, and
-    not what took their place. How many were met is in `details["left_out"]`, if any were. The
-    event's own passages are searched as they are: the generator has read them.
-
-    Raises:
-        StoreError: The store fails.
-        RagguardError: What the attributor raises.
-    """
-    passages = event.passages
-    if retrieve is None:
-        if passages:
-            return attributor.attribute(
-                event.query, event.response, lambda _, limit: passages[:limit]
+        Raises:
+            StoreError: The store fails.
+        """
+        entries = [
+            QuarantineEntry(
+                key=content_key(passage.text),
+                passage_id=passage.id,
+                text=passage.text,
+                reason=attribution.reason,
+                event_id=event.id,
             )
-        return Attribution(
-            query=event.query,
-            response=event.response,
-            method="none",
-            responsible=[],
-            scores=[],
-            scope_size=0,
-            cause="unclear",
-            reason=(
-                "there is nothing to search: report the passages that the generator saw, or "
-                "give the guard a `retrieve` over the knowledge base"
-            ),
-        )
-    search = _Unquarantined(retrieve, _held(store, event))
-    found = attributor.attribute(event.query, event.response, search)
-    left_out = len(search.left_out)
-    if not left_out:
-        return found
-    reason = found.reason
-    if found.cause != "poisoning":
-        reason += f"; {left_out} in quarantine already were left out of the search"
-    return replace(found, reason=reason, details={**found.details, "left_out": left_out})
+            for passage in attribution.responsible
+        ]
+        return self._store.add_quarantine(entries) if entries else 0
 
-
-def _held(store: AuditStore, event: Event) -> frozenset[str]:
-    held = store.quarantine_keys()
-    if event.attempts > 1 and held:
-        # An attempt that broke off may have quarantined what this one must find again.
-        held -= {entry.key for entry in store.quarantine() if entry.event_id == event.id}
-    return held
+    def _held(self, event: Event) -> Set[str]:
+        held = self._store.quarantine_keys()
+        if event.attempts > 1 and held:
+            # An attempt that broke off may have quarantined what this one must find again.
+            held -= {one.key for one in self._store.quarantine() if one.event_id == event.id}
+        return held
 
 
 class _Unquarantined:
     """Searches for what is not in quarantine; asks for as many more as it leaves out."""
 
-    def __init__(self, retrieve: Retrieve, held: frozenset[str]) -> None:
+    def __init__(self, retrieve: Retrieve, held: Set[str]) -> None:
         self._retrieve = retrieve
         self._held = held
         self.left_out: set[str] = set()
@@ -140,7 +119,7 @@ class _Unquarantined:
         asked, known = limit, -1
         while True:
             page = as_passages(self._retrieve(query, asked))[:asked]
-            free = page if not self._held else [p for p in page if self._is_free(p)]
+            free = [passage for passage in page if not self._held or self._is_free(passage)]
             if len(free) >= limit or len(page) < asked or len(page) <= known:
                 return free[:limit]
             known = len(page)
@@ -153,20 +132,10 @@ class _Unquarantined:
         return key not in self._held
 
 
-def quarantine_responsible(store: AuditStore, event: Event, attribution: Attribution) -> int:
-    """Put the responsible passages into quarantine and return how many were not there before.
-
-    Raises:
-        StoreError: The store fails.
-    """
-    entries = [
-        QuarantineEntry(
-            key=content_key(passage.text),
-            passage_id=passage.id,
-            text=passage.text,
-            reason=attribution.reason,
-            event_id=event.id,
-        )
-        for passage in attribution.responsible
-    ]
-    return store.add_quarantine(entries) if entries else 0
+def _told(found: Attribution, left_out: int) -> Attribution:
+    if not left_out:
+        return found
+    reason = found.reason
+    if found.cause != "poisoning":
+        reason += f"; {left_out} in quarantine already were left out of the search"
+    return replace(found, reason=reason, details={**found.details, "left_out": left_out})

@@ -11,10 +11,13 @@ import logging
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable
+from contextlib import suppress
+from itertools import islice
 
+from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.fair_queueing import Turns, lane_of
 from ragguard.audit.records import OPEN, AuditStore, Event
-from ragguard.background.fair_queue import FairIds, FairQueue, Losses
+from ragguard.background.fair_queue import FairQueue, Losses
 from ragguard.background.retry import Backoff, Deadline, running
 from ragguard.background.sharing import shared_interpreter
 from ragguard.errors import EventLostError, EventNotFoundError, StoreError
@@ -25,8 +28,7 @@ __all__ = ["Outbox"]
 logger = logging.getLogger(__name__)
 
 _EXIT_S = 5.0
-# What one transaction saves.
-_BATCH = 200
+_BATCH = 200  # events that one transaction saves
 _BATCH_BYTES = 4_000_000
 _MAX_BYTES = 32_000_000  # of the texts in memory
 _MAX_PASSAGELESS = 50_000  # ids of events without passages
@@ -42,28 +44,25 @@ class Outbox:
     Args:
         store: Where the events go.
         max_events: How many events are held in memory.
-        on_lost: Called with the number of reports that were lost.
+        counter: Counts the reports that were lost.
 
     Attributes:
         closed: Whether nothing more is taken.
         work: Set when there is something to save.
+        saved: Set whenever events are in the store; cleared by whoever waits for it.
         stop: Set when nothing more is to be done.
         thread: What saves, once there is something to save.
-        saved: Set whenever events are in the store; cleared by whoever waits for it.
     """
 
-    closed: bool
     work: threading.Event
     saved: threading.Event
     stop: threading.Event
     thread: threading.Thread | None
 
-    def __init__(
-        self, store: AuditStore, *, max_events: int, on_lost: Callable[[int], None] | None
-    ) -> None:
+    def __init__(self, store: AuditStore, max_events: int, counter: VerdictCounter | None) -> None:
         self._store = store
         self._max_events = max_events
-        self._losses = Losses(on_lost)
+        self._losses = Losses(counter)
         self.closed = False
         self._begin()
         _outboxes.add(self)
@@ -74,7 +73,7 @@ class Outbox:
         self._starting = threading.RLock()  # a signal may submit while this thread starts it
         self._queue = FairQueue(max_events=self._max_events, max_bytes=_MAX_BYTES)
         self._unsaved: Counter[str] = Counter()  # by id: two reporters may hold the same claim
-        self._passageless = FairIds(max_ids=_MAX_PASSAGELESS)  # not known to be settled
+        self._passageless = Turns()  # ids of events not known to be settled
         self._settled = 0
         self._at_once = _BATCH
         self.work, self.saved, self.stop = (threading.Event() for _ in range(3))
@@ -98,8 +97,11 @@ class Outbox:
                 return False
             is_more, dropped = self._queue.put(event)
             self._unsaved[event.id] += is_more
-            if not event.passages:
-                self._passageless.add(event)
+            lane = lane_of(event.reporter)
+            if not event.passages and event.id not in self._passageless:
+                self._passageless.place(event.id, lane, self._passageless.next(lane))
+                if len(self._passageless) > _MAX_PASSAGELESS:
+                    self._passageless.remove(self._passageless.last_of_fullest(lane))
             for one in dropped:
                 self._lose(one, "too many reports wait for the store, most of them of its reporter")
             return event.id in self._unsaved
@@ -137,17 +139,25 @@ class Outbox:
     def settle(self, event_id: str) -> None:
         """Wake whoever waits: the event is done or failed for good."""
         with self._changed:
-            self._passageless.discard(event_id)
+            self._passageless.remove(event_id)
             self._settled += 1
             self._changed.notify_all()
 
     def wait(self, event_id: str, timeout: float | None, *, poll_s: float) -> bool:
-        """Block until an event of any process is settled, as `Worker.wait` says.
+        """Block until the event, of this or any other process, is done or failed for good.
 
         Args:
             event_id: The event.
             timeout: Seconds to wait at most; None waits without limit.
             poll_s: Seconds between two looks for what other processes have settled.
+
+        Returns:
+            True when it is; False when the time is up or all was closed before.
+
+        Raises:
+            EventLostError: The event was submitted here, and lost.
+            EventNotFoundError: The event was neither submitted here nor is it in the store.
+            StoreError: The store fails.
         """
         deadline = Deadline(timeout)
         while True:
@@ -169,20 +179,16 @@ class Outbox:
         Raises:
             EventLostError: The event was lost.
         """
-        deadline = Deadline(timeout)
         with self._changed:
-            while event_id in self._unsaved:
-                left = deadline.left()
-                if not left:
-                    return False
-                self._changed.wait(left)
+            if not self._changed.wait_for(lambda: event_id not in self._unsaved, timeout):
+                return False
             self._raise_if_lost(event_id)
         return True
 
     def passageless(self) -> list[str]:
         """Return some ids of events submitted here without passages that are not yet settled."""
         with self._changed:
-            return self._passageless.first(_MAX_CLAIMABLE)
+            return list(islice(self._passageless, _MAX_CLAIMABLE))
 
     def forget_settled(self) -> None:
         """Drop ids of events without passages that other processes have settled.
@@ -192,13 +198,11 @@ class Outbox:
         """
         while waiting := self.passageless():
             event_id = waiting[0]
-            try:
+            with suppress(EventNotFoundError):
                 if event_id in self._unsaved or not self._is_settled(event_id):
                     return
-            except EventNotFoundError:
-                pass
             with self._changed:
-                self._passageless.discard(event_id)
+                self._passageless.remove(event_id)
 
     def _save_all(self) -> None:
         """Save events until stopped, and then the rest; they wait while the store fails."""
@@ -262,7 +266,7 @@ class Outbox:
     def _lose(self, event: Event, why: str) -> None:
         self._let_go(event)
         if event.id not in self._unsaved:
-            self._passageless.discard(event.id)
+            self._passageless.remove(event.id)
         self._losses.add(event, why)
         self._changed.notify_all()
 

@@ -1,20 +1,25 @@
-"""Flagged responses: from a report to its attribution, and from there to quarantine."""
+"""Flagged responses: from a report to its event, and from there to its attribution.
+
+What a report says is of any length, so each part of an event has a limit. A question and a
+response keep both of their ends, where most is asked and claimed. A passage, and its metadata, is
+kept whole or left out: quarantine names the whole text, and a part of it would name nothing.
+"""
 
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Sequence
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from types import NoneType
+from typing import Any
 
-from ragguard.attribution.result import Attribution, Attributor, Retrieve
-from ragguard.audit.records import AuditStore
+from ragguard.attribution.result import Attribution
+from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.watch import QuarantineWatch
-from ragguard.background.attribute_event import EventAttributor
-from ragguard.background.claims import MAX_PASSAGES, as_event
 from ragguard.background.worker import Worker
-from ragguard.embedding.adapt import Embedder
 from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,
@@ -22,54 +27,66 @@ from ragguard.errors import (
     InvalidInputError,
     StoreError,
 )
-from ragguard.passage import Passage, as_passages
+from ragguard.passage import Passage, as_passages, text_digest
 from ragguard.recent import RecentPassages
+from ragguard.text import both_ends
 
-__all__ = ["Reports"]
+__all__ = [
+    "MAX_METADATA",
+    "MAX_PASSAGE",
+    "MAX_PASSAGES",
+    "MAX_QUERY",
+    "MAX_REPORTER",
+    "MAX_RESPONSE",
+    "MAX_TOGETHER",
+    "Reports",
+    "as_event",
+    "fits",
+]
 
 logger = logging.getLogger(__name__)
 
+MAX_QUERY = 4_000
+"""Characters of an event's query."""
+MAX_RESPONSE = 16_000
+"""Characters of an event's response."""
+MAX_REPORTER = 200
+"""Characters of a reporter's name."""
+MAX_PASSAGES = 50
+"""Passages of an event."""
+MAX_PASSAGE = 50_000
+"""Characters of one passage and its id."""
+MAX_TOGETHER = 200_000
+"""Characters of all passages of an event, with their ids."""
+MAX_METADATA = 8_000
+"""Bytes in memory of one passage's metadata."""
+
+_SAME_S = 3600
 _DURABLE_S = 10.0
 
 
 class Reports:
-    """Takes flagged responses, has a worker attribute them, and quarantines what is responsible.
+    """Takes flagged responses, and waits for what a worker finds.
 
     Args:
-        store: Keeps the events and their attributions.
+        worker: Saves the events, and attributes them.
+        store: Keeps both.
         seen: What the generator saw, for reports that do not say it.
-        quarantine: Follows the store; looks at once when something came in.
-        embedder: Of the `RAGOrigin` that is made where there is no attributor.
-        retrieve: Searches the whole knowledge base; None: the passages of the event are searched.
-        attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy,
-            made when the first event is attributed.
-        on_lost: Called with the number of reports that were lost.
+        quarantine: Follows the store.
     """
 
     def __init__(
         self,
+        worker: Worker,
         store: AuditStore,
         *,
         seen: RecentPassages,
         quarantine: QuarantineWatch,
-        embedder: Embedder,
-        retrieve: Retrieve | None,
-        attributor: Attributor | None,
-        on_lost: Callable[[int], None] | None = None,
     ) -> None:
+        self._worker = worker
         self._store = store
         self._seen = seen
         self._quarantine = quarantine
-        self._worker = Worker(
-            store,
-            EventAttributor(
-                store, retrieve, attributor=attributor, embedder=embedder, watch=quarantine
-            ),
-            on_lost=on_lost,
-            queries_come=seen.is_fresh,
-            # Another process may be able to search for them; what is in memory is nobody else's.
-            skip_without_passages=retrieve is None and getattr(store, "shared", True),
-        )
 
     def take(
         self,
@@ -130,21 +147,101 @@ class Reports:
             )
         return found
 
-    @property
-    def waiting(self) -> int:
-        """How many events wait in memory for the store."""
-        return self._worker.outbox.unsaved
 
-    @property
-    def lost(self) -> int:
-        """How many reports were lost."""
-        return self._worker.outbox.lost
+def as_event(
+    query: str,
+    response: str,
+    passages: Sequence[Passage],
+    reporter: str | None,
+    *,
+    quarantine_version: int,
+    now: float | None = None,
+) -> Event:
+    """Return the event that a report is part of; `Event.cut` says what was left out of it.
 
-    @property
-    def threads(self) -> list[threading.Thread]:
-        """What runs in the background."""
-        return self._worker.threads
+    Reports of the same claim have the same id, in every process, and so become one event: the same
+    query and response, but for case and white space, over the same passages, within one hour of
+    the clock, while the quarantine stays what it is. After a change of it a search finds something
+    else, and later on the knowledge base may be another one, so it is attributed anew.
 
-    def close(self, timeout: float | None = 10.0) -> None:
-        """Persist what is not yet persisted and stop the worker; open events stay in the store."""
-        self._worker.close(timeout)
+    Args:
+        query: The user's question.
+        response: What the system answered.
+        passages: What the generator saw, best first.
+        reporter: Who flags it.
+        quarantine_version: `AuditStore.quarantine_version`, as far as it is known here.
+        now: Seconds since 1970; None for the clock.
+    """
+    cut: list[str] = []
+    query = _ends("query", query, MAX_QUERY, cut)
+    response = _ends("response", response, MAX_RESPONSE, cut)
+    if reporter is not None:
+        reporter = _ends("reporter", reporter, MAX_REPORTER, cut)
+    kept = _fitting(passages, cut)
+    hour = int((time.time() if now is None else now) // _SAME_S)
+    texts = [" ".join(text.casefold().split()) for text in (query, response)]
+    texts += [passage.text for passage in kept]
+    lengths = " ".join([str(len(text)) for text in texts])  # or two texts could be cut elsewhere
+    claim = "".join([f"{hour} {quarantine_version}\n{lengths}\n", *texts])
+    return Event(
+        id=text_digest(claim).hex(),
+        query=query,
+        response=response,
+        passages=kept,
+        reporter=reporter,
+        cut="; ".join(cut) or None,
+    )
+
+
+def _ends(name: str, text: str, most: int, cut: list[str]) -> str:
+    if len(text) > most:
+        cut.append(f"{name}: the middle of {len(text)} characters")
+    return both_ends(text, most)
+
+
+def _fitting(passages: Sequence[Passage], cut: list[str]) -> tuple[Passage, ...]:
+    kept: list[Passage] = []
+    left, without = MAX_TOGETHER, 0
+    for passage in passages[:MAX_PASSAGES]:
+        size = len(passage.text) + len(passage.id)
+        if size > min(left, MAX_PASSAGE):
+            continue
+        left -= size
+        is_small = _is_small(passage)
+        kept.append(passage if is_small else replace(passage, metadata={}))
+        without += not is_small
+    if len(kept) < len(passages):
+        cut.append(f"passages: all but {len(kept)}")
+    if without:
+        cut.append(f"metadata: of {without} passages")
+    return tuple(kept)
+
+
+def _is_small(passage: Passage) -> bool:
+    try:
+        return not passage.metadata or fits(passage.metadata, MAX_METADATA)
+    except Exception:  # a mapping of the caller's may raise anything
+        return False
+
+
+def fits(value: object, most: int) -> bool:
+    """Return whether nested mappings, lists and texts take at most so many bytes of memory.
+
+    The time is bounded by `most` as well: every part counts for something, and what is too large
+    is not walked to its end.
+
+    >>> fits({"page": 3, "tags": ["a", "b"]}, 1_000), fits({"raw": "x" * 2_000}, 1_000)
+    (True, False)
+    """
+    left = most
+    rest: list[Any] = [value]
+    while rest:
+        one = rest.pop()
+        left -= sys.getsizeof(one, 100)
+        if left < 0:
+            return False
+        if isinstance(one, Mapping):
+            rest.extend(part for item in one.items() for part in item)
+        elif isinstance(one, (list, tuple, set, frozenset)):
+            rest.extend(one)
+    return True

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
+from ragguard.arguments import require_positive
+from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.records import AuditStore, Event
 from ragguard.background.attribute_event import EventProcessor
-from ragguard.background.lease import Lease
 from ragguard.background.outbox import Outbox
 from ragguard.background.retry import Backoff, Deadline, insist, running
 from ragguard.background.sharing import rest_s, shared_interpreter
@@ -35,8 +38,8 @@ class Worker:
 
     For one event the order is: attribute, quarantine, store the attribution, wake the waiters. A
     worker that is killed anywhere before the third step leaves the event to be claimed again. One
-    that stands still for longer than its lease and finds the event taken over writes nothing: the
-    number of the attempt is its fencing token (`Lease`).
+    that stands still for longer than its lease and finds the event taken over changes nothing: the
+    number of the attempt is the fencing token of what it writes.
 
     Attributes:
         outbox: What was submitted here.
@@ -48,7 +51,7 @@ class Worker:
         attributor: EventProcessor,
         *,
         skip_without_passages: bool = False,
-        on_lost: Callable[[int], None] | None = None,
+        counter: VerdictCounter | None = None,
         queries_come: Callable[[], bool] = lambda: False,
         max_attempts: int = 3,
         max_starts: int = 10,
@@ -63,7 +66,7 @@ class Worker:
             attributor: Attributes events and quarantines what is responsible.
             skip_without_passages: Whether events that bring no passages and were submitted
                 elsewhere are left to a worker that can search the knowledge base.
-            on_lost: Called with the number of reports that were lost, from whichever thread.
+            counter: Counts the reports that were lost.
             queries_come: Whether this process answers queries just now. The worker then rests
                 after each event, so that about one query in a hundred meets an attribution.
             max_attempts: How many attempts fail before the event has failed for good.
@@ -77,15 +80,8 @@ class Worker:
         Raises:
             InvalidInputError: A number is not positive.
         """
-        for name, value in (
-            ("max_attempts", max_attempts),
-            ("max_starts", max_starts),
-            ("lease_s", lease_s),
-            ("poll_s", poll_s),
-            ("max_unsaved", max_unsaved),
-        ):
-            if not value > 0:
-                raise InvalidInputError(f"{name} must be positive, not {value}; leave it out")
+        require_positive(max_attempts=max_attempts, max_starts=max_starts, max_unsaved=max_unsaved)
+        require_positive(lease_s=lease_s, poll_s=poll_s)
         self._store = store
         self._attributor = attributor
         self._skip_without_passages = skip_without_passages
@@ -94,7 +90,7 @@ class Worker:
         self._max_starts = max_starts
         self._lease_s = lease_s
         self._poll_s = poll_s
-        self.outbox = Outbox(store, max_events=max_unsaved, on_lost=on_lost)
+        self.outbox = Outbox(store, max_unsaved, counter)
         self._begin()
         follow_forks(self)
 
@@ -133,20 +129,7 @@ class Worker:
             self.outbox.saved.set()
 
     def wait(self, event_id: str, timeout: float | None = None) -> bool:
-        """Block until the event is done or failed for good.
-
-        Args:
-            event_id: An event of this or any other process.
-            timeout: Seconds to wait at most; None waits without limit.
-
-        Returns:
-            True when it is; False when the time is up or the worker was closed before.
-
-        Raises:
-            EventLostError: The event was submitted here, and lost.
-            EventNotFoundError: The event was neither submitted here nor is it in the store.
-            StoreError: The store fails.
-        """
+        """Start the threads, and wait for an event as `Outbox.wait` does."""
         self.start()
         return self.outbox.wait(event_id, timeout, poll_s=self._poll_s)
 
@@ -216,24 +199,20 @@ class Worker:
 
     def _attempt(self, event: Event, stop: threading.Event) -> bool:
         """Attribute a claimed event; False when that failed, True when the event is settled."""
-
-        def keep(action: Callable[[], T]) -> T:
-            # An attribution may have cost minutes: it waits for a store that is down.
-            return insist(action, stop, seconds=self._lease_s)
-
         if event.attempts > self._max_starts:
             reason = event.error or "the process died or was stopped each time"
             given_up = f"given up after {self._max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)
-        attempt = event.attempts
+        finish, attempt = self._store.finish_event, event.attempts
         try:
-            with Lease(self._store, event, self._lease_s) as lease:
+            with self._lease(event) as is_lost:
                 with shared_interpreter():
                     found = self._attributor.attribute(event)
-                if lease.is_lost():
+                if is_lost():
                     return _give_way(event)
-                keep(lambda: self._attributor.quarantine(event, found))
-                if not keep(lambda: self._store.finish_event(event.id, found, attempt=attempt)):
+                # An attribution may have cost minutes: it waits for a store that is down.
+                self._insist(lambda: self._attributor.quarantine(event, found), stop)
+                if not self._insist(partial(finish, event.id, found, attempt=attempt), stop):
                     return _give_way(event)
         except Exception as error:
             # What was handed over stays wrong, however often it is tried.
@@ -244,6 +223,35 @@ class Worker:
             raise
         self.outbox.settle(event.id)
         return True
+
+    def _insist(self, action: Callable[[], T], stop: threading.Event) -> T:
+        return insist(action, stop, seconds=self._lease_s)
+
+    @contextmanager
+    def _lease(self, event: Event) -> Iterator[Callable[[], bool]]:
+        """Renew the claim in a thread until the block ends; yield whether another worker has it."""
+        ended = threading.Event()
+
+        def is_lost() -> bool:
+            try:
+                return not self._store.renew_lease(
+                    event.id, lease_s=self._lease_s, attempt=event.attempts
+                )
+            except Exception as error:  # what is written at the end is fenced as well
+                logger.warning("the lease of event %s is not renewed: %s", event.id, error)
+                return False
+
+        def renew() -> None:
+            while not ended.wait(self._lease_s / 3) and not is_lost():
+                pass
+
+        thread = threading.Thread(target=renew, name="ragguard-lease", daemon=True)
+        thread.start()
+        try:
+            yield is_lost
+        finally:
+            ended.set()
+            thread.join()
 
     def _fail(
         self,
@@ -258,20 +266,15 @@ class Worker:
         final = hopeless or failures >= self._max_attempts
         logger.warning(
             "attempt %d to attribute event %s failed, with %d of %d failures: %s",
-            event.attempts,
-            event.id,
-            failures,
-            self._max_attempts,
-            error,
+            *(event.attempts, event.id, failures, self._max_attempts, error),
         )
-
-        def fail() -> bool:
-            return self._store.fail_event(
-                event.id, error, final=final, counts=counts, attempt=event.attempts
-            )
-
         try:
-            changed = insist(fail, stop, seconds=self._lease_s)
+            changed = self._insist(
+                lambda: self._store.fail_event(
+                    event.id, error, final=final, counts=counts, attempt=event.attempts
+                ),
+                stop,
+            )
         except RagguardError as failure:
             logger.error("event %s stays claimed until its lease ends: %s", event.id, failure)
             return False

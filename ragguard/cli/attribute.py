@@ -52,7 +52,7 @@ def attribute(
     """
     from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
     from ragguard.audit import Event
-    from ragguard.background.attribute_event import attribute_event
+    from ragguard.background.attribute_event import EventAttributor
     from ragguard.knowledge.memory import KnowledgeBase
 
     asked, answered = _question(event, query, response)
@@ -65,7 +65,8 @@ def attribute(
     else:
         event_alone = Event(id="attribute", query=asked, response=answered)
         with opened_store(store) as opened:
-            attribution = attribute_event(opened, event_alone, origin, base.retrieve)
+            events = EventAttributor(opened, base.retrieve, attributor=origin)
+            attribution = events.attribute(event_alone)
     if as_json:
         write_json(attribution_to_dict(attribution))
     else:

@@ -53,7 +53,7 @@ def report(
     A `ragguard worker` on the same store attributes it, or any process that holds a Guard on it.
     What is reported again within the hour is counted, and has the same id.
     """
-    from ragguard.background.claims import as_event
+    from ragguard.background.reports import as_event
 
     for option, text in (("--query", query), ("--response", response)):
         if not text.strip():

@@ -8,7 +8,7 @@ from ragguard import Guard
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
-from ragguard.background.attribute_event import attribute_event
+from ragguard.background.attribute_event import EventAttributor
 from ragguard.content import content_key
 from ragguard.errors import StoreError
 from ragguard.passage import Passage
@@ -52,6 +52,10 @@ def store_with(*texts, event_id="earlier", status="quarantined"):
         [QuarantineEntry(content_key(t), t, t, "test", event_id, status) for t in texts]
     )
     return store
+
+
+def attribute_event(store, event, attributor, retrieve):
+    return EventAttributor(store, retrieve, attributor=attributor).attribute(event)
 
 
 def ranked(texts):

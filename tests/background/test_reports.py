@@ -1,16 +1,35 @@
-"""Reports without a guard: what is searched, by whom, and when it is made."""
+"""Reports: what is searched, by whom, what of them is kept, and which are one event."""
 
 import logging
+import sys
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ragguard.audit import Event, MemoryStore, QuarantineWatch, open_store
-from ragguard.background.reports import Reports
+from ragguard import Guard
+from ragguard.audit import Event, MemoryStore, QuarantineWatch
+from ragguard.background import Worker
+from ragguard.background.attribute_event import EventAttributor
+from ragguard.background.fair_queue import event_bytes
+from ragguard.background.reports import (
+    MAX_METADATA,
+    MAX_PASSAGE,
+    MAX_PASSAGES,
+    MAX_QUERY,
+    MAX_REPORTER,
+    MAX_RESPONSE,
+    MAX_TOGETHER,
+    Reports,
+    as_event,
+    fits,
+)
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import AttributionPendingError, AttributionTimeoutError
 from ragguard.passage import Passage
-from ragguard.recent import RecentPassages
+from ragguard.recent import RecentPassages, passages_bytes
 
 QUESTION = "Who built the pier of Halden?"
 PLANTED = [f"{QUESTION} It was the Crown Estate, as {who} says." for who in ("A", "B", "C")]
@@ -33,16 +52,15 @@ def parts():
     store = MemoryStore()
     seen, embedder = RecentPassages(), Counting()
     quarantine = QuarantineWatch(store)
-    reports = Reports(
-        store, seen=seen, quarantine=quarantine, embedder=embedder, retrieve=None, attributor=None
-    )
-    yield reports, store, seen, quarantine, embedder
-    reports.close()
+    worker = Worker(store, EventAttributor(store, embedder=embedder))
+    reports = Reports(worker, store, seen=seen, quarantine=quarantine)
+    yield reports, store, seen, quarantine, embedder, worker
+    worker.close()
     quarantine.close()
 
 
 def test_ragorigin_takes_the_embedder_and_what_was_seen(parts):
-    reports, store, seen, quarantine, embedder = parts
+    reports, store, seen, quarantine, embedder, _ = parts
     seen.remember(QUESTION, [Passage(text) for text in (*PLANTED, *BENIGN)])
     assert embedder.calls == 0
     found = reports.attribution(reports.take(QUESTION, "the Crown Estate", None, "alice"), WAIT)
@@ -53,7 +71,7 @@ def test_ragorigin_takes_the_embedder_and_what_was_seen(parts):
 
 
 def test_passages_that_cannot_be_read_leave_those_that_were_seen(parts, caplog):
-    reports, store, seen, _, _ = parts
+    reports, store, seen, *_ = parts
     seen.remember(QUESTION, [Passage(BENIGN[0])])
     with caplog.at_level(logging.WARNING, "ragguard"):
         event = reports.take(QUESTION, "the Crown Estate", 5, None)
@@ -63,8 +81,8 @@ def test_passages_that_cannot_be_read_leave_those_that_were_seen(parts, caplog):
 
 
 def test_once_closed_an_open_event_is_left_to_others(parts):
-    reports, store, *_ = parts
-    reports.close()
+    reports, store, *_, worker = parts
+    worker.close()
     store.add_event(Event("e", QUESTION, "the Crown Estate"))
     with pytest.raises(AttributionPendingError, match="event e is not attributed yet"):
         reports.attribution("e", None)
@@ -74,33 +92,137 @@ def test_once_closed_an_open_event_is_left_to_others(parts):
 
 
 def test_what_others_report_without_passages_is_left_to_who_can_search(tmp_path):
-    store = open_store(f"sqlite:///{tmp_path / 'audit.db'}")
-    store.add_event(Event("elsewhere", QUESTION, "the Crown Estate"))
-    quarantine = QuarantineWatch(store)
+    url = f"sqlite:///{tmp_path / 'audit.db'}"
+    with Guard(store=url) as blind:
+        blind.store.add_event(Event("elsewhere", QUESTION, "the Crown Estate"))
+        with pytest.raises(AttributionTimeoutError, match="ragguard worker --knowledge-base"):
+            blind.attribution("elsewhere", 1.0)
+        # Its own reports it answers, with passages or without.
+        assert blind.attribution(blind.report(QUESTION, "x"), WAIT).method == "none"
+        passages = [Passage(text) for text in (*PLANTED, *BENIGN)]
+        event = blind.report(QUESTION, "the Crown Estate", passages=passages)
+        assert blind.attribution(event, WAIT).cause == "poisoning"
+        assert blind.store.event("elsewhere").status == "pending"
+    with Guard(store=url, retrieve=lambda _, limit: passages[:limit]) as searching:
+        # What is in quarantine by now is left out of the search.
+        assert searching.attribution("elsewhere", WAIT).method == "ragorigin"
 
-    def reports(retrieve):
-        return Reports(
-            store,
-            seen=RecentPassages(),
-            quarantine=quarantine,
-            embedder=HashedEmbedder(),
-            retrieve=retrieve,
-            attributor=None,
-        )
 
-    blind = reports(None)
-    with pytest.raises(AttributionTimeoutError, match="ragguard worker --knowledge-base"):
-        blind.attribution("elsewhere", 1.0)
-    # Its own reports it answers, with passages or without.
-    assert blind.attribution(blind.take(QUESTION, "x", None, None), WAIT).method == "none"
-    passages = [Passage(text) for text in (*PLANTED, *BENIGN)]
-    found = blind.attribution(blind.take(QUESTION, "the Crown Estate", passages, None), WAIT)
-    assert found.cause == "poisoning"
-    blind.close()
-    assert store.event("elsewhere").status == "pending"
-    searching = reports(lambda _, limit: passages[:limit])
-    # What is in quarantine by now is left out of the search.
-    assert searching.attribution("elsewhere", WAIT).method == "ragorigin"
-    searching.close()
-    quarantine.close()
-    store.close()
+# What of a report is kept, and which reports are one event.
+
+NOON = 1_700_000_000 // 3600 * 3600
+
+
+def named(query="Who?", response="Me.", texts=("a", "b"), reporter=None, version=0, now=NOON):
+    passages = [Passage(text) for text in texts]
+    event = as_event(query, response, passages, reporter, quarantine_version=version, now=now)
+    return event.id
+
+
+def test_the_same_claim_is_one_event_whoever_reports_it_and_however_it_is_spaced():
+    assert named() == named("  who? ", "ME.\n") == named(reporter="ann", now=NOON + 3599)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"query": "Whom?"},
+        {"response": "You."},
+        {"texts": ("a",)},
+        {"texts": ("a", "c")},
+        {"texts": ()},
+        {"query": "Who? Me.", "response": ""},
+        {"version": 1},
+        {"now": NOON + 3600},
+    ],
+)
+def test_another_claim_another_hour_and_another_quarantine_are_another_event(other):
+    assert named(**other) != named()
+
+
+def test_what_fits_is_kept_as_it_is():
+    passages = [Passage("text", score=0.5, metadata={"page": 3})] * MAX_PASSAGES
+    event = as_event("q" * MAX_QUERY, "r", passages, "ann", quarantine_version=0)
+    assert event.cut is None
+    assert (event.query, event.response, event.reporter) == ("q" * MAX_QUERY, "r", "ann")
+    assert event.passages == tuple(passages)
+
+
+def test_of_long_texts_both_ends_are_kept_and_the_event_says_so():
+    query, response = "who " * 2_000 + "built it?", "It was " + "x" * 1_000_000 + " Bob."
+    event = as_event(query, response, [], "a" * 500, quarantine_version=0)
+    assert len(event.query) == MAX_QUERY
+    assert len(event.response) == MAX_RESPONSE
+    assert len(event.reporter) == MAX_REPORTER
+    assert event.query.startswith("who who")
+    assert event.query.endswith("built it?")
+    assert event.response.startswith("It was xx")
+    assert event.response.endswith("x Bob.")
+    assert event.cut == (
+        "query: the middle of 8009 characters; response: the middle of 1000012 characters; "
+        "reporter: the middle of 500 characters"
+    )
+
+
+def test_a_passage_is_kept_whole_or_left_out():
+    huge, fine = Passage("x" * MAX_PASSAGE), Passage("fine")
+    event = as_event("q", "r", [huge, fine], None, quarantine_version=0)
+    assert event.passages == (fine,)
+    assert event.cut == "passages: all but 1"
+    many = [Passage(f"{i}") for i in range(MAX_PASSAGES + 9)]
+    event = as_event("q", "r", many, None, quarantine_version=0)
+    assert event.passages == tuple(many[:MAX_PASSAGES])
+    large = [Passage(f"{i}" * 40_000) for i in range(9)]
+    event = as_event("q", "r", [*large, fine], None, quarantine_version=0)
+    assert event.passages == (*large[:4], fine)
+    assert sum(len(one.text) for one in event.passages) <= MAX_TOGETHER
+
+
+class Raising(dict):
+    def items(self):
+        raise OSError("gone")
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"raw": "x" * MAX_METADATA},
+        {"nested": [{"deep": ["x" * 100] * 100}]},
+        {"many": list(range(10**6))},
+        {"digits": 10**20_000},
+        Raising(a=1),
+    ],
+)
+def test_metadata_is_kept_whole_or_left_out(metadata):
+    passage = Passage("text", id="p", score=0.5, metadata=metadata)
+    event = as_event("q", "r", [passage], None, quarantine_version=0)
+    assert event.passages == (Passage("text", id="p", score=0.5),)
+    assert event.cut == "metadata: of 1 passages"
+
+
+def test_metadata_that_holds_itself_is_too_large():
+    loop: dict[str, object] = {}
+    loop["again"] = loop
+    assert not fits(loop, 10_000)
+
+
+@given(st.text(max_size=50), st.text(max_size=50), st.lists(st.text(max_size=20), max_size=60))
+def test_an_event_is_bounded_whatever_is_reported(query, response, texts):
+    passages = [Passage(text * 5_000) for text in texts]
+    event = as_event(query * 900, response * 900, passages, query * 9, quarantine_version=0)
+    most = MAX_QUERY + MAX_RESPONSE + MAX_TOGETHER + MAX_REPORTER
+    assert event_bytes(event) <= 4 * most + 200 * (MAX_PASSAGES + 2)
+    assert (event.cut is None) == (
+        len(query * 900) <= MAX_QUERY
+        and len(response * 900) <= MAX_RESPONSE
+        and len(query * 9) <= MAX_REPORTER
+        and event.passages == tuple(passages)
+    )
+
+
+def test_bytes_of_a_passage():
+    vector = np.zeros(1000)
+    plain = Passage("x" * 1000, id="p")
+    assert passages_bytes([plain]) == sys.getsizeof("x" * 1000) + sys.getsizeof("p")
+    rich = Passage("x" * 1000, id="p", embedding=vector, metadata={"raw": "y" * 500})
+    assert passages_bytes([rich]) == passages_bytes([plain]) + 8000 + sys.getsizeof("y" * 500)
