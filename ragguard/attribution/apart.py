@@ -105,11 +105,12 @@ class Apart:
 
     def _running(self) -> _Child:
         if self._child is None or self._child.poll() is not None:
+            path = os.pathsep.join(folder or str(Path.cwd()) for folder in sys.path)
             self._child = subprocess.Popen(  # noqa: S603 - this interpreter and this package
                 [sys.executable, "-m", "ragguard.attribution.apart", self._make],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": _path()},
+                env={**os.environ, "PYTHONPATH": path},
             )
             weakref.finalize(self, _end, self._child, os.getpid())
         return self._child
@@ -125,9 +126,9 @@ def _converse(
 ) -> Attribution | Exception:
     """Return what the child found, or what failed: there, or in the search here."""
     given: dict[tuple[str, str], Passage] = {}
-    _send(_stream(child.stdin), (query, response))
+    _send(child.stdin, (query, response))
     while True:
-        kind, content = pickle.load(_stream(child.stdout))  # noqa: S301 - our own child's
+        kind, content = _received(child.stdout)
         if kind == "done":
             return _with_passages(content, given)
         if kind == "failed":
@@ -137,33 +138,24 @@ def _converse(
         try:
             found = as_passages(retrieve(*content))
         except Exception as error:
-            _send(_stream(child.stdin), None)
-            pickle.load(_stream(child.stdout))  # noqa: S301 - says that it has stopped
+            _send(child.stdin, None)
+            _received(child.stdout)  # says that it has stopped
             return error
         given |= {(passage.id, passage.text): passage for passage in found}
-        _send(_stream(child.stdin), [_bare(passage) for passage in found])
+        # Without metadata, which may hold what cannot travel, and without vectors: the child embeds
+        # with whatever embedder its attributor has.
+        _send(child.stdin, [Passage(p.text, id=p.id, score=p.score) for p in found])
 
 
-def _path() -> str:
-    return os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
-
-
-def _stream(pipe: IO[bytes] | None) -> IO[bytes]:
+def _send(pipe: IO[bytes] | None, message: object) -> None:
     assert pipe is not None  # it was asked for
-    return pipe
+    pickle.dump(message, pipe)
+    pipe.flush()
 
 
-def _send(stream: IO[bytes], message: object) -> None:
-    pickle.dump(message, stream)
-    stream.flush()
-
-
-def _bare(passage: Passage) -> Passage:
-    """Return the passage without metadata, which may hold what cannot travel, and without vector.
-
-    The child embeds by itself, with whatever embedder its attributor has.
-    """
-    return Passage(passage.text, id=passage.id, score=passage.score)
+def _received(pipe: IO[bytes] | None) -> Any:
+    assert pipe is not None
+    return pickle.load(pipe)  # noqa: S301 - our own child's, or our parent's
 
 
 def _with_passages(
@@ -195,43 +187,39 @@ def _end(child: _Child, parent: int) -> None:
 _NICE = 5  # what serves queries goes first
 
 
+class _Stopped(Exception):  # noqa: N818 - no error: the parent's retriever has raised one
+    pass
+
+
 def _serve(make: str) -> None:
     """Attribute, in the child, what comes in from the parent until nothing more does."""
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a model prints must not get in between
     if hasattr(os, "nice"):
         os.nice(_NICE)
+
+    def retrieve(query: str, limit: int) -> list[Passage]:
+        _send(answers, ("retrieve", (query, limit)))
+        found: list[Passage] | None = _received(requests)
+        if found is None:
+            raise _Stopped
+        return found
+
     module, _, name = make.partition(":")
     attributor: Attributor = getattr(importlib.import_module(module), name)()
     while True:
         try:
-            query, response = pickle.load(requests)  # noqa: S301 - from the parent
+            query, response = _received(requests)
         except EOFError:
             return
-        _send(answers, _answer(attributor, query, response, requests, answers))
-
-
-def _answer(
-    attributor: Attributor, query: str, response: str, requests: IO[bytes], answers: IO[bytes]
-) -> tuple[str, Any]:
-    def retrieve(query: str, limit: int) -> list[Passage]:
-        _send(answers, ("retrieve", (query, limit)))
-        found = pickle.load(requests)  # noqa: S301 - from the parent
-        if found is None:
-            raise _Stopped
-        passages: list[Passage] = found
-        return passages
-
-    try:
-        return "done", attributor.attribute(query, response, retrieve)
-    except _Stopped:
-        return "stopped", None
-    except Exception as error:  # told to the parent, where it counts as a failed attempt
-        return "failed", (type(error).__name__, str(error))
-
-
-class _Stopped(Exception):  # noqa: N818 - no error: the parent's retriever has raised one
-    pass
+        answer: tuple[str, Any]
+        try:
+            answer = "done", attributor.attribute(query, response, retrieve)
+        except _Stopped:
+            answer = "stopped", None
+        except Exception as error:  # told to the parent, where it counts as a failed attempt
+            answer = "failed", (type(error).__name__, str(error))
+        _send(answers, answer)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from ragguard.arguments import require_whole
 from ragguard.attribution.model_calls import (
     Usage,
     is_transient,
@@ -157,7 +158,7 @@ class TextModel:
             GenerationError: One prompt failed for good; prompts not begun are then not sent.
             InvalidInputError: `limit` is less than 1.
         """
-        _check_limit(limit)
+        require_whole("limit", limit)
         if self._call is None:
             answers: list[str] = _LOOP.resolved(self.agenerate_many(prompts, limit=limit))
             return answers
@@ -180,7 +181,7 @@ class TextModel:
             GenerationError: As `generate_many`; the other requests are then cancelled.
             InvalidInputError: `limit` is less than 1.
         """
-        _check_limit(limit)
+        require_whole("limit", limit)
         if self._acall is None:
             # The loop's own executor has as few threads as cores + 4, below most limits.
             return await asyncio.to_thread(self.generate_many, prompts, limit=limit)
@@ -267,8 +268,3 @@ def as_text_model(
             "of a LangChain chat model or LLM, or a LlamaIndex LLM"
         )
     return TextModel(call, acall, name=name, retries=retries, backoff_s=backoff_s, prices=prices)
-
-
-def _check_limit(limit: int) -> None:
-    if limit < 1:
-        raise InvalidInputError(f"limit must be at least 1, not {limit}")
