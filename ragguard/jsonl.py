@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
-__all__ = ["Line", "kind_of", "open_input", "passage_from_json", "read_json", "read_lines"]
+__all__ = [
+    "Line",
+    "open_input",
+    "passage_from_json",
+    "read_json",
+    "read_lines",
+    "read_passages",
+    "require_fields",
+]
 
 
 @dataclass(frozen=True)
@@ -96,25 +103,50 @@ def passage_from_json(value: Any, place: str) -> Passage:
         return Passage(value)
     if not isinstance(value, dict):
         _expected(place, 'a string or an object with "text" (str)', value)
-    text, id_, score = value.get("text"), value.get("id"), value.get("score")
-    metadata, embedding = value.get("metadata"), value.get("embedding")
     if "text" not in value:
         _missing(place, value)
-    if not isinstance(text, str):
-        _expected(place, '"text" to be a string', text)
-    if isinstance(id_, int) and not isinstance(id_, bool):
-        id_ = str(id_)
-    if id_ is not None and not isinstance(id_, str):
-        _expected(place, '"id" to be a string or an integer', id_)
-    if score is not None and not _is_number(score):
-        _expected(place, '"score" to be a finite number', score)
-    if metadata is not None and not isinstance(metadata, dict):
-        _expected(place, '"metadata" to be an object', metadata)
-    vector = None if embedding is None else _vector(embedding, place)
-    return Passage(text, id=id_, score=score, embedding=vector, metadata=metadata)
+    for name, (is_one, wanted) in _FIELDS.items():
+        if not is_one(value.get(name)) and (name == "text" or value.get(name) is not None):
+            _expected(place, f'"{name}" to be {wanted}', value[name])
+    id_, embedding = value.get("id"), value.get("embedding")
+    return Passage(
+        value["text"],
+        id=None if id_ is None else str(id_),
+        score=value.get("score"),
+        embedding=None if embedding is None else np.array(embedding, dtype=np.float64),
+        metadata=value.get("metadata"),
+    )
 
 
-def kind_of(value: Any) -> str:
+def read_passages(path: str | Path) -> list[Passage]:
+    """Return the passages of a file, one a line, as `passage_from_json` reads them.
+
+    Raises:
+        InvalidInputError: The file cannot be read, or a line of it is bad.
+    """
+    with open_input(path) as stream:
+        lines = read_lines(stream, str(path))
+        return [passage_from_json(line.value, line.place) for line in lines]
+
+
+def require_fields(value: Any, place: str, **fields: type) -> None:
+    """Check that a JSON value is an object with these fields.
+
+    Raises:
+        InvalidInputError: It is not; the message begins with `place`.
+    """
+    wanted = " and ".join(f'"{name}" ({kind.__name__})' for name, kind in fields.items())
+    expected = f"{place}: expected an object with {wanted}, got "
+    if not isinstance(value, dict):
+        raise InvalidInputError(expected + _kind(value))
+    for name, kind in fields.items():
+        if name not in value:
+            raise InvalidInputError(f'{expected}one without "{name}"')
+        if not isinstance(value[name], kind):
+            raise InvalidInputError(f'{expected}one whose "{name}" is {_kind(value[name])}')
+
+
+def _kind(value: Any) -> str:
     """Return what JSON calls the type of a parsed value, with its article."""
     return _KINDS.get(type(value), type(value).__name__)
 
@@ -192,15 +224,17 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _vector(value: Any, place: str) -> NDArray[np.float64]:
-    if not isinstance(value, list):
-        _expected(place, '"embedding" to be a list of finite numbers', value)
-    if not value or not all(map(_is_number, value)):
-        raise InvalidInputError(
-            f'{place}: expected "embedding" to be a list of finite numbers, got one that is empty '
-            "or holds something else"
-        )
-    return np.array(value, dtype=np.float64)
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_number, value))
+
+
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "text": (lambda value: isinstance(value, str), "a string"),
+    "id": (lambda value: type(value) in (str, int), "a string or an integer"),
+    "score": (_is_number, "a finite number"),
+    "embedding": (_is_vector, "a list of finite numbers, one at least"),
+    "metadata": (lambda value: isinstance(value, dict), "an object"),
+}
 
 
 def _missing(place: str, value: dict[str, Any]) -> NoReturn:
@@ -214,4 +248,4 @@ def _missing(place: str, value: dict[str, Any]) -> NoReturn:
 
 
 def _expected(place: str, what: str, got: Any) -> NoReturn:
-    raise InvalidInputError(f"{place}: expected {what}, got {kind_of(got)}")
+    raise InvalidInputError(f"{place}: expected {what}, got {_kind(got)}")

@@ -1,32 +1,88 @@
-"""Puts the commands together."""
+"""Puts the commands together, and turns their errors into one line and an exit code."""
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
-from typing import Annotated
+import traceback
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ragguard._version import __version__
-from ragguard.cli.attribute import attribute
 from ragguard.cli.calibrate import calibrate, drift
-from ragguard.cli.events import events, report
-from ragguard.cli.exits import OPERATIONAL, RootGroup
-from ragguard.cli.explain import explain
-from ragguard.cli.filter import filter_traffic
+from ragguard.cli.events import attribute, events, report
+from ragguard.cli.filter import explain, filter_traffic
 from ragguard.cli.info import info
 from ragguard.cli.options import JsonOption
-from ragguard.cli.output import log_to_stderr
+from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr
 from ragguard.cli.proxy import proxy
 from ragguard.cli.quarantine import quarantine
 from ragguard.cli.worker import worker
+from ragguard.errors import RagguardError
 
 __all__ = ["app", "main"]
 
+_BAD_INPUT = 2
+_INTERRUPTED = 130  # what a shell reports for a program that SIGINT ended
+_OUTPUT_CLOSED = 141  # the same for SIGPIPE
+
+
+class _RootGroup(TyperGroup):
+    """Turns whatever a command raises into a line on stderr and an exit code.
+
+    Python's own exit code for an uncaught exception is 1, which here means a finding: a crash must
+    not look like one.
+    """
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the command line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(_INTERRUPTED) from None
+        except Exception as error:
+            if _is_typers_own(error):
+                raise
+            raise typer.Exit(_reported(error, debug=ctx.params["debug"])) from None
+
+
+def _is_typers_own(error: Exception) -> bool:
+    # Usage errors and exits carry their code; which module defines them differs between releases.
+    return isinstance(error, typer.Abort) or hasattr(error, "exit_code")
+
+
+def _in_words(error: Exception) -> str:
+    if not isinstance(error, OSError) or error.strerror is None or isinstance(error, RagguardError):
+        return str(error)
+    # Python's own text has a number in front, and the path once more where it is told already.
+    where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    return f"{where}{error.strerror}"
+
+
+def _reported(error: Exception, *, debug: bool) -> int:
+    if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        # Or the interpreter would fail once more when it flushes stdout on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _OUTPUT_CLOSED
+    known = isinstance(error, (RagguardError, OSError))
+    if debug or not known:
+        typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+    if known:
+        complain(_in_words(error))
+    else:
+        complain("this is a defect of ragguard; please report it with the lines above")
+    # What the caller can mend is a wrong value, or the name of something that is not there.
+    mendable = isinstance(error, RagguardError) and isinstance(error, (ValueError, LookupError))
+    return _BAD_INPUT if mendable else OPERATIONAL
+
+
 app = typer.Typer(
     name="ragguard",
-    cls=RootGroup,
+    cls=_RootGroup,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",  # which joins the lines of a docstring into paragraphs

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 
-from ragguard.cli.exits import FINDING
 from ragguard.cli.options import (
     JsonOption,
     StoreOption,
@@ -18,13 +17,9 @@ from ragguard.cli.options import (
     output_option,
     source_argument,
 )
-from ragguard.cli.output import printable, write_json
+from ragguard.cli.output import FINDING, printable, write_json
 from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from ragguard.inline.drift import Drift
-    from ragguard.passage import Passage
 
 __all__ = ["calibrate", "drift"]
 
@@ -39,8 +34,7 @@ def calibrate(
         typer.Option(help="The share of clean queries that it has to serve: 1/ALPHA - 1 lines."),
     ] = 0.01,
     k: Annotated[
-        int | None,
-        typer.Option(min=1, help="Passages wanted per query, the same as for `filter`."),
+        int | None, typer.Option(min=1, help="Passages wanted per query, the same as for `filter`.")
     ] = None,
     from_store: Annotated[
         str | None,
@@ -57,8 +51,7 @@ def calibrate(
         ),
     ] = None,
     clean_looking: Annotated[
-        bool,
-        flag("--clean-looking", "Learn nothing above the threshold in force: it cannot rise."),
+        bool, flag("--clean-looking", "Learn nothing above the threshold in force: it cannot rise.")
     ] = False,
     in_force: Annotated[
         Path | None,
@@ -69,8 +62,7 @@ def calibrate(
         ),
     ] = None,
     force: Annotated[
-        bool,
-        flag("--force", "Write it although it looks as if attacks were in it."),
+        bool, flag("--force", "Write it although it looks as if attacks were in it.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -84,47 +76,45 @@ def calibrate(
     """
     from ragguard import Guard
 
-    if from_store is None:
-        if newest is not None or clean_looking:
-            raise InvalidInputError("--newest and --clean-looking need --from-store URL")
-        with opened_traffic(source) as stream, Guard(alpha=alpha, calibration=in_force) as guard:
-            calibration = guard.calibrate(_pairs(stream, source), k=k, force=force)
-            guard.save_calibration(output)
-    else:
-        if source != "-" or k is not None:
-            raise InvalidInputError(
-                "--from-store takes neither FILE nor --k; the guards that recorded it had a k"
-            )
-        with (
-            opened_store(from_store) as store,
-            Guard(alpha=alpha, store=store, calibration=in_force) as guard,
-        ):
+    with ExitStack() as opened:
+        if from_store is None:
+            if newest is not None or clean_looking:
+                raise InvalidInputError("--newest and --clean-looking need --from-store URL")
+            stream = opened.enter_context(opened_traffic(source))
+            guard = opened.enter_context(Guard(alpha=alpha, calibration=in_force))
+            traffic = read_traffic(stream, source, progress=True)
+            pairs = ((retrieval.query, retrieval.passages) for retrieval in traffic)
+            calibration = guard.calibrate(pairs, k=k, force=force)
+        else:
+            if source != "-" or k is not None:
+                raise InvalidInputError(
+                    "--from-store takes neither FILE nor --k; the guards that recorded it had a k"
+                )
+            store = opened.enter_context(opened_store(from_store))
+            guard = opened.enter_context(Guard(alpha=alpha, store=store, calibration=in_force))
             calibration = guard.calibrate_from_store(
                 newest=newest, clean_looking=clean_looking, force=force
             )
-            guard.save_calibration(output)
-    figures = {
-        "calibration": str(output),
-        "queries": len(calibration.scores),
-        "passages": len(calibration.passage_scores),
-        "passages_per_query": calibration.size,
-        "alpha": alpha,
-        "source": calibration.source,
-    }
+        guard.save_calibration(output)
+    queries, passages = len(calibration.scores), len(calibration.passage_scores)
     if as_json:
-        write_json(figures)
-    else:
-        typer.echo(
-            f"calibrated on {figures['queries']} queries with {figures['passages']} passages; "
-            f"use it with: ragguard filter --calibration {output}"
+        write_json(
+            {
+                "calibration": str(output),
+                "queries": queries,
+                "passages": passages,
+                "passages_per_query": calibration.size,
+                "alpha": alpha,
+                "source": calibration.source,
+            }
         )
-        if from_store is not None:
-            typer.echo(f"from {printable(calibration.source)}")
-
-
-def _pairs(stream: BinaryIO, source: str) -> Iterator[tuple[str, list[Passage]]]:
-    for retrieval in read_traffic(stream, source, progress=True):
-        yield retrieval.query, retrieval.passages
+        return
+    typer.echo(
+        f"calibrated on {queries} queries with {passages} passages; "
+        f"use it with: ragguard filter --calibration {output}"
+    )
+    if from_store is not None:
+        typer.echo(f"from {printable(calibration.source)}")
 
 
 def drift(
@@ -166,20 +156,18 @@ def drift(
             f"{found.above} of the newest {found.queries} queries score above the calibrated "
             f"quantile, {alpha:g} allows about {alpha * found.queries:.1f} (p={found.p_value:.2g})"
         )
-        typer.echo(_finding(found))
+        if found.drifted:
+            say = (
+                "drift: an attack, or traffic that the calibration does not cover; look at what "
+                "was flagged, and calibrate anew if it is clean"
+            )
+        elif alpha * found.queries < 1.0:
+            say = (
+                f"too few to tell: of less than {1.0 / alpha:.0f} queries none is expected above "
+                "it; filter more traffic on this store first"
+            )
+        else:
+            say = "no drift: the calibration covers this traffic"
+        typer.echo(say)
     if found.drifted:
         raise typer.Exit(FINDING)
-
-
-def _finding(found: Drift) -> str:
-    if found.drifted:
-        return (
-            "drift: an attack, or traffic that the calibration does not cover; look at what was "
-            "flagged, and calibrate anew if it is clean"
-        )
-    if found.alpha * found.queries < 1.0:
-        return (
-            f"too few to tell: of less than {1.0 / found.alpha:.0f} queries none is expected above "
-            "it; filter more traffic on this store first"
-        )
-    return "no drift: the calibration covers this traffic"

@@ -1,40 +1,143 @@
-"""`ragguard report` and `ragguard events`: file a wrong response, and see what became of it."""
+"""`ragguard attribute`, `report` and `events`: which passages taught a wrong response."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragguard.cli.attribute import attribution_to_dict, show_attribution
-from ragguard.cli.exits import DefaultListGroup
-from ragguard.cli.options import JsonOption, StoreOption, opened_store
-from ragguard.cli.output import (
-    event_to_dict,
-    minute,
-    printable,
-    show_table,
-    write_json,
+from ragguard.arguments import require_whole
+from ragguard.cli.options import (
+    DefaultListGroup,
+    JsonOption,
+    StoreOption,
+    flag,
+    opened_store,
+    optional_store,
 )
+from ragguard.cli.output import FINDING, excerpt, minute, show_facts, show_table, write_json
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import open_input, passage_from_json, read_lines
+from ragguard.jsonl import read_json, read_passages, require_fields
 
-__all__ = ["events", "report"]
+if TYPE_CHECKING:
+    from ragguard.attribution import Attribution
+    from ragguard.audit.records import Event
+
+__all__ = ["attribute", "events", "report"]
 
 events = typer.Typer(
     cls=DefaultListGroup, help="Show reported responses: all of them, or with `show ID` one."
 )
 
 
-class Status(StrEnum):
-    """How far the attribution of an event is."""
+def attribute(
+    knowledge_base: Annotated[
+        Path,
+        typer.Option(
+            "--knowledge-base", "-b", help='JSON lines of {"id", "text"}: what is searched.'
+        ),
+    ],
+    event: Annotated[
+        Path | None,
+        typer.Option(help='JSON file of {"query", "response"}, instead of the two options.'),
+    ] = None,
+    query: Annotated[str | None, typer.Option(help="The user's question.")] = None,
+    response: Annotated[str | None, typer.Option(help="The response that is wrong.")] = None,
+    top_k: Annotated[int, typer.Option(help="How many passages the generator was given, K.")] = 5,
+    store: Annotated[
+        str | None,
+        optional_store("Audit store whose quarantine is left out of the search, as a worker does."),
+    ] = None,
+    fail_on_poisoning: Annotated[
+        bool, flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Search a knowledge base for the passages responsible for a wrong response.
 
-    pending = "pending"
-    running = "running"
-    done = "done"
-    failed = "failed"
+    Runs RAGOrigin with the proxy that `ragguard info` names; nothing leaves this machine. Per
+    passage in scope it shows the embedding similarity (ES), the semantic correlation (SC) and the
+    generation influence (GC), both in nats per token, and the responsibility (RS).
+    """
+    from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
+    from ragguard.audit import Event
+    from ragguard.background.attribute_event import EventAttributor
+    from ragguard.knowledge.memory import KnowledgeBase
+
+    asked, answered = _question(event, query, response)
+    require_whole("--top-k", top_k)
+    base = KnowledgeBase.from_jsonl(knowledge_base)
+    # Two segments of K at least: what leads to the response is told from what does not.
+    origin = RAGOrigin(top_k=top_k, max_scope=max(MAX_SCOPE, 2 * top_k))
+    if store is None:
+        attribution = origin.attribute(asked, answered, base)
+    else:
+        event_alone = Event(id="attribute", query=asked, response=answered)
+        with opened_store(store) as opened:
+            attributor = EventAttributor(opened, base.retrieve, attributor=origin)
+            attribution = attributor.attribute(event_alone)
+    if as_json:
+        write_json(_to_dict(attribution))
+    else:
+        _show(attribution)
+    if fail_on_poisoning and attribution.cause == "poisoning":
+        raise typer.Exit(FINDING)
+
+
+def _to_dict(attribution: Attribution) -> dict[str, Any]:
+    """Return an attribution's JSON form, with the ids of the responsible passages in front."""
+    return {
+        "responsible": [passage.id for passage in attribution.responsible],
+        **attribution.to_dict(),
+    }
+
+
+_EVENT = (
+    *("id", "query", "response", "reporter", "status", "created_at", "attempts", "failures"),
+    *("error", "reports", "reporters", "cut"),
+)
+
+
+def _event_to_dict(event: Event) -> dict[str, Any]:
+    """Return an event's fields, but for what only the worker that holds it needs."""
+    fields = ("id", "text", "score", "metadata")  # of a passage; the embedding is left out
+    seen = [{name: getattr(passage, name) for name in fields} for passage in event.passages]
+    return {**{name: getattr(event, name) for name in _EVENT}, "passages": seen}
+
+
+def _show(attribution: Attribution) -> None:
+    show_facts(
+        ("query", attribution.query),
+        ("response", attribution.response),
+        ("cause", f"{attribution.cause}: {attribution.reason}"),
+        ("method", f"{attribution.method}, {attribution.scope_size} passages in scope"),
+    )
+    typer.echo("")
+    rows = []
+    for score in attribution.scores:
+        figures = (
+            score.embedding_similarity,
+            score.semantic_correlation,
+            score.generation_influence,
+            score.responsibility,
+        )
+        held = "responsible" if score.responsible else ""
+        text = excerpt(score.passage.text, 100)
+        rows.append([held, score.passage.id, *(f"{figure:.3f}" for figure in figures), text])
+    show_table(["", "id", "ES", "SC", "GC", "RS", "text"], rows, wrapped=["text"])
+
+
+def _question(event: Path | None, query: str | None, response: str | None) -> tuple[str, str]:
+    if event is not None and query is None and response is None:
+        value = read_json(event)
+        require_fields(value, str(event), query=str, response=str)
+        return value["query"], value["response"]
+    if event is not None:
+        raise InvalidInputError("pass either --event, or --query and --response")
+    if query is None or response is None:
+        raise InvalidInputError("pass --query and --response, or --event FILE")
+    return query, response
 
 
 def report(
@@ -58,17 +161,13 @@ def report(
     for option, text in (("--query", query), ("--response", response)):
         if not text.strip():
             raise InvalidInputError(f"{option} is blank; pass the text")
-    seen = []
-    if passages is not None:
-        with open_input(passages) as stream:
-            lines = read_lines(stream, str(passages))
-            seen = [passage_from_json(line.value, line.place) for line in lines]
+    seen = [] if passages is None else read_passages(passages)
     with opened_store(store, create=True) as opened:
         version = opened.quarantine_version()
         event = as_event(query, response, seen, reporter, quarantine_version=version)
         opened.add_event(event)
     if as_json:
-        write_json(event_to_dict(event))
+        write_json(_event_to_dict(event))
     else:
         typer.echo(event.id)
 
@@ -76,31 +175,24 @@ def report(
 @events.command("list")
 def list_events(
     store: StoreOption,
-    status: Annotated[Status | None, typer.Option(help="Only these.")] = None,
+    status: Annotated[
+        Literal["pending", "running", "done", "failed"] | None, typer.Option(help="Only these.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most this many.")] = 100,
     as_json: JsonOption = False,
 ) -> None:
     """List the newest events first (UTC)."""
     with opened_store(store) as opened:
-        found = opened.events(status=None if status is None else status.value, limit=limit)
+        found = opened.events(status=status, limit=limit)
     if as_json:
-        write_json([event_to_dict(event) for event in found])
+        write_json([_event_to_dict(event) for event in found])
         return
-    show_table(
-        ["id", "reported", "times", "status", "reporter", "query"],
-        [
-            [
-                event.id,
-                minute(event.created_at),
-                str(event.reports),
-                event.status,
-                event.reporter or "",
-                event.query,
-            ]
-            for event in found
-        ],
-        wrapped=["query"],
-    )
+    rows = [
+        (e.id, minute(e.created_at), str(e.reports), e.status, e.reporter or "", e.query)
+        for e in found
+    ]
+    columns = ("id", "reported", "times", "status", "reporter", "query")
+    show_table(columns, rows, wrapped=["query"])
 
 
 @events.command("show")
@@ -114,22 +206,21 @@ def show_event(
         event = opened.event(event_id)
         attribution = opened.attribution(event_id)
     if as_json:
-        found = None if attribution is None else attribution_to_dict(attribution)
-        write_json({**event_to_dict(event), "attribution": found})
+        found = None if attribution is None else _to_dict(attribution)
+        write_json({**_event_to_dict(event), "attribution": found})
         return
-    who = "" if event.reporter is None else f" by {printable(event.reporter)}"
-    typer.echo(f"event     {event.id}, reported {minute(event.created_at)} UTC{who}")
+    who = "" if event.reporter is None else f" by {event.reporter}"
     times = f"{event.reports} reports" + ("" if event.reporters < 2 else f" by {event.reporters}")
     attempts = f"{event.attempts} attempts, {event.failures} failed"
-    typer.echo(f"status    {event.status}, {attempts}; {times}")
-    if event.cut is not None:
-        typer.echo(f"left out  {printable(event.cut)}")
-    if event.error is not None:
-        typer.echo(f"error     {printable(event.error)}")
+    show_facts(
+        ("event", f"{event.id}, reported {minute(event.created_at)} UTC{who}"),
+        ("status", f"{event.status}, {attempts}; {times}"),
+        *((name, text) for name, text in (("left out", event.cut), ("error", event.error)) if text),
+    )
     if attribution is not None:
-        show_attribution(attribution)
+        _show(attribution)
         return
-    typer.echo(f"query     {printable(event.query)}")
-    typer.echo(f"response  {printable(event.response)}")
-    for passage in event.passages:
-        typer.echo(f"passage   {printable(passage.id)}: {printable(passage.text, 100)}")
+    seen = (f"{passage.id}: {excerpt(passage.text, 100)}" for passage in event.passages)
+    show_facts(
+        ("query", event.query), ("response", event.response), *(("passage", one) for one in seen)
+    )

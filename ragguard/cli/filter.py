@@ -1,4 +1,4 @@
-"""`ragguard filter`: judge retrieved passages, line by line."""
+"""`ragguard filter` and `explain`: judge retrieved passages, and draw one verdict."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragguard.cli.exits import FINDING, OPERATIONAL, complain
 from ragguard.cli.options import (
     AlphaOption,
     CalibrationOption,
     JsonOption,
     KOption,
-    Strategy,
     StrategyOption,
     flag,
+    opened_store,
     optional_store,
     output_option,
     source_argument,
 )
-from ragguard.cli.output import counted, printable, write_json_line
+from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, printable, write_json
 from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
 from ragguard.private import make_private
@@ -33,27 +32,18 @@ from ragguard.private import make_private
 if TYPE_CHECKING:
     from ragguard.verdict import Verdict
 
-__all__ = ["Mode", "filter_traffic"]
-
-
-class Mode(StrEnum):
-    """What happens to them."""
-
-    filter = "filter"
-    monitor = "monitor"
+__all__ = ["explain", "filter_traffic"]
 
 
 def filter_traffic(
     source: Annotated[str, source_argument("JSON lines to read; - is stdin.")] = "-",
-    output: Annotated[
-        Path | None,
-        output_option("Write JSON lines here, not to stdout."),
-    ] = None,
+    output: Annotated[Path | None, output_option("Write JSON lines here, not to stdout.")] = None,
     alpha: AlphaOption = 0.01,
-    strategy: StrategyOption = Strategy.auto,
+    strategy: StrategyOption = "auto",
     mode: Annotated[
-        Mode, typer.Option(help="monitor judges everything and drops nothing.")
-    ] = Mode.filter,
+        Literal["filter", "monitor"],
+        typer.Option(help="monitor judges everything and drops nothing."),
+    ] = "filter",
     calibration: CalibrationOption = None,
     store: Annotated[
         str | None,
@@ -61,8 +51,7 @@ def filter_traffic(
     ] = None,
     k: KOption = None,
     fail_on_attack: Annotated[
-        bool,
-        flag("--fail-on-attack", "Exit with 1 if any query was attacked."),
+        bool, flag("--fail-on-attack", "Exit with 1 if any query was attacked.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -82,11 +71,7 @@ def filter_traffic(
         opened_traffic(source) as stream,
         _opened_output(output, source) as out,
         Guard(
-            alpha=alpha,
-            strategy=strategy.value,
-            mode=mode.value,
-            calibration=calibration,
-            store=store,
+            alpha=alpha, strategy=strategy, mode=mode, calibration=calibration, store=store
         ) as guard,
     ):
         # A bar and verdicts on one terminal would overwrite each other.
@@ -96,11 +81,14 @@ def filter_traffic(
                 verdict = guard.filter(retrieval.query, retrieval.passages, k=k)
             except InvalidInputError as error:
                 raise InvalidInputError(f"{retrieval.place}: {error}") from error
-            seen.update(_counted(verdict))
+            seen["queries"] += 1
+            seen["attacked"] += verdict.attacked
+            seen["flagged"] += sum(evidence.flagged for evidence in verdict.evidence)
+            seen["errors"] += verdict.error is not None
             if in_words:
                 _show(retrieval.query, verdict)
             else:
-                write_json_line(_to_dict(retrieval.query, verdict), out)
+                write_json(_to_dict(retrieval.query, verdict), out, indent=None)
             if verdict.error is not None:
                 complain(f"{retrieval.place}: could not be judged: {verdict.error}")
     complain(_totals(seen, mode))
@@ -128,25 +116,12 @@ def _opened_output(output: Path | None, source: str) -> Iterator[IO[str] | None]
         yield file
 
 
-def _counted(verdict: Verdict) -> dict[str, int]:
-    return {
-        "queries": 1,
-        "attacked": int(verdict.attacked),
-        "flagged": sum(evidence.flagged for evidence in verdict.evidence),
-        "errors": int(verdict.error is not None),
-    }
-
-
-def _totals(seen: Counter[str], mode: Mode) -> str:
-    fate = "dropped" if mode is Mode.filter else "would be dropped"
-    parts = [
-        counted(seen["queries"], "query", "queries"),
-        f"{seen['attacked']} attacked",
-        f"{counted(seen['flagged'], 'passage')} {fate}",
-    ]
-    if seen["errors"]:
-        parts.append(f"{seen['errors']} could not be judged")
-    return ", ".join(parts)
+def _totals(seen: Counter[str], mode: str) -> str:
+    queries, flagged = seen["queries"], seen["flagged"]
+    fate = "dropped" if mode == "filter" else "would be dropped"
+    total = f"{queries} {'query' if queries == 1 else 'queries'}, {seen['attacked']} attacked"
+    total += f", {flagged} {'passage' if flagged == 1 else 'passages'} {fate}"
+    return total + (f", {seen['errors']} could not be judged" if seen["errors"] else "")
 
 
 def _to_dict(query: str, verdict: Verdict) -> dict[str, Any]:
@@ -159,18 +134,12 @@ def _to_dict(query: str, verdict: Verdict) -> dict[str, Any]:
         "mode": verdict.mode,
         "error": verdict.error,
         "evidence": [
-            {
-                "passage_id": evidence.passage_id,
-                "flagged": evidence.flagged,
-                "signal": evidence.signal,
-                "strength": evidence.strength,
-                "reason": evidence.reason,
-                "signals": evidence.signals,
-                "suspicion": evidence.suspicion,
-            }
-            for evidence in verdict.evidence
+            {name: getattr(evidence, name) for name in _EVIDENCE} for evidence in verdict.evidence
         ],
     }
+
+
+_EVIDENCE = ("passage_id", "flagged", "signal", "strength", "reason", "signals", "suspicion")
 
 
 def _show(query: str, verdict: Verdict) -> None:
@@ -178,7 +147,71 @@ def _show(query: str, verdict: Verdict) -> None:
     flagged = [evidence for evidence in verdict.evidence if evidence.flagged]
     typer.echo(
         f"{word:<8}  p={verdict.p_value:.4f}  "
-        f"{len(flagged)} of {len(verdict.evidence)} flagged  {printable(query, 60)}"
+        f"{len(flagged)} of {len(verdict.evidence)} flagged  {excerpt(query, 60)}"
     )
     for evidence in flagged:
         typer.echo(f"          {printable(evidence.passage_id)}: {printable(evidence.reason)}")
+
+
+def explain(
+    source: Annotated[str, source_argument("JSON lines as for `filter`; - is stdin.")] = "-",
+    line: Annotated[int, typer.Option(min=1, help="Which of the queries to explain.")] = 1,
+    output: Annotated[Path, output_option("The picture: .svg or .png.")] = Path("explain.svg"),
+    alpha: AlphaOption = 0.01,
+    strategy: StrategyOption = "auto",
+    calibration: CalibrationOption = None,
+    store: Annotated[str | None, optional_store("Audit store whose quarantine is dropped.")] = None,
+    k: KOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw one query's passages in similarity space: what is dropped, and why.
+
+    Takes the options of `filter`, and judges as `filter` does. Of many passages those dropped and
+    the best are drawn, the others counted. Needs the extra `explain` (matplotlib).
+    """
+    from ragguard import Guard
+    from ragguard.audit import MemoryStore
+    from ragguard.drawing import draw
+    from ragguard.embedding import as_embedder
+    from ragguard.explain import explain as explained
+    from ragguard.inline.calibration_file import gate_threshold, load_calibration
+
+    with opened_traffic(source) as stream:
+        found = next(islice(read_traffic(stream, source, progress=False), line - 1, None), None)
+    if found is None:
+        raise InvalidInputError(f"{source} has no query number {line}; pass a smaller --line")
+    # A copy of the quarantine: looking at a query must not count it, nor record what it scored.
+    held = MemoryStore()
+    if store is not None:
+        with opened_store(store) as opened:
+            held.add_quarantine(opened.quarantine())
+    measure = None if calibration is None else load_calibration(calibration)
+    with Guard(alpha=alpha, strategy=strategy, calibration=measure, store=held) as guard:
+        verdict = guard.filter(found.query, found.passages, k=k)
+    threshold = gate_threshold(measure, alpha, len(found.passages), k) if found.passages else None
+    explanation = explained(
+        found.query, found.passages, verdict, as_embedder(None), threshold=threshold
+    )
+    draw(explanation, output)
+    reserve = explanation.fates.count("reserve")
+    left_out = sum(explanation.not_drawn.values())
+    if as_json:
+        write_json(
+            {
+                "picture": str(output),
+                "query": found.query,
+                "attacked": verdict.attacked,
+                "p_value": verdict.p_value,
+                "dropped": [passage.id for passage in verdict.dropped],
+                "reserve": reserve,
+                "threshold": threshold,
+                "drawn": len(explanation.drawn),
+                "shown": explanation.shown,
+            }
+        )
+    else:
+        spare = f", {reserve} in reserve" if reserve else ""
+        some = f"; {left_out} are counted, but not drawn" if left_out else ""
+        typer.echo(
+            f"wrote {output}: {len(verdict.dropped)} of {len(found.passages)} dropped{spare}{some}"
+        )

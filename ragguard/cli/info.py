@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Annotated, Any
@@ -12,23 +13,19 @@ from typing import Annotated, Any
 import typer
 
 from ragguard._version import __version__
-from ragguard.cli.exits import OPERATIONAL
 from ragguard.cli.options import JsonOption, opened_store, optional_store
-from ragguard.cli.output import printable, write_json
+from ragguard.cli.output import OPERATIONAL, show_facts, write_json
 from ragguard.errors import RagguardError
 
 __all__ = ["info"]
 
 _DISTRIBUTION = "ragguard-middleware"
 _NO_PROXY = "none: "
-_EXTRA = re.compile(r"""^(?P<name>[\w.-]+).*\bextra\s*==\s*["'](?P<extra>[\w.-]+)["']""")
+_REQUIREMENT = re.compile(r"""^([\w.-]+)(?:.*\bextra\s*==\s*["']([\w.-]+)["'])?""")
 
 
 def info(
-    store: Annotated[
-        str | None,
-        optional_store("An audit store to try."),
-    ] = None,
+    store: Annotated[str | None, optional_store("An audit store to try.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show versions, installed extras, the embedder and proxy in use, and try the store.
@@ -38,12 +35,15 @@ def info(
 
     Exits with 3 if the store cannot be reached, or RAGGUARD_PROXY names no usable proxy.
     """
+    from ragguard.embedding import as_embedder
+
+    needed = _needed()
     facts: dict[str, Any] = {
         "ragguard": __version__,
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in _requirements("")},
-        "extras": _extras(),
-        "embedder": _embedder(),
+        "packages": needed.pop("", {}),
+        "extras": needed,
+        "embedder": as_embedder(None).name,
         "proxy": _proxy(),
         "store": None if store is None else _try_store(store),
     }
@@ -56,30 +56,19 @@ def info(
         raise typer.Exit(OPERATIONAL)
 
 
-def _requirements(extra: str) -> list[str]:
-    """Return the names of the packages that an extra needs, or with "" the core."""
-    try:
-        lines = metadata.requires(_DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        return []  # run from a source tree: what would be installed is not on record
-    marked = [(line, _EXTRA.match(line)) for line in lines]
-    if not extra:
-        return [re.split(r"[^\w.-]", line)[0] for line, found in marked if found is None]
-    return [found["name"] for _, found in marked if found is not None and found["extra"] == extra]
+def _needed() -> dict[str, dict[str, str | None]]:
+    """Return the packages of each extra, of the core under "", and the versions that are installed.
 
-
-def _extras() -> dict[str, dict[str, str | None]]:
-    """Return for every extra its packages, with their versions where they are installed."""
-    try:
-        names = metadata.metadata(_DISTRIBUTION).get_all("Provides-Extra") or []
-    except metadata.PackageNotFoundError:
-        return {}
-    # An extra that only refers to other extras says nothing of its own.
-    return {
-        name: {package: _version(package) for package in packages}
-        for name in names
-        if _DISTRIBUTION not in (packages := _requirements(name))
-    }
+    Run from a source tree there are none: what would be installed is not on record.
+    """
+    needed: dict[str, dict[str, str | None]] = {}
+    with suppress(metadata.PackageNotFoundError):
+        for line in metadata.requires(_DISTRIBUTION) or []:
+            package, extra = _REQUIREMENT.search(line).groups()  # type: ignore[union-attr]
+            # An extra that only refers to other extras says nothing of its own.
+            if package != _DISTRIBUTION:
+                needed.setdefault(extra or "", {})[package] = _version(package)
+    return needed
 
 
 def _version(package: str) -> str | None:
@@ -87,12 +76,6 @@ def _version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _embedder() -> str:
-    from ragguard.embedding import as_embedder
-
-    return as_embedder(None).name
 
 
 def _proxy() -> str:
@@ -115,42 +98,41 @@ def _try_store(url: str) -> dict[str, Any]:
             recorded = store.scores()[-1:]
     except RagguardError as error:
         return {"reachable": False, "error": str(error)}
+    ago = [(datetime.now(UTC) - record.recorded_at).total_seconds() for record in recorded]
     return {
         "reachable": True,
         "answered_s": round(answered_s, 3),
         "quarantined": keys,
         "counts": counts,
-        "last_verdict_s": round(_seconds_since(recorded[0].recorded_at), 1) if recorded else None,
+        "last_verdict_s": round(max(0.0, ago[0]), 1) if ago else None,
     }
-
-
-def _seconds_since(moment: datetime) -> float:
-    return max(0.0, (datetime.now(UTC) - moment).total_seconds())
 
 
 def _show(facts: dict[str, Any]) -> None:
     packages = ", ".join(f"{name} {version or '?'}" for name, version in facts["packages"].items())
-    typer.echo(f"ragguard  {facts['ragguard']} on Python {facts['python']}")
-    typer.echo(f"packages  {packages or 'not on record: run from a source tree'}")
-    typer.echo(f"embedder  {facts['embedder']}")
-    typer.echo(f"proxy     {facts['proxy']}")
+    show_facts(
+        ("ragguard", f"{facts['ragguard']} on Python {facts['python']}"),
+        ("packages", packages or "not on record: run from a source tree"),
+        ("embedder", facts["embedder"]),
+        ("proxy", facts["proxy"]),
+    )
     for name, needed in facts["extras"].items():
-        missing = [package for package, version in needed.items() if version is None]
-        state = "installed" if not missing else f"missing {', '.join(missing)}"
-        typer.echo(f"extra     {name}: {state}")
+        missing = ", ".join(package for package, version in needed.items() if version is None)
+        show_facts(("extra", f"{name}: {f'missing {missing}' if missing else 'installed'}"))
     store = facts["store"]
     if store is None:
-        typer.echo("store     none given; try one with --store URL")
-    elif store["reachable"]:
-        counts = ", ".join(f"{name} {value}" for name, value in sorted(store["counts"].items()))
-        typer.echo(
-            f"store     reachable, {store['quarantined']} quarantined; {counts or 'empty'}; "
-            f"answered in {store['answered_s']:.2f} s"
-        )
-        last_s = store["last_verdict_s"]
-        heard = (
-            "no guard has recorded" if last_s is None else f"{last_s:.0f} s ago a guard recorded"
-        )
-        typer.echo(f"guards    {heard} a verdict here")
+        show_facts(("store", "none given; try one with --store URL"))
+    elif not store["reachable"]:
+        show_facts(("store", f"unreachable: {store['error']}"))
     else:
-        typer.echo(f"store     unreachable: {printable(store['error'])}")
+        counts = ", ".join(f"{name} {value}" for name, value in sorted(store["counts"].items()))
+        last_s = store["last_verdict_s"]
+        heard = "no guard has" if last_s is None else f"{last_s:.0f} s ago a guard"
+        show_facts(
+            (
+                "store",
+                f"reachable, {store['quarantined']} quarantined; {counts or 'empty'}; "
+                f"answered in {store['answered_s']:.2f} s",
+            ),
+            ("guards", f"{heard} recorded a verdict here"),
+        )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from ragguard.errors import StoreError
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = [
     "AlphaOption",
     "CalibrationOption",
+    "DefaultListGroup",
     "JsonOption",
     "KOption",
     "StoreOption",
-    "Strategy",
     "StrategyOption",
     "flag",
     "opened_store",
@@ -29,14 +29,6 @@ __all__ = [
     "output_option",
     "source_argument",
 ]
-
-
-class Strategy(StrEnum):
-    """How the attacked passages are told apart."""
-
-    auto = "auto"
-    clustering = "clustering"
-    concentration = "concentration"
 
 
 def flag(name: str, help: str) -> Any:
@@ -62,11 +54,13 @@ JsonOption = Annotated[bool, flag("--json", "Write JSON to stdout, nothing else.
 AlphaOption = Annotated[
     float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")
 ]
-StrategyOption = Annotated[Strategy, typer.Option(help="How attacked passages are told apart.")]
+StrategyOption = Annotated[
+    Literal["auto", "clustering", "concentration"],
+    typer.Option(help="How attacked passages are told apart."),
+]
 CalibrationOption = Annotated[Path | None, typer.Option(help="What `ragguard calibrate` wrote.")]
 KOption = Annotated[
-    int | None,
-    typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve."),
+    int | None, typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve.")
 ]
 
 
@@ -111,3 +105,15 @@ def _sqlite_path(url: str) -> Path | None:
     if not scheme.startswith("sqlite") or not path or path.startswith((":memory:", "file:")):
         return None
     return Path(path)
+
+
+class DefaultListGroup(TyperGroup):
+    """A group of commands that runs `list` when the command line names none of them."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        """Put `list` in front of the arguments where no command stands there."""
+        # Completion has to offer the commands' names, so it sees the line as it was typed.
+        named = args and args[0] in {*self.commands, "-h", "--help"}
+        if not (named or ctx.resilient_parsing):
+            args = ["list", *args]
+        return list(super().parse_args(ctx, args))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from ragguard.cli.options import JsonOption, output_option
-from ragguard.cli.output import printable, write_json
+from ragguard.cli.output import show_facts, write_json
 
 __all__ = ["proxy"]
 
@@ -20,25 +19,16 @@ proxy = typer.Typer(
 )
 
 
-class Precision(StrEnum):
-    """How the weights of an exported proxy are kept."""
-
-    fp32 = "fp32"
-    fp16 = "fp16"
-    fp16_weights = "fp16-weights"
-    int8 = "int8"
-
-
 @proxy.command("export")
 def export(
     model: Annotated[
-        Path,
-        typer.Argument(help="Folder of a causal language model, as transformers saves it."),
+        Path, typer.Argument(help="Folder of a causal language model, as transformers saves it.")
     ],
     output: Annotated[Path, output_option("A new folder for the proxy.")],
     precision: Annotated[
-        Precision, typer.Option(help="fp16 is for GPUs; int8 is the fastest on a CPU.")
-    ] = Precision.int8,
+        Literal["fp32", "fp16", "fp16-weights", "int8"],
+        typer.Option(help="fp16 is for GPUs; int8 is the fastest on a CPU."),
+    ] = "int8",
     max_length: Annotated[int, typer.Option(min=16, help="Tokens a prompt may have.")] = 1024,
     as_json: JsonOption = False,
 ) -> None:
@@ -52,7 +42,7 @@ def export(
 
     if not model.is_dir():
         raise InvalidInputError(f"{model} is not a folder; pass one with config.json and weights")
-    manifest = export_proxy(str(model), output, precision=precision.value, max_length=max_length)
+    manifest = export_proxy(str(model), output, precision=precision, max_length=max_length)
     if as_json:
         write_json({"folder": str(output), **asdict(manifest)})
     else:
@@ -96,8 +86,7 @@ def verify(
 @proxy.command("info")
 def info(
     folder: Annotated[
-        Path | None,
-        typer.Argument(help="Folder of an exported proxy; the one in use if left out."),
+        Path | None, typer.Argument(help="Folder of an exported proxy; the one in use if left out.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -112,31 +101,34 @@ def info(
     used = default_folder()
     shown = folder or used
     manifest = None if shown is None else Manifest.read(shown)
+    files = () if shown is None or manifest is None else [shown / name for name in manifest.files]
+    size = sum(file.stat().st_size for file in files)
     facts: dict[str, Any] = {
         "default": "LexicalProxy" if used is None else "OnnxProxy",
         "default_folder": None if used is None else str(used),
         "providers": _providers(),
         "folder": None if shown is None else str(shown),
-        "bytes": None if shown is None or manifest is None else _size(shown, list(manifest.files)),
+        "bytes": None if manifest is None else size,
         "manifest": None if manifest is None else asdict(manifest),
     }
     if as_json:
         write_json(facts)
         return
-    typer.echo(f"default    {facts['default']}{'' if used is None else f' on {used}'}")
-    typer.echo(f"providers  {', '.join(facts['providers']) or 'none: onnxruntime is missing'}")
+    show_facts(
+        ("default", f"{facts['default']}{'' if used is None else f' on {used}'}"),
+        ("providers", ", ".join(facts["providers"]) or "none: onnxruntime is missing"),
+    )
     if manifest is not None:
         versions = ", ".join(f"{name} {value}" for name, value in sorted(manifest.versions.items()))
-        for name, value in (
-            ("folder", str(shown)),
+        show_facts(
+            ("folder", shown),
             ("model", f"{manifest.architecture}, {manifest.vocabulary_size} tokens"),
             ("precision", f"{manifest.precision}, quantization {manifest.quantization}"),
             ("length", f"{manifest.max_length} tokens"),
-            ("size", f"{facts['bytes'] / 1e6:.1f} MB"),
+            ("size", f"{size / 1e6:.1f} MB"),
             ("parity", _parity(manifest.parity)),
             ("made with", versions),
-        ):
-            typer.echo(f"{name:<10} {printable(value)}")
+        )
 
 
 def _parity(parity: Any) -> str:
@@ -144,10 +136,6 @@ def _parity(parity: Any) -> str:
         f"{name} {'not compared' if value is None else f'{value:.3g}'}"
         for name, value in parity.items()
     )
-
-
-def _size(folder: Path, names: list[str]) -> int:
-    return sum((folder / name).stat().st_size for name in names)
 
 
 def _providers() -> list[str]:

@@ -5,19 +5,12 @@ from __future__ import annotations
 import getpass
 from collections.abc import Sequence
 from dataclasses import asdict
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragguard.cli.exits import DefaultListGroup
-from ragguard.cli.options import JsonOption, StoreOption, opened_store
-from ragguard.cli.output import (
-    excerpt,
-    minute,
-    show_table,
-    write_json,
-)
+from ragguard.cli.options import DefaultListGroup, JsonOption, StoreOption, opened_store
+from ragguard.cli.output import excerpt, minute, show_table, write_json
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 
 if TYPE_CHECKING:
@@ -39,24 +32,17 @@ ActorOption = Annotated[
 ]
 
 
-class Status(StrEnum):
-    """What was said of a passage last."""
-
-    quarantined = "quarantined"
-    confirmed = "confirmed"
-    released = "released"
-
-
 @quarantine.command("list")
 def list_entries(
     store: StoreOption,
-    status: Annotated[Status | None, typer.Option(help="Only these.")] = None,
+    status: Annotated[
+        Literal["quarantined", "confirmed", "released"] | None, typer.Option(help="Only these.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the newest entries first (UTC)."""
     with opened_store(store) as opened:
-        found = opened.quarantine(status=None if status is None else status.value)
-    _write(found, as_json=as_json)
+        _write(opened.quarantine(status=status), as_json=as_json)
 
 
 @quarantine.command("release")
@@ -124,21 +110,13 @@ def _write(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None:
     if as_json:
         write_json([asdict(entry) for entry in entries])
         return
-    above = ["", *(entry.reason for entry in entries)]
-    show_table(
-        ["key", "passage", "event", "status", "changed", "by", "reason", "text"],
-        [
-            [
-                entry.key[:_SHOWN_KEY],
-                entry.passage_id,
-                entry.event_id or "",
-                entry.status,
-                minute(entry.updated_at),
-                entry.actor or "worker",
-                "as above" if entry.reason == before else entry.reason,
-                excerpt(entry.text, 100),
-            ]
-            for entry, before in zip(entries, above, strict=False)
-        ],
-        wrapped=["reason", "text"],
-    )
+    rows, above = [], ""
+    for entry in entries:
+        reason = "as above" if entry.reason == above else entry.reason
+        above = entry.reason
+        who, event = entry.actor or "worker", entry.event_id or ""
+        key, changed = entry.key[:_SHOWN_KEY], minute(entry.updated_at)
+        text = excerpt(entry.text, 100)
+        rows.append([key, entry.passage_id, event, entry.status, changed, who, reason, text])
+    columns = ("key", "passage", "event", "status", "changed", "by", "reason", "text")
+    show_table(columns, rows, wrapped=["reason", "text"])

@@ -7,29 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ragguard.cli.exits import complain
-from ragguard.errors import InvalidInputError
-from ragguard.jsonl import kind_of, open_input, passage_from_json, read_lines
+from ragguard.cli.output import complain
+from ragguard.jsonl import open_input, passage_from_json, read_lines, require_fields
 
 if TYPE_CHECKING:
     from ragguard.passage import Passage
 
 __all__ = ["Retrieval", "opened_traffic", "read_traffic"]
 
-_STDIN = "-"
-
 
 @dataclass(frozen=True)
 class Retrieval:
-    """One line: what was asked and what was retrieved.
-
-    Attributes:
-        place: Where the line is, as "file:number".
-        query: The question.
-        passages: The retrieved passages, best first.
-    """
+    """One line: where it is, as "file:number", what was asked and what was retrieved."""
 
     place: str
     query: str
@@ -37,14 +28,7 @@ class Retrieval:
 
 
 def _retrieval(value: Any, place: str) -> Retrieval:
-    expected = f'{place}: expected an object with "query" (str) and "passages" (list), got '
-    if not isinstance(value, dict):
-        raise InvalidInputError(expected + kind_of(value))
-    for field, wanted in (("query", str), ("passages", list)):
-        if field not in value:
-            raise InvalidInputError(f'{expected}one without "{field}"')
-        if not isinstance(value[field], wanted):
-            raise InvalidInputError(f'{expected}one whose "{field}" is {kind_of(value[field])}')
+    require_fields(value, place, query=str, passages=list)
     passages = [
         passage_from_json(item, f"{place}: passages[{position}]")
         for position, item in enumerate(value["passages"])
@@ -59,13 +43,13 @@ def opened_traffic(source: str) -> Iterator[BinaryIO]:
     Raises:
         InvalidInputError: The file cannot be read.
     """
-    if source == _STDIN:
-        if sys.stdin.isatty():
-            complain("reading JSON lines from the terminal, to the end (Ctrl-D); or pass a FILE")
-        yield sys.stdin.buffer
-    else:
+    if source != "-":
         with open_input(source) as stream:
             yield stream
+        return
+    if sys.stdin.isatty():
+        complain("reading JSON lines from the terminal, to the end (Ctrl-D); or pass a FILE")
+    yield sys.stdin.buffer
 
 
 def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[Retrieval]:
@@ -79,28 +63,27 @@ def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[R
     Raises:
         InvalidInputError: A line is bad; the message begins with "file:number".
     """
-    lines = read_lines(stream, "<stdin>" if source == _STDIN else source)
+    lines = read_lines(stream, "<stdin>" if source == "-" else source)
     if not (progress and sys.stderr.isatty()):
         for line in lines:
             yield _retrieval(line.value, line.place)
         return
-    total = Path(source).stat().st_size if source != _STDIN else None
-    with _bar(sys.stderr) as bar:
-        task = bar.add_task("", total=total or None)
+    with _bar() as bar:
+        total = None if source == "-" else Path(source).stat().st_size or None
+        task = bar.add_task("", total=total)
         for queries, line in enumerate(lines, start=1):
             yield _retrieval(line.value, line.place)
             bar.update(task, completed=line.end, description=f"{queries} queries")
 
 
-def _bar(file: IO[str]) -> Any:
+def _bar() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     return Progress(
-        BarColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=Console(file=file),
+        *columns,
+        console=Console(stderr=True),
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,

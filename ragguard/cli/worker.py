@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragguard.cli.exits import OPERATIONAL
 from ragguard.cli.options import JsonOption, StoreOption, flag, opened_store
-from ragguard.cli.output import log_to_stderr, write_json_line
+from ragguard.cli.output import OPERATIONAL, log_to_stderr, write_json
 
 if TYPE_CHECKING:
     from ragguard.attribution import Attribution
@@ -119,7 +118,7 @@ class _Desk:
         )
         if self._as_json and self.output_error is None:
             try:
-                write_json_line(found)
+                write_json(found, indent=None)
             except OSError as error:
                 # The event is attributed all the same: a closed pipe must not count as its failure.
                 self.output_error = error

@@ -1,10 +1,14 @@
 """Embedders, and what turns the embedders of other libraries into ours."""
 
-from ragguard.embedding.adapt import Embedder, QueryEmbedder, as_embedder
-from ragguard.embedding.cache import CachedEmbedder
+from ragguard.embedding.adapt import (
+    Embedder,
+    QueryEmbedder,
+    SentenceTransformerEmbedder,
+    as_embedder,
+)
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.embedding.onnx import OnnxEmbedder
-from ragguard.embedding.sentence_transformer import SentenceTransformerEmbedder
+from ragguard.embedding.vectors import CachedEmbedder
 
 __all__ = [
     "CachedEmbedder",

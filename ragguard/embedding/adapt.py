@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.embedding.hashed import HashedEmbedder
-from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.errors import EmbeddingError, InvalidInputError, MissingExtraError
 from ragguard.text import encodable
 
 __all__ = [
     "Embedder",
     "QueryEmbedder",
+    "SentenceTransformerEmbedder",
     "as_embedder",
     "embed_query",
     "functions_of",
@@ -104,14 +108,59 @@ class _AsymmetricEmbedder(_FunctionEmbedder):
         self._of_query = _FunctionEmbedder(lambda texts: [of_query(texts[0])], name)
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        rows = self._of_query.embed([query])
-        if rows.ndim != 2:
-            raise EmbeddingError(
-                f"embedder {self._name!r} must return one row of numbers for a question, not an "
-                f"array of shape {rows.shape[1:]}"
-            )
-        row: NDArray[np.float32] = rows[0]
+        row: NDArray[np.float32] = self._of_query.embed([query])[0]
         return row
+
+
+class SentenceTransformerEmbedder(_AsymmetricEmbedder):
+    """Embeds with a sentence-transformers model, by its own prompts for documents and questions.
+
+    Args:
+        model: A model's name (downloaded by sentence-transformers unless `HF_HUB_OFFLINE` is set),
+            the folder of a saved model, or a `SentenceTransformer`.
+        batch_size: Texts a forward pass.
+        device: Passed to `SentenceTransformer`; None lets it choose.
+
+    Raises:
+        MissingExtraError: sentence-transformers is not installed.
+        EmbeddingError: The model cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | Any,
+        *,
+        batch_size: int = 32,
+        device: str | None = None,
+    ) -> None:
+        if isinstance(model, (str, os.PathLike)):
+            name: Any = model
+            model = _sentence_transformer(os.fspath(model), device)
+        else:
+            card = getattr(model, "model_card_data", None)
+            name = getattr(card, "base_model", None) or getattr(card, "model_name", None) or "model"
+        options = {"batch_size": batch_size, "convert_to_numpy": True, "show_progress_bar": False}
+        of_texts = getattr(model, "encode_document", model.encode)
+        of_query = getattr(model, "encode_query", model.encode)
+        super().__init__(
+            partial(of_texts, **options),
+            partial(of_query, **options),
+            f"sentence-transformers:{Path(name).name}",
+        )
+
+
+def _sentence_transformer(model: str, device: str | None) -> Any:
+    try:
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise MissingExtraError("SentenceTransformerEmbedder", "sentence-transformers") from error
+    try:
+        return SentenceTransformer(model, device=device)
+    except (OSError, ValueError) as error:
+        raise EmbeddingError(
+            f"cannot load the sentence-transformers model {model!r}: {error}; "
+            "give the folder of a saved model, or allow the download"
+        ) from error
 
 
 def as_embedder(embedder: Any) -> Embedder:
@@ -139,23 +188,16 @@ def as_embedder(embedder: Any) -> Embedder:
     if isinstance(embedder, Embedder):
         return embedder
     function, of_query = functions_of(embedder)
-    if of_query is not None:
-        return _AsymmetricEmbedder(function, of_query, _name_of(embedder))
-    return _FunctionEmbedder(function, _name_of(embedder))
+    if of_query is None:
+        return _FunctionEmbedder(function, _name_of(embedder))
+    return _AsymmetricEmbedder(function, of_query, _name_of(embedder))
 
 
 def functions_of(embedder: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], Any] | None]:
-    """Return how an embedder of another library embeds texts, and how a question.
-
-    Args:
-        embedder: What `as_embedder` takes, but for None and an `Embedder`.
-
-    Returns:
-        A function from a list of texts to rows of numbers, and one from a question to one row, or
-        None where there is none of its own.
+    """Return how another library's embedder embeds a list of texts, and a question, if otherwise.
 
     Raises:
-        InvalidInputError: `embedder` is nothing of the kind.
+        InvalidInputError: It has neither a method for texts nor can it be called.
     """
     for of_texts, of_query in _METHODS.items():
         function, other = getattr(embedder, of_texts, None), getattr(embedder, of_query, None)
@@ -169,8 +211,7 @@ def functions_of(embedder: Any) -> tuple[Callable[[list[str]], Any], Callable[[s
     )
 
 
-# The methods by which LangChain, LlamaIndex and sentence-transformers embed a list of texts, and
-# those by which they embed a question.
+# How LangChain, LlamaIndex and sentence-transformers embed a list of texts, and a question.
 _METHODS = {
     "embed_documents": "embed_query",
     "get_text_embedding_batch": "get_query_embedding",
@@ -181,7 +222,7 @@ _METHODS = {
 
 def _name_of(embedder: Any) -> str:
     """Name the vector space by class and model, so that its calibrations are told apart."""
-    kind = embedder.__qualname__ if hasattr(embedder, "__qualname__") else type(embedder).__name__
+    kind = getattr(embedder, "__qualname__", type(embedder).__name__)
     for attribute in ("model_name", "model", "name"):
         value = getattr(embedder, attribute, None)
         if isinstance(value, str) and value:

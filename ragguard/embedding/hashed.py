@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,19 +77,17 @@ class HashedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
-        for row, words in zip(rows, [tokens(text) for text in texts], strict=True):
-            self._embed_into(row, words)
+        for row, text in zip(rows, texts, strict=True):
+            if words := tokens(text):
+                total = self._total(words)
+                norm = float(np.linalg.norm(total))
+                row[:] = total / norm if norm > 0.0 else 0.0
         return rows
 
-    def _embed_into(self, row: NDArray[np.float32], words: Sequence[str]) -> None:
-        counts: dict[str, int] = {}
-        for word in words:
-            counts[word] = counts.get(word, 0) + 1
-        if not counts:
-            return
+    def _total(self, words: Sequence[str]) -> NDArray[Any]:
         buckets: list[NDArray[np.int64]] = []
         weights: list[NDArray[np.float64]] = []
-        for word, count in counts.items():
+        for word, count in Counter(words).items():
             # Overlong words come from attackers and noise: remembered, they would fill the memory.
             features = _recent_word_features if len(word) <= _LONGEST_WORD else _word_features
             word_buckets, word_weights = features(word, self._dimensions)
@@ -99,9 +99,6 @@ class HashedEmbedder:
             pair_buckets, pair_signs = zip(*pairs, strict=True)
             buckets.append(np.array(pair_buckets, dtype=np.int64))
             weights.append(_PAIR_WEIGHT * np.array(pair_signs))
-        total = np.bincount(
+        return np.bincount(
             np.concatenate(buckets), weights=np.concatenate(weights), minlength=self._dimensions
         )
-        norm = float(np.linalg.norm(total))
-        if norm > 0.0:
-            row[:] = total / norm

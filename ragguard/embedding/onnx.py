@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ragguard.embedding.adapt import unit_rows
-from ragguard.errors import EmbeddingError, MissingExtraError
+from ragguard.errors import EmbeddingError, MissingExtraError, ProxyError
 from ragguard.text import encodable
 
-__all__ = ["OnnxEmbedder"]
+__all__ = ["OnnxEmbedder", "open_session", "padded"]
 
 _ON_CPU = ["CPUExecutionProvider"]
 _SLOW_ON_CPU = ["SkipLayerNormFusion"]
@@ -50,48 +50,29 @@ class OnnxEmbedder:
         threads: int | None = None,
     ) -> None:
         try:
-            import onnxruntime
+            import onnxruntime  # noqa: F401
             from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingExtraError("OnnxEmbedder", "onnx") from error
         folder = Path(path)
-        model = next(
-            (
-                file
-                for file in (folder / "model.onnx", folder / "onnx/model.onnx")
-                if file.is_file()
-            ),
-            None,
-        )
+        places = (folder / "model.onnx", folder / "onnx/model.onnx")
+        model = next((file for file in places if file.is_file()), None)
         if model is None or not (folder / "tokenizer.json").is_file():
             raise EmbeddingError(
                 f"{folder} must hold tokenizer.json and model.onnx; export the model with "
                 "sentence-transformers' backend='onnx' and save it there"
             )
-        options = onnxruntime.SessionOptions()
-        if threads is not None:
-            options.intra_op_num_threads = threads
-        wanted = list(providers or _ON_CPU)
+        on_cpu = list(providers or _ON_CPU) == _ON_CPU
+        self._session = open_session(
+            model, providers, threads, EmbeddingError, left_out=_SLOW_ON_CPU if on_cpu else ()
+        )
         try:
-            self._session = onnxruntime.InferenceSession(
-                str(model),
-                options,
-                providers=wanted,
-                disabled_optimizers=_SLOW_ON_CPU if wanted == _ON_CPU else None,
-            )
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
             self._tokenizer.enable_truncation(max_length or _max_length(folder))
-        except Exception as error:  # both libraries raise bare exceptions of their own
+        except Exception as error:  # the tokenizers library raises plain Exception
             raise EmbeddingError(
-                f"cannot load the model in {folder}: {error}; export it anew"
+                f"cannot load the tokenizer in {folder}: {error}; export the model anew"
             ) from error
-        missing = [name for name in wanted if name not in self._session.get_providers()]
-        if missing:
-            raise EmbeddingError(
-                f"ONNX Runtime did not take the provider {missing[0]}; it has "
-                f"{self._session.get_providers()}. Install onnxruntime-gpu without onnxruntime "
-                "beside it, or ask for a provider that is there"
-            )
         self._inputs = {node.name for node in self._session.get_inputs()}
         outputs = [node.name for node in self._session.get_outputs()]
         # Not a BERT's "pooler_output": it was never trained to be a sentence's vector.
@@ -116,12 +97,7 @@ class OnnxEmbedder:
         return unit_rows(np.stack([row for row in rows if row is not None]))
 
     def _forward(self, ids: list[list[int]]) -> NDArray[np.float32]:
-        length = max(1, *(len(row) for row in ids))
-        tokens = np.zeros((len(ids), length), dtype=np.int64)
-        mask = np.zeros((len(ids), length), dtype=np.int64)
-        for row, sequence in enumerate(ids):
-            tokens[row, : len(sequence)] = sequence
-            mask[row, : len(sequence)] = 1
+        tokens, mask = padded(ids)
         feed: dict[str, Any] = {
             "input_ids": tokens,
             "attention_mask": mask,
@@ -166,3 +142,57 @@ def _max_length(folder: Path) -> int:
     if config.is_file():
         return int(json.loads(config.read_text(encoding="utf-8")).get("max_seq_length") or 256)
     return 256
+
+
+def open_session(
+    model: Path,
+    providers: Sequence[str] | None,
+    threads: int | None,
+    failure: type[EmbeddingError | ProxyError],
+    *,
+    left_out: Sequence[str] = (),
+) -> Any:
+    """Return ONNX Runtime's session on a model, without the optimisations that are left out.
+
+    Raises:
+        EmbeddingError: The graph cannot be loaded, or a provider is not available.
+        ProxyError: In its place, where that is the `failure` to raise.
+    """
+    import onnxruntime
+
+    wanted = _ON_CPU if providers is None else list(providers)
+
+    def require(have: Sequence[str], who: str) -> None:
+        missing = [name for name in wanted if name not in have]
+        if missing or not wanted:
+            raise failure(
+                f"provider {', '.join(missing) or '(none given)'} is not available: {who} "
+                f"{', '.join(have)}. For CUDA install the extra onnx-gpu without onnx "
+                "beside it, both packages share one folder; or pass providers=None for the CPU"
+            )
+
+    require(onnxruntime.get_available_providers(), "this installation of ONNX Runtime offers")
+    options = onnxruntime.SessionOptions()
+    if threads is not None:
+        options.intra_op_num_threads = threads
+    try:
+        session = onnxruntime.InferenceSession(
+            str(model), options, providers=wanted, disabled_optimizers=list(left_out) or None
+        )
+    except Exception as error:  # ONNX Runtime's exceptions have no common base but this
+        raise failure(
+            f"cannot load {model}: {error}; export it again with the installed onnxruntime "
+            f"{onnxruntime.__version__}"
+        ) from error
+    # A provider whose libraries are missing is dropped without an exception.
+    require(session.get_providers(), "ONNX Runtime could only start")
+    return session
+
+
+def padded(rows: Sequence[ArrayLike]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return token rows as an int64 array padded with zeros, and the mask of what is no padding."""
+    lengths = np.array([np.size(row) for row in rows])
+    mask = np.arange(max(1, lengths.max())) < lengths[:, None]
+    tokens = np.zeros(mask.shape, dtype=np.int64)
+    tokens[mask] = np.concatenate([np.asarray(row, dtype=np.int64) for row in rows])
+    return tokens, mask.astype(np.int64)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ragguard.arguments import require_whole
 from ragguard.embedding import as_embedder
 from ragguard.embedding.adapt import embed_query, unit_rows
+from ragguard.embedding.vectors import embedded
 from ragguard.errors import EmbeddingError, InvalidInputError
-from ragguard.jsonl import open_input, passage_from_json, read_lines
+from ragguard.jsonl import read_passages
 from ragguard.passage import Passage, as_passages
 
 __all__ = ["KnowledgeBase"]
@@ -56,10 +57,7 @@ class KnowledgeBase:
                 the message then begins with "file:number".
             EmbeddingError: Embeddings are not finite or not all of one length.
         """
-        with open_input(path) as stream:
-            passages = [
-                passage_from_json(line.value, line.place) for line in read_lines(stream, str(path))
-            ]
+        passages = read_passages(path)
         if not passages:
             raise InvalidInputError(
                 f'{path} holds no passages; write one object with "id" and "text" a line'
@@ -116,9 +114,10 @@ class KnowledgeBase:
         count = min(require_whole("limit", limit, least=0), len(passages))
         if count == 0:
             return []
-        target = self._checked(embed_query(self._embedder, query)[np.newaxis], 1)[0]
-        self._require_width(target.shape[0], rows.shape[1])
-        cosines = rows @ unit_rows(target)
+        # Its own way of reading questions, if it has one.
+        asked = embedded(self._embedder, [query], lambda _: [embed_query(self._embedder, query)])
+        self._require_width(asked.shape[1], rows.shape[1])
+        cosines = rows @ asked[0]
         return [
             Passage(
                 passages[index].text,
@@ -135,17 +134,23 @@ class KnowledgeBase:
         missing = [index for index, vector in enumerate(vectors) if vector is None]
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
-            rows = self._embedder.embed([passages[index].text for index in batch])
-            for index, row in zip(batch, self._checked(rows, len(batch)), strict=True):
+            rows = embedded(self._embedder, [passages[index].text for index in batch])
+            for index, row in zip(batch, rows, strict=True):
                 vectors[index] = row
-        complete = [np.asarray(vector) for vector in vectors]
+        complete = [np.asarray(vector, dtype=np.float32) for vector in vectors]
         shapes = {vector.shape for vector in complete}
         if len(shapes) > 1 or len(complete[0].shape) != 1:
             raise EmbeddingError(
                 f"the passages' embeddings have the shapes {sorted(shapes)}; they must come from "
                 f"one embedder: leave them out to have {self._embedder.name!r} make them anew"
             )
-        return unit_rows(self._checked(np.stack(complete), len(complete)))
+        rows = np.stack(complete)
+        if not np.isfinite(rows).all():
+            raise EmbeddingError(
+                "an embedding holds NaN or infinity; check the model that made it, or leave that "
+                "passage out"
+            )
+        return unit_rows(rows)
 
     def _require_width(self, found: int, held: int) -> None:
         if found != held:
@@ -154,20 +159,6 @@ class KnowledgeBase:
                 f"the passages have {held}; use the embedder that made the "
                 "passages' embeddings, or leave those out"
             )
-
-    def _checked(self, rows: NDArray[Any], count: int) -> NDArray[np.float32]:
-        rows = np.asarray(rows, dtype=np.float32)
-        if rows.ndim != 2 or rows.shape[0] != count:
-            raise EmbeddingError(
-                f"embedder {self._embedder.name!r} answered an array of shape {rows.shape} to "
-                f"{count} texts; it must return one row a text, shape ({count}, d)"
-            )
-        if not np.isfinite(rows).all():
-            raise EmbeddingError(
-                "an embedding holds NaN or infinity; check the model that made it, or leave that "
-                "passage out"
-            )
-        return rows
 
 
 def _best(cosines: NDArray[np.float32], count: int) -> NDArray[np.int64]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import require_path, require_texts, require_whole
+from ragguard.embedding.onnx import open_session, padded
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
 from ragguard.proxy.base import Scores
 from ragguard.proxy.manifest import Manifest
@@ -62,7 +61,7 @@ class OnnxProxy:
         batch_tokens: int | None = None,
     ) -> None:
         try:
-            import onnxruntime
+            import onnxruntime  # noqa: F401
             from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingExtraError("OnnxProxy", "onnx") from error
@@ -76,7 +75,7 @@ class OnnxProxy:
             raise InvalidInputError(
                 f"max_length must be from 1 to {limit}, the length this model was exported for"
             )
-        self._session = _session(onnxruntime, folder / "model.onnx", providers, threads)
+        self._session = open_session(folder / "model.onnx", providers, threads, ProxyError)
         try:
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         except Exception as error:  # the tokenizers library raises plain Exception
@@ -139,15 +138,9 @@ class OnnxProxy:
     def _forward(
         self, rows: Sequence[NDArray[np.int64]], scored: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        lengths = np.array([len(row) for row in rows])
-        tokens = np.zeros((len(rows), int(lengths.max())), dtype=np.int64)
-        for into, row in zip(tokens, rows, strict=True):
-            into[: len(row)] = row
-        feed = {
-            "input_ids": tokens,
-            "attention_mask": (np.arange(tokens.shape[1]) < lengths[:, None]).astype(np.int64),
-            "positions": lengths[:, None] + scored,
-        }
+        tokens, mask = padded(rows)
+        positions = mask.sum(axis=1, keepdims=True) + scored
+        feed = {"input_ids": tokens, "attention_mask": mask, "positions": positions}
         try:
             (log_probabilities,) = self._session.run(["log_probabilities"], feed)
         except Exception as error:  # ONNX Runtime's exceptions have no common base but this
@@ -179,34 +172,3 @@ def length_buckets(lengths: Sequence[int], batch_tokens: int, most: int) -> Iter
         batch.append(index)
     if batch:
         yield batch
-
-
-def _session(
-    onnxruntime: Any, model: Path, providers: Sequence[str] | None, threads: int | None
-) -> Any:
-    wanted = ["CPUExecutionProvider"] if providers is None else list(providers)
-    available = onnxruntime.get_available_providers()
-    _require(wanted, available, "this installation of ONNX Runtime offers")
-    options = onnxruntime.SessionOptions()
-    if threads is not None:
-        options.intra_op_num_threads = threads
-    try:
-        session = onnxruntime.InferenceSession(str(model), options, providers=wanted)
-    except Exception as error:  # ONNX Runtime's exceptions have no common base but this
-        raise ProxyError(
-            f"{model} cannot be loaded ({error}); export the model again with the installed "
-            f"onnxruntime {onnxruntime.__version__}"
-        ) from error
-    # A provider whose libraries are missing is dropped without an exception.
-    _require(wanted, session.get_providers(), "ONNX Runtime could only start")
-    return session
-
-
-def _require(wanted: Sequence[str], have: Sequence[str], who: str) -> None:
-    missing = [name for name in wanted if name not in have]
-    if missing or not wanted:
-        raise ProxyError(
-            f"provider {', '.join(missing) or '(none given)'} is not available: {who} "
-            f"{', '.join(have)}. For CUDA install the extra onnx-gpu without onnx "
-            "beside it, both packages share one folder; or pass providers=None for the CPU"
-        )

@@ -73,7 +73,7 @@ def test_fail_on_poisoning(run, base):
     ("content", "message"),
     [
         ("[]", 'expected an object with "query" (str) and "response" (str), got a list'),
-        ('{"query": "q"}', 'got one whose "response" is null'),
+        ('{"query": "q"}', 'got one without "response"'),
         ('{"query": 1, "response": "r"}', 'got one whose "query" is a number'),
         ("{", "expected one JSON value"),
     ],

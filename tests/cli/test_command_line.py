@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ragguard import Guard, __version__
-from ragguard.cli.output import printable
+from ragguard.cli.output import excerpt, printable
 
 COMMANDS = (
     "demo", "filter", "calibrate", "attribute", "report", "events", "quarantine", "worker", "info",
@@ -178,8 +178,8 @@ def test_demo_runs_the_program(run, monkeypatch, answer, code):
 
 def test_printable_cuts_and_keeps_what_people_write():
     assert printable("naïve 漢字 Ünï\tcode") == "naïve 漢字 Ünï code"
-    assert printable("abcdefgh", 6) == "abc..."
-    assert printable("abcdef", 6) == "abcdef"
+    assert excerpt("abcdefgh", 6) == "abc..."
+    assert excerpt("abcdef", 6) == "abcdef"
 
 
 @pytest.mark.parametrize("command", [[], ["filter"], ["events"], ["quarantine", "list"]])

@@ -152,13 +152,12 @@ def test_a_folder_that_lacks_a_file_is_named(folder, missing):
 @pytest.mark.parametrize("damaged", ["model.onnx", "tokenizer.json", "sentence_bert_config.json"])
 def test_a_damaged_file_is_an_embedding_error(folder, damaged):
     (folder / damaged).write_bytes(b"{ no model")
-    with pytest.raises(EmbeddingError, match="cannot load the model"):
+    with pytest.raises(EmbeddingError, match="cannot load "):
         OnnxEmbedder(folder)
 
 
-@pytest.mark.filterwarnings("ignore:Specified provider:UserWarning")
 def test_a_provider_that_is_not_there_is_named(folder):
-    with pytest.raises(EmbeddingError, match="did not take the provider NoSuchProvider"):
+    with pytest.raises(EmbeddingError, match="provider NoSuchProvider is not available"):
         OnnxEmbedder(folder, providers=["NoSuchProvider", "CPUExecutionProvider"])
 
 
@@ -214,6 +213,8 @@ def test_the_slow_fusion_is_left_out_on_the_cpu_only(folder, monkeypatch, provid
         asked.append((providers, disabled_optimizers))
         return load(path, options, providers=["CPUExecutionProvider"])
 
+    offered = ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: offered)
     monkeypatch.setattr(onnxruntime, "InferenceSession", session)
     with suppress(EmbeddingError):  # the session that is handed out has no other provider
         OnnxEmbedder(folder, providers=providers)
