@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ragguard.export.numeric_parity import Gate, Parity
+from ragguard.export.parity import Gate, Parity
 from ragguard.proxy.manifest import Precision
 
 __all__ = ["INT8_FORMS", "open_gate", "precision_of"]

@@ -29,8 +29,7 @@ from benchmarks.export_forms import INT8_FORMS, open_gate, precision_of
 from benchmarks.report import describe_run, write
 from ragguard.demo.corpus import load_corpus
 from ragguard.export import export_proxy
-from ragguard.export.blame_parity import BlameScope
-from ragguard.export.numeric_parity import PROBES
+from ragguard.export.parity import PROBES, BlameScope
 from ragguard.proxy import LexicalProxy, OnnxProxy
 from ragguard.proxy.base import Scores
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat

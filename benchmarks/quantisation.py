@@ -33,7 +33,7 @@ from benchmarks.targets import Target, load_targets
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.embedding import HashedEmbedder
 from ragguard.export import export_proxy
-from ragguard.export.numeric_parity import GATES, Parity
+from ragguard.export.parity import GATES, Parity
 from ragguard.passage import Passage
 from ragguard.proxy import OnnxProxy, Scores
 from ragguard.proxy.manifest import Manifest

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import textwrap
-import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 from ragguard.errors import InvalidInputError, MissingExtraError
 from ragguard.explain import Explanation
 from ragguard.private import make_private
+from ragguard.text import printable
 
 __all__ = ["draw"]
 
@@ -49,12 +48,7 @@ def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("a picture of a verdict", "explain") from error
-    entries = [_entry(explanation, position) for position in explanation.drawn]
-    beside = min(range(len(entries), 0, -1), key=lambda number: _tall(entries, number))
-    title = _wrapped(explanation.query[:_READ] or "(empty question)", 110)[:2]
-    notes = _notes(explanation)
-    top = 0.15 + 0.26 * len(title) + 0.06 + 0.22 * len(notes) + 0.2
-    height = top + _tall(entries, beside) + 0.2
+    width = 2 * _COLUMN + 3 * _MARGIN
     settings = {
         "font.family": "sans-serif",
         "font.sans-serif": ["DejaVu Sans"],
@@ -62,58 +56,62 @@ def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
         "svg.hashsalt": "ragguard",  # the same verdict is the same file
         "text.parse_math": False,  # a "$" in a passage is a "$"
     }
-    width = 2 * _COLUMN + 3 * _MARGIN
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(width, height), facecolor="white")
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        # A script that the font lacks is drawn as boxes, without a warning for each character.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure = Figure(figsize=(width, _SIDE), facecolor="white")
 
         def write(x: float, y: float, text: str, **style: Any) -> None:
-            figure.text(x / width, 1.0 - y / height, text, va="top", **style)
+            figure.text(x / width, 1.0 - y / _SIDE, text, va="top", **style)
 
-        for row, line in enumerate(title):
-            write(_MARGIN, 0.15 + 0.26 * row, line, fontsize=13, weight="bold")
-        for row, line in enumerate(notes):
-            y = 0.15 + 0.26 * len(title) + 0.06 + 0.22 * row
-            write(_MARGIN, y, line, fontsize=11 if row == 0 else 9.5)
-        box = (
-            (_MARGIN + (_COLUMN - _SIDE) / 2) / width,
-            1.0 - (top + _SIDE) / height,
-            _SIDE / width,
-            _SIDE / height,
+        y = 0.0
+        for line in _wrapped(explanation.query[:_READ] or "(empty question)", 110)[:2]:
+            write(_MARGIN, y, line, fontsize=13, weight="bold")
+            y += 0.26
+        for row, line in enumerate(_notes(explanation)):
+            write(_MARGIN, y + 0.06, line, fontsize=9.5 if row else 11)
+            y += 0.22
+        top = y + 0.26
+        left = (_MARGIN + (_COLUMN - _SIDE) / 2) / width
+        _draw_plane(
+            figure.add_axes((left, -top / _SIDE, _SIDE / width, 1.0)),
+            explanation,
         )
-        _draw_plane(figure.add_axes(box), explanation)
-        places = [(_COLUMN + 2 * _MARGIN, top + y) for y in _below_each_other(entries[:beside])]
-        y = top + _SIDE + _UNDER
-        places += [(_MARGIN, y + below) for below in _below_each_other(entries[beside:])]
-        for number, (x, y) in enumerate(places):
-            _write_entry(write, x, y, number, entries[number], explanation)
+        entries = [_entry(explanation, position) for position in explanation.drawn]
+        for number, (x, below) in enumerate(_places(entries)):
+            _write_entry(write, x, top + below, number, entries[number], explanation)
         make_private(Path(path))
+        undated = {"Date": None} if kind == "svg" else {}
         try:
-            with _glyphs_may_be_missing():
-                figure.savefig(path, format=kind, dpi=120, metadata=_undated(kind))
+            # Tight: the picture is as tall as what is written below the plot.
+            figure.savefig(
+                path, format=kind, dpi=120, metadata=undated, bbox_inches="tight", pad_inches=0.2
+            )
         except OSError as error:
             raise InvalidInputError(
                 f"cannot write {os.fspath(path)}: {error.strerror}; pass a path that can be written"
             ) from error
 
 
-def _height(entries: Sequence[Sequence[str]]) -> float:
-    return _LINE * sum(len(entry) + 0.6 for entry in entries)
-
-
-def _below_each_other(entries: Sequence[Sequence[str]]) -> list[float]:
-    return [_height(entries[:number]) for number in range(len(entries))]
-
-
-def _tall(entries: Sequence[Sequence[str]], beside: int) -> float:
-    """Return how tall plot and entries are with so many entries beside the plot, others under."""
-    return max(_height(entries[:beside]), _SIDE + _UNDER + _height(entries[beside:]))
+def _places(entries: Sequence[Sequence[str]]) -> list[tuple[float, float]]:
+    """Return where each entry begins, in inches: beside the plot, then under it, level in all."""
+    heights = [_LINE * (len(entry) + 0.6) for entry in entries]
+    level = (_SIDE + _UNDER + sum(heights)) / 2
+    places = []
+    x, y = _COLUMN + 2 * _MARGIN, 0.0
+    for height in heights:
+        if y >= level and x > _MARGIN:
+            x, y = _MARGIN, _SIDE + _UNDER
+        places.append((x, y))
+        y += height
+    return places
 
 
 def _notes(explanation: Explanation) -> list[str]:
     """Return the lines above the plot: the outcome, where the gate fires, and what is left out."""
     verdict, fates = explanation.verdict, explanation.fates
     if verdict.error is not None:
-        notes = [f"Not judged, all passages kept: {_visible(verdict.error[:_READ])[:110]}"]
+        notes = [f"Not judged, all passages kept: {printable(verdict.error[:_READ])[:110]}"]
     else:
         fate = "dropped" if verdict.mode == "filter" else "would be dropped (monitor mode)"
         found = "looks attacked" if verdict.attacked else "looks like clean traffic"
@@ -146,10 +144,10 @@ def _entry(explanation: Explanation, position: int) -> list[str]:
     evidence = explanation.verdict.evidence[position]
     word = _word(explanation.fates[position], explanation.verdict.mode)
     word = word.upper() if evidence.flagged else word
-    name = _visible(explanation.passages[position].id[:_READ])
+    name = printable(explanation.passages[position].id[:_READ])
     name = name if len(name) <= 40 else f"{name[:39]}…"
     why = _wrapped(f"{'Why' if evidence.flagged else 'Noted'}: {evidence.reason}", _COLUMNS)
-    text = _visible(explanation.passages[position].text[:_READ])
+    text = printable(explanation.passages[position].text[:_READ])
     begins = textwrap.shorten(text, _COLUMNS - 2, placeholder=" …")
     return [f"{word}   {name}   (suspicion {evidence.suspicion:+.1f})", *why, f"“{begins}”"]
 
@@ -233,27 +231,5 @@ def _apart(places: Floats) -> Floats:
     return numbers
 
 
-def _visible(text: str) -> str:
-    """Return `text` on one line, without characters that steer or hide what stands around them."""
-    return " ".join(
-        "".join(" " if unicodedata.category(c) in _STEERING else c for c in text).split()
-    )
-
-
-_STEERING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-
 def _wrapped(text: str, columns: int) -> list[str]:
-    return textwrap.wrap(_visible(text), columns) or [""]
-
-
-def _undated(kind: str) -> dict[str, None]:
-    return {"Date": None} if kind == "svg" else {}
-
-
-@contextmanager
-def _glyphs_may_be_missing() -> Iterator[None]:
-    """Let a script that the font lacks be drawn as boxes, without a warning for each character."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        yield
+    return textwrap.wrap(printable(text), columns) or [""]

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from ragguard.export.blame_parity import demo_scopes
+from ragguard.export.parity import demo_scopes
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 

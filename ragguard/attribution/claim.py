@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.proxy.unigram_prior import word_log_probability
+from ragguard.proxy.lexical import word_log_probability
 from ragguard.stems import stem, stems_of, tokenize, tokenize_all
 from ragguard.text import STOP_WORDS, sentences
 

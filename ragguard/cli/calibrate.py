@@ -17,9 +17,10 @@ from ragguard.cli.options import (
     output_option,
     source_argument,
 )
-from ragguard.cli.output import FINDING, printable, write_json
+from ragguard.cli.output import FINDING, write_json
 from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
+from ragguard.text import printable
 
 __all__ = ["calibrate", "drift"]
 

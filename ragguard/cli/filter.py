@@ -24,10 +24,11 @@ from ragguard.cli.options import (
     output_option,
     source_argument,
 )
-from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, printable, write_json
+from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_json
 from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
 from ragguard.private import make_private
+from ragguard.text import printable
 
 if TYPE_CHECKING:
     from ragguard.verdict import Verdict

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import math
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import IO, Any
 
 import typer
+
+from ragguard.text import printable
 
 __all__ = [
     "FINDING",
@@ -19,7 +20,6 @@ __all__ = [
     "excerpt",
     "log_to_stderr",
     "minute",
-    "printable",
     "show_facts",
     "show_table",
     "write_json",
@@ -30,22 +30,6 @@ OPERATIONAL = 3
 
 _FILE_WIDTH = 1_000  # one row a line, for grep
 _WRAPPED_WIDTH = 16
-_STEERING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
-
-
-def printable(text: str) -> str:
-    r"""Return `text` on one line, with what would steer a terminal made visible.
-
-    Passages are written by strangers: an escape sequence or a right-to-left override in one could
-    hide the very line that accuses it.
-
-    >>> printable("one\n two \x1b[2J")
-    'one two \\x1b[2J'
-    """
-    words = " ".join(text.split())
-    return "".join(
-        char if unicodedata.category(char) not in _STEERING else ascii(char)[1:-1] for char in words
-    )
 
 
 def excerpt(text: str, limit: int) -> str:

@@ -95,7 +95,7 @@ def info(
     The default is the folder that RAGGUARD_PROXY names, else the lexical proxy, which needs no
     model.
     """
-    from ragguard.proxy.default import default_folder
+    from ragguard.proxy import default_folder
     from ragguard.proxy.manifest import Manifest
 
     used = default_folder()

@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
-from ragguard.export.blame_parity import BlameScope, demo_scopes
-from ragguard.export.numeric_parity import GATES, PROBES, Gate, TokenProbe
+from ragguard.export.parity import GATES, PROBES, BlameScope, Gate, TokenProbe, demo_scopes
 from ragguard.export.quantise import writers
-from ragguard.export.torch_reference import Reference, TorchProxy
+from ragguard.export.verify import Reference, TorchProxy
 from ragguard.proxy.manifest import Manifest, Precision, sha256_of
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat

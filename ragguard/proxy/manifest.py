@@ -101,24 +101,16 @@ class Manifest:
         for name in ("prompt", "files", "versions"):
             texts = fields[name].values()
             _require(all(isinstance(text, str) for text in texts), f"{name} holds other than texts")
-        for value in fields["parity"].values():
-            _require(
-                value is None or type(value) in (int, float), "parity holds other than numbers"
-            )
+        numbers = fields["parity"].values()
+        known = all(value is None or type(value) in (int, float) for value in numbers)
+        _require(known, "parity holds other than numbers")
         return cls(**{**fields, "prompt": PromptFormat(**fields["prompt"])})
 
 
 _KINDS = {
-    "architecture": str,
-    "precision": str,
-    "quantization": str,
-    "opset": int,
-    "max_length": int,
-    "vocabulary_size": int,
-    "prompt": dict,
-    "files": dict,
-    "versions": dict,
-    "parity": dict,
+    **dict.fromkeys(("architecture", "precision", "quantization"), str),
+    **dict.fromkeys(("opset", "max_length", "vocabulary_size"), int),
+    **dict.fromkeys(("prompt", "files", "versions", "parity"), dict),
 }
 
 

@@ -13,6 +13,7 @@ the question appears by it.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from ragguard.text.characters import FOLDED, FOLDED_WORDS, respelled
 
@@ -27,6 +28,7 @@ __all__ = [
     "fold_whole",
     "letters_whole",
     "parted_words",
+    "printable",
     "sentences",
     "split_words",
     "tokens",
@@ -61,6 +63,7 @@ STOP_WORDS = frozenset(
 """English function words: they say nothing of what a text is about."""
 
 
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # Unicode categories
 _TOKEN = re.compile(r"[^\W_]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _BETWEEN_TOKENS = re.compile(rf"([\W_]{{{_KEPT_SIGNS}}})[\W_]+")
@@ -225,3 +228,18 @@ def encodable(text: str) -> str:
     'a?'
     """
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def printable(text: str) -> str:
+    r"""Return `text` on one line, with what would steer a terminal made visible.
+
+    Passages are written by strangers: an escape sequence or a right-to-left override in one could
+    hide the very line that accuses it.
+
+    >>> printable("one\n two \x1b[2J")
+    'one two \\x1b[2J'
+    """
+    words = " ".join(text.split())
+    return "".join(
+        char if unicodedata.category(char) not in _STEERING else ascii(char)[1:-1] for char in words
+    )

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from ragguard import Guard, __version__
-from ragguard.cli.output import excerpt, printable
+from ragguard.cli.output import excerpt
+from ragguard.text import printable
 
 COMMANDS = (
     "demo", "filter", "calibrate", "attribute", "report", "events", "quarantine", "worker", "info",

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ragguard.demo.corpus import load_corpus
-from ragguard.proxy.default import VARIABLE
+from ragguard.proxy import VARIABLE
 
 
 @pytest.fixture(autouse=True)

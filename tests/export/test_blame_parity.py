@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragguard.export.blame_parity import (
+from ragguard.export.parity import (
     Blame,
     BlameScope,
     blame,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ragguard.errors import InvalidInputError, ProxyError
-from ragguard.export.numeric_parity import GATES, Gate, Parity, TokenProbe
+from ragguard.export.parity import GATES, Gate, Parity, TokenProbe
 from ragguard.proxy.manifest import Manifest, sha256_of
 from ragguard.proxy.prompt import PromptFormat
 
@@ -23,7 +23,7 @@ from ragguard.export import (  # noqa: E402
     export_proxy,
     quantise,
 )
-from ragguard.export.blame_parity import BlameScope, demo_scopes  # noqa: E402
+from ragguard.export.parity import BlameScope, demo_scopes  # noqa: E402
 from ragguard.proxy.onnx import OnnxProxy  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -265,7 +265,7 @@ class TestPrecisions:
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch
     ):
         # Random weights tell nothing apart; here their verdicts are to be compared all the same.
-        monkeypatch.setattr("ragguard.export.torch_reference.tells_apart", lambda *_: True)
+        monkeypatch.setattr("ragguard.export.verify.tells_apart", lambda *_: True)
         model = tiny_model("llama")
         sizes = {}
         for precision in ("fp32", "fp16-weights"):
@@ -297,7 +297,7 @@ class TestTheGateOfVerdicts:
         def unchanged(source, out):
             quantise.writers("fp32", onnx)[0][1](source, out)
 
-        monkeypatch.setattr("ragguard.export.torch_reference.tells_apart", lambda *_: True)
+        monkeypatch.setattr("ragguard.export.verify.tells_apart", lambda *_: True)
         monkeypatch.setattr(quantise, "write_dynamic", unchanged)
         manifest = export_proxy(
             tiny_model("llama"),
@@ -315,7 +315,7 @@ class TestTheGateOfVerdicts:
     ):
         said = []
         # Not by caplog: a command that ran before may have taken the log to stderr.
-        monkeypatch.setattr("ragguard.export.torch_reference.logger.warning", said.append)
+        monkeypatch.setattr("ragguard.export.verify.logger.warning", said.append)
         manifest = export_proxy(
             tiny_model("llama"), tmp_path / "out", tokenizer=tiny_tokenizer, precision="int8"
         )
@@ -329,7 +329,7 @@ class TestTheGateOfVerdicts:
     def test_int8_is_refused_where_others_are_blamed_though_every_token_is_close(
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch
     ):
-        monkeypatch.setattr("ragguard.export.torch_reference.tells_apart", lambda *_: True)
+        monkeypatch.setattr("ragguard.export.verify.tells_apart", lambda *_: True)
         model = tiny_model("llama")
         with torch.no_grad():
             # Passages hardly matter, so that their scores lie close together.

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ragguard.export.numeric_parity import Gate, Parity, compare
+from ragguard.export.parity import Gate, Parity, compare
 
 
 class TestParity:

@@ -12,8 +12,7 @@ pytest.importorskip("onnxscript", reason="exporting needs onnxscript")
 pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
 
 from ragguard.export import export_proxy
-from ragguard.export.blame_parity import demo_scopes
-from ragguard.export.numeric_parity import GATES
+from ragguard.export.parity import GATES, demo_scopes
 from ragguard.export.verify import verify_proxy
 from ragguard.proxy.manifest import sha256_of
 

@@ -7,8 +7,7 @@ import shutil
 import pytest
 
 from ragguard.errors import ProxyError
-from ragguard.proxy import LexicalProxy, default
-from ragguard.proxy.default import VARIABLE, default_folder
+from ragguard.proxy import VARIABLE, LexicalProxy, default, default_folder
 
 
 @pytest.fixture(autouse=True)
@@ -72,8 +71,8 @@ def test_a_proxy_that_was_asked_for_is_not_replaced(monkeypatch, tmp_path):
 def test_a_bundled_model_is_used_only_with_its_runtime(monkeypatch, tmp_path):
     import sys
 
-    module = sys.modules["ragguard.proxy.default"]
-    monkeypatch.setattr(module, "_bundled", lambda: tmp_path)
+    module = sys.modules["ragguard.proxy"]
+    monkeypatch.setattr(module, "_BUNDLED", tmp_path)
     monkeypatch.setattr(module, "find_spec", lambda name: object())
     assert default_folder() is None
     (tmp_path / "manifest.json").write_text("{}")

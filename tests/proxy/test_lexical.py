@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from ragguard.errors import InvalidInputError
 from ragguard.proxy import LexicalProxy, default
 from ragguard.proxy import lexical as lexical_module
-from ragguard.proxy import unigram_prior as words_module
-from ragguard.proxy.lexical import PointerModel, with_query
-from ragguard.proxy.unigram_prior import word_log_probability
+from ragguard.proxy.lexical import PointerModel, with_query, word_log_probability
 from ragguard.stems import tokenize
 
 WORDS = st.sampled_from(["the", "of", "moon", "cheese", "7", "1,5", "都", "zq"])
@@ -42,37 +40,39 @@ def test_next_word_probabilities_sum_to_one(context, query, previous):
 @pytest.mark.slow
 def test_prior_over_one_character_words_sums_to_their_length_probability():
     total = math.fsum(math.exp(word_log_probability(chr(c))) for c in range(0x110000))
-    listed = sum(p for w, p in words_module._FREQUENT_PROBABILITY.items() if len(w) == 1)
-    spelled = (1.0 - words_module._FREQUENT_SHARE) * math.exp(-words_module._MEAN_EXTRA_LENGTH)
+    listed = sum(p for w, p in lexical_module._FREQUENT_PROBABILITY.items() if len(w) == 1)
+    spelled = (1.0 - lexical_module._FREQUENT_SHARE) * math.exp(-lexical_module._MEAN_EXTRA_LENGTH)
     assert total == pytest.approx(listed + spelled, rel=1e-9)
 
 
 def test_prior_parts_are_distributions():
     shares = (
-        words_module._LETTERS_SHARE,
-        words_module._DIGITS_SHARE,
-        words_module._IDEOGRAPHS_SHARE,
-        words_module._ANY_SHARE,
+        lexical_module._LETTERS_SHARE,
+        lexical_module._DIGITS_SHARE,
+        lexical_module._IDEOGRAPHS_SHARE,
+        lexical_module._ANY_SHARE,
     )
     assert sum(shares) == pytest.approx(1.0)
-    assert sum(words_module._LETTERS.values()) == pytest.approx(1.0)
-    assert sum(words_module._DIGITS.values()) == pytest.approx(1.0)
-    assert sum(words_module._FREQUENT_PROBABILITY.values()) == pytest.approx(
-        words_module._FREQUENT_SHARE
+    assert sum(lexical_module._LETTERS.values()) == pytest.approx(1.0)
+    assert sum(lexical_module._DIGITS.values()) == pytest.approx(1.0)
+    assert sum(lexical_module._FREQUENT_PROBABILITY.values()) == pytest.approx(
+        lexical_module._FREQUENT_SHARE
     )
-    assert len(words_module._FREQUENT) == len(set(words_module._FREQUENT))
+    assert len(lexical_module._FREQUENT) == len(set(lexical_module._FREQUENT))
 
 
 def test_prior_over_two_letter_words_sums_to_their_length_probability():
     # Exhaustive over letters; the two-character strings of the other scripts have known mass.
-    letters = words_module._LETTERS
-    mean = words_module._MEAN_EXTRA_LENGTH
+    letters = lexical_module._LETTERS
+    mean = lexical_module._MEAN_EXTRA_LENGTH
     length = math.exp(-mean) * mean
-    any_of_these = (len(letters) / 0x110000) ** 2 * words_module._ANY_SHARE
+    any_of_these = (len(letters) / 0x110000) ** 2 * lexical_module._ANY_SHARE
     total = math.fsum(math.exp(word_log_probability(a + b)) for a in letters for b in letters)
-    listed = sum(p for w, p in words_module._FREQUENT_PROBABILITY.items() if len(w) == 2)
+    listed = sum(p for w, p in lexical_module._FREQUENT_PROBABILITY.items() if len(w) == 2)
     expected = (
-        (1.0 - words_module._FREQUENT_SHARE) * length * (words_module._LETTERS_SHARE + any_of_these)
+        (1.0 - lexical_module._FREQUENT_SHARE)
+        * length
+        * (lexical_module._LETTERS_SHARE + any_of_these)
     )
     assert total == pytest.approx(listed + expected, rel=1e-9)
 
