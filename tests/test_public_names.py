@@ -29,6 +29,7 @@ EXPORTED = {
         "fold_whole",
         "letters_whole",
         "parted_words",
+        "printable",
         "sentences",
         "split_words",
         "tokens",
