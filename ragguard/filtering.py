@@ -127,11 +127,13 @@ class Filtering:
                 # What would move up in their place was not judged.
                 k = max(0, k - len(decision.undecided))
             decision = decision.with_the_undecided_held()
-        drops = decision.flagged if self._mode == "filter" else [False] * len(given)
-        kept = [passage for passage, drop in zip(given, drops, strict=True) if not drop]
-        dropped = [passage for passage, drop in zip(given, drops, strict=True) if drop]
+        kept, dropped = given, []
+        if self._mode == "filter" and any(decision.flagged):
+            judged = list(zip(given, decision.flagged, strict=True))
+            kept = [passage for passage, drop in judged if not drop]
+            dropped = [passage for passage, drop in judged if drop]
         verdict = Verdict(
-            kept=kept if k is None else kept[:k],
+            kept=kept[:k],
             dropped=dropped,
             attacked=decision.attacked or decision.held,
             p_value=decision.p_value,

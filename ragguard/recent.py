@@ -45,8 +45,8 @@ def passages_bytes(passages: Sequence[Passage]) -> int:
 
     Of metadata only the values themselves are counted, not what they hold.
     """
-    size = sum(map(sys.getsizeof, [passage.text for passage in passages]))
-    size += sum(map(sys.getsizeof, [passage.id for passage in passages]))
+    weigh = sys.getsizeof
+    size = sum([weigh(passage.text) + weigh(passage.id) for passage in passages])
     for passage in passages:
         if passage.embedding is not None:
             size += passage.embedding.nbytes

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ragguard.inline.features import SIGNALS, signal_matrix
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
-from ragguard.prompt_injection import injection_strength, may_inject
+from ragguard.prompt_injection import injection_strength
 from ragguard.text import fold, tokens
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
@@ -61,7 +61,7 @@ AUTHORITIES = (
 def test_the_look_at_the_words_lets_no_address_through(machine, authority):
     order = ORDERS[len(machine + authority) % len(ORDERS)]
     for text in (f"{machine} {authority} .", f"{machine} . {order}", f"{authority} . {order}"):
-        assert injection_strength(text) == 0.0 or may_inject(set(tokens(text))), text
+        assert injection_strength(text, set(tokens(text))) == injection_strength(text), text
         assert tokenize_passage(text).injection == injection_strength(text)
 
 

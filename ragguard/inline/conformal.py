@@ -75,7 +75,7 @@ class Calibration:
             score: Set-level nonconformity of the query.
             judged: How many of its passages were judged.
         """
-        at_least = len(self.scores) - int(np.searchsorted(self.scores, score, side="left"))
+        at_least = len(self.scores) - int(self.scores.searchsorted(score, side="left"))
         blocks = max(1, ceil(judged / self.size))
         return min(1.0, blocks * (1 + at_least) / (1 + len(self.scores)))
 

@@ -164,36 +164,32 @@ class ConformalFilter:
         """
         budget = budget or Budget()
         texts = [passage.text for passage in passages]
-        distinct = dict.fromkeys(texts)
+        row_of = {text: row for row, text in enumerate(dict.fromkeys(texts[:k]))}
+        distinct = [*row_of, *[text for text in dict.fromkeys(texts[k:]) if text not in row_of]]
         hurried: set[str] = set()
         if max(map(len, distinct)) <= ENDS:  # there is time for all
-            read = {text: tokenize_passage(text) for text in distinct}
+            read = [tokenize_passage(text) for text in distinct]
         else:
-            read = {}
+            by_text = {}
             for text in sorted(distinct, key=len):
                 if len(text) > ENDS and budget.spent():
                     hurried.add(text)
-                    read[text] = tokenize_ends(text)
+                    by_text[text] = tokenize_ends(text)
                 else:
-                    read[text] = tokenize_passage(text)
-        row_of = {text: row for row, text in enumerate(dict.fromkeys(texts[:k]))}
-        reference = [text for text in dict.fromkeys(texts[k:]) if text not in row_of]
-        signals, late = signals_in_time(
-            tokenize_query(query),
-            [read[text] for text in (*row_of, *reference)],
-            len(row_of),
-            budget,
-        )
+                    by_text[text] = tokenize_passage(text)
+            read = [by_text[text] for text in distinct]
+        signals, late = signals_in_time(tokenize_query(query), read, len(row_of), budget)
         if len(row_of) < k:
             signals = signals[[row_of[text] for text in texts[:k]]]
         suspicion = suspicions(signals)
         undone: dict[int, str] = {}
-        if hurried or late or sum([one.unread for one in read.values()]):
+        if hurried or late or sum([one.unread for one in read]):
             for row, text in enumerate(texts[:k]):
-                if text in hurried or row_of[text] in late:
+                one = row_of[text]
+                if text in hurried or one in late:
                     undone[row] = _LATE
-                elif read[text].unread:
-                    undone[row] = f"{read[text].unread} characters in its middle were not read"
+                elif read[one].unread:
+                    undone[row] = f"{read[one].unread} characters in its middle were not read"
         return Scored(
             signals,
             suspicion,

@@ -159,7 +159,7 @@ def suspicions(signals: Floats) -> Floats:
     Returns:
         float64 array of shape (k,).
     """
-    if not signals.any():
+    if not np.count_nonzero(signals):
         return np.full(len(signals), _NOTHING)
     return _SHIPPED.suspicions(signals)
 
@@ -181,4 +181,4 @@ def nonconformity(suspicion: Floats) -> float:
     Args:
         suspicion: float64 array of shape (k,), k >= 1.
     """
-    return float(suspicion.max())
+    return float(max(suspicion.tolist()))

@@ -11,12 +11,11 @@ from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import oov_words
 from ragguard.lru import Remembered
-from ragguard.prompt_injection import injection_strength, may_inject
+from ragguard.prompt_injection import injection_strength
 from ragguard.text import (
     MOST_CHARS,
     STOP_WORDS,
     both_ends,
-    fold,
     parted_words,
     tokens,
     tokens_counted,
@@ -76,6 +75,7 @@ class TokenizedPassage(_Tokenized):
         oov: Its words that the language model does not list, as they are written.
         injection: How clearly it, markup aside, speaks to a language model, in [0, 1].
         distinct: Its words as a set.
+        letters: Its words without anything between them.
     """
 
     sequence: tuple[str, ...]
@@ -85,10 +85,12 @@ class TokenizedPassage(_Tokenized):
     injection: float = 0.0
     _written: TokenizedPassage | None = field(default=None, repr=False)
     distinct: frozenset[str] = field(init=False, repr=False)
+    letters: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Collect the words."""
         self.distinct = frozenset(self.sequence)
+        self.letters = "".join(self.sequence)
 
     def rewritten(self, sequence: tuple[str, ...]) -> TokenizedPassage:
         """Return the passage with words of the question in place of others."""
@@ -100,11 +102,6 @@ class TokenizedPassage(_Tokenized):
     def written(self) -> TokenizedPassage:
         """The passage as it is written, before `rewritten`."""
         return self._written or self
-
-    @cached_property
-    def letters(self) -> str:
-        """Its words without anything between them."""
-        return "".join(self.sequence)
 
     @property
     def joined(self) -> str:
@@ -165,8 +162,7 @@ def _read_passage(text: str) -> TokenizedPassage:
     unread += max(0, len(text) - MOST_CHARS) if shown is not text else 0
     read = TokenizedPassage(tuple(sequence), text, unread)
     read.oov = oov_words(read.distinct)
-    # The words of one passage in thirty leave it open, and only then the text is searched.
-    read.injection = injection_strength(fold(shown)) if may_inject(read.distinct) else 0.0
+    read.injection = injection_strength(shown, read.distinct)
     return read
 
 
