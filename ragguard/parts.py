@@ -15,7 +15,7 @@ from ragguard.audit.memory import MemoryStore
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.reports import Reports
-from ragguard.background.retry import Deadline
+from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder, Embedder
 from ragguard.errors import InvalidInputError

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import logging
 import threading
-import weakref
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from random import Random
 
 from ragguard.audit.records import AuditStore, ScoredQuery
-from ragguard.audit.sampling import RECENT_SIZE, SAMPLE_SIZE
+from ragguard.audit.watch import repeated
 from ragguard.fork import follow_forks
 
-__all__ = ["VerdictCounter"]
+__all__ = ["RECENT_SIZE", "SAMPLE_SIZE", "VerdictCounter", "retained", "sampled"]
 
 logger = logging.getLogger(__name__)
+
+SAMPLE_SIZE = 2000
+"""How many queries the sample holds: enough to calibrate for an alpha of 0.0005."""
+
+RECENT_SIZE = 1000
+"""How many of the newest queries are kept beside the sample."""
 
 _SEED = 0
 _MAX_PENDING = 4000
@@ -65,18 +70,12 @@ class VerdictCounter:
             if scored is not None:
                 self._scored.append(scored)
             if self._thread is None and not self._stop.is_set():
-                thread = threading.Thread(
-                    target=_flush_until_stopped,
-                    args=(weakref.ref(self), self._stop, self._interval_s),
-                    name="ragguard-counts",
-                    daemon=True,
-                )
                 try:
-                    thread.start()
+                    self._thread = repeated(
+                        self.flush, self._stop, self._interval_s, "ragguard-counts"
+                    )
                 except RuntimeError as error:  # no more threads, or the interpreter goes down
                     logger.warning("verdict counters are not written for now: %s", error)
-                else:
-                    self._thread = thread
 
     def flush(self) -> None:
         """Write what has been counted; on a failing store it is kept for the next time."""
@@ -152,22 +151,34 @@ class VerdictCounter:
         if in_child:
             # The parent writes what was pending; counting it twice would be wrong.
             self._forget()
-            self._lock = threading.Lock()
             closed, self._stop = self._stop.is_set(), threading.Event()
             if closed:
                 self._stop.set()
-        else:
-            self._lock.release()
+        self._lock.release()
 
 
-def _flush_until_stopped(
-    counter: weakref.ref[VerdictCounter], stop: threading.Event, interval_s: float
-) -> None:
-    stopped = False
-    while not stopped:
-        stopped = stop.wait(interval_s)
-        alive = counter()
-        if alive is None:
-            return
-        alive.flush()
-        del alive
+def sampled(scored: Sequence[ScoredQuery], size: int = SAMPLE_SIZE) -> list[ScoredQuery]:
+    """Return the `size` records of lowest priority, in their order.
+
+    With independent uniform priorities this is a reservoir sample: every record that was ever seen
+    is in it with the same probability (Efraimidis and Spirakis, 2006, with equal weights), and
+    samples of several writers merge into a sample of the whole.
+    """
+    lowest = sorted(range(len(scored)), key=lambda position: scored[position].priority)[:size]
+    return [scored[position] for position in sorted(lowest)]
+
+
+def retained(
+    scored: Sequence[ScoredQuery], *, sample: int, recent: int, scorers: Set[str]
+) -> list[ScoredQuery]:
+    """Return what a store keeps, in order.
+
+    Of each of `scorers` the `sample` records of lowest priority and the last `recent`; of other
+    scorers everything.
+    """
+    kept = {id(record) for record in scored if record.scorer not in scorers}
+    for scorer in scorers:
+        mine = [record for record in scored if record.scorer == scorer]
+        newest = mine[max(0, len(mine) - recent) :]
+        kept |= {id(record) for record in (*newest, *sampled(mine, sample))}
+    return [record for record in scored if id(record) in kept]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
+from ragguard.audit.models import SCHEMA_VERSION, bring_up_to_date, schema_version
 from ragguard.audit.sqlite import file_identity, sqlite_engine
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
 from ragguard.fork import follow_forks
 
-__all__ = ["SCHEMA_LOCK", "SCORES_LOCK", "Database", "insert_into", "lock"]
+__all__ = ["SCORES_LOCK", "Database", "insert_into", "lock"]
 
 logger = logging.getLogger(__name__)
 
@@ -28,8 +29,8 @@ _NO_FILE = (-1, -1)
 _SHOWN = ("host", "port")
 
 # Any fixed numbers: PostgreSQL's advisory locks have no names.
-SCHEMA_LOCK = 0x7261676775617264
-SCORES_LOCK = SCHEMA_LOCK + 1
+_SCHEMA_LOCK = 0x7261676775617264
+SCORES_LOCK = _SCHEMA_LOCK + 1
 
 
 class Database:
@@ -46,7 +47,7 @@ class Database:
     path: Path | None
 
     def __init__(self, url: str, *, statement_s: float = _STATEMENT_S) -> None:
-        """Make ready to connect; the first transaction does.
+        """Connect, and bring the tables up to date.
 
         Args:
             url: A path, `sqlite:///path`, `postgresql://...` or `postgresql+psycopg://...`.
@@ -55,6 +56,7 @@ class Database:
         Raises:
             InvalidInputError: `url` names neither a SQLite file nor a PostgreSQL database.
             MissingExtraError: The driver for PostgreSQL is not installed.
+            StoreError: The database fails, or its tables are of a newer version of ragguard.
         """
         where = _url(url)
         shown = {key: value for key, value in where.query.items() if key in _SHOWN}
@@ -65,7 +67,6 @@ class Database:
             self.path = Path(str(where.database))
         self._closed = False
         self._file: tuple[int, int] | None = None  # None: it is not watched, or not now
-        self._prepare: Callable[[Database], None] = lambda _: None
         self._engine = _engine(where, self.path, statement_s)
         event.listen(self._engine, "checkin", self._close_late)
         self._reads = sessionmaker(self._engine, expire_on_commit=False)
@@ -74,16 +75,8 @@ class Database:
         )
         self._make_gates()
         follow_forks(self)
-
-    def open(self, prepare: Callable[[Database], None]) -> None:
-        """Connect, and call `prepare`: now, and whenever another file has taken the file's place.
-
-        Raises:
-            StoreError: What `prepare` raises.
-        """
-        self._prepare = prepare
         try:
-            prepare(self)
+            self._prepare()
         except BaseException:
             self.close()  # nobody else holds it, and its connections would stay open
             raise
@@ -146,6 +139,19 @@ class Database:
                 )
             ) from error
 
+    def _prepare(self) -> None:
+        with self.read() as session:
+            found = schema_version(session)
+        if found is None or found < SCHEMA_VERSION:
+            with self.write() as session:
+                lock(session, _SCHEMA_LOCK)  # processes that do so together wait in turn
+                found = bring_up_to_date(session)
+        if found > SCHEMA_VERSION:
+            raise StoreError(
+                f"the audit store {self.name} has schema version {found}, this ragguard "
+                f"knows {SCHEMA_VERSION}; upgrade ragguard-middleware or use another store"
+            )
+
     def _follow_the_file(self, *, writes: bool) -> None:
         """Open the file anew where it is another one: what is open is out of everybody's reach."""
         if self._file is None or self.path is None:
@@ -171,7 +177,7 @@ class Database:
             self._engine.dispose()
             self._file = None
             try:
-                self._prepare(self)
+                self._prepare()
                 self._file = file_identity(self.path)
             finally:
                 self._file = self._file or _NO_FILE  # not prepared: tried again next time
@@ -219,7 +225,7 @@ def lock(session: Session, number: int) -> None:
 
     Args:
         session: A session that writes.
-        number: `SCHEMA_LOCK` or `SCORES_LOCK`.
+        number: Which lock, such as `SCORES_LOCK`.
     """
     if not _on_sqlite(session):
         session.execute(select(func.pg_advisory_xact_lock(number)))

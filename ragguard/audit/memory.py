@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from ragguard.attribution.result import Attribution
+from ragguard.audit.counting import retained
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
 from ragguard.audit.records import (
     OPEN,
@@ -26,7 +27,6 @@ from ragguard.audit.records import (
     no_event,
     not_in_quarantine,
 )
-from ragguard.audit.sampling import retained
 from ragguard.audit.watch import announce
 from ragguard.fork import follow_forks
 
@@ -274,11 +274,8 @@ class MemoryStore:
     def _before_fork(self) -> None:
         self._lock.acquire()
 
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            self._lock = threading.RLock()
-        else:
-            self._lock.release()
+    def _after_fork(self, *, in_child: bool) -> None:  # noqa: ARG002
+        self._lock.release()
 
 
 def _restored(max_finished: int, newest_first: Sequence[QuarantineEntry]) -> MemoryStore:

@@ -1,4 +1,4 @@
-"""The tables of the SQL audit store.
+"""The tables of the SQL audit store, and how those of older versions are brought up to date.
 
 Every text that a caller can choose goes through `AnyText`, so that the two databases keep the
 same content byte for byte.
@@ -6,6 +6,7 @@ same content byte for byte.
 
 from __future__ import annotations
 
+import time
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, ClassVar
@@ -19,8 +20,13 @@ from sqlalchemy import (
     Integer,
     Text,
     false,
+    inspect,
+    select,
+    text,
+    update,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+from sqlalchemy.schema import CreateColumn, CreateTable
 
 from ragguard.audit.encoding import AnyText, UtcDateTime, from_json, to_json
 from ragguard.audit.fair_queueing import NOBODY, lane_of
@@ -37,9 +43,12 @@ __all__ = [
     "PassageRow",
     "QuarantineRow",
     "ScoreRow",
+    "bring_up_to_date",
+    "schema_version",
 ]
 
 SCHEMA_VERSION = 5
+_TURNS_SINCE = 5  # the version that gave events turns and marks those without passages
 
 _Serial = BigInteger().with_variant(Integer, "sqlite")
 
@@ -70,8 +79,9 @@ class MetaRow(Base):
     value: Mapped[int] = mapped_column(BigInteger)
 
 
-def _only(rows: ColumnElement[bool]) -> dict[str, Any]:
-    return {"sqlite_where": rows, "postgresql_where": rows}
+def _of_open(name: str, claimable_at: Any, *columns: str) -> Index:
+    is_open: ColumnElement[bool] = claimable_at.isnot(None)
+    return Index(name, *columns, sqlite_where=is_open, postgresql_where=is_open)
 
 
 class EventRow(Base):
@@ -105,16 +115,10 @@ class EventRow(Base):
     )
 
     __table_args__ = (
-        Index("ragguard_events_by_turn", "turn", "seq", **_only(claimable_at.isnot(None))),
-        Index(
-            "ragguard_events_with_passages_by_turn",
-            # First, or SQLite takes whichever of the two was created last.
-            "bare",
-            "turn",
-            "seq",
-            **_only(claimable_at.isnot(None)),
-        ),
-        Index("ragguard_events_by_lane", "lane", "turn", **_only(claimable_at.isnot(None))),
+        _of_open("ragguard_events_by_turn", claimable_at, "turn", "seq"),
+        # "bare" first, or SQLite takes whichever of the two was created last.
+        _of_open("ragguard_events_with_passages_by_turn", claimable_at, "bare", "turn", "seq"),
+        _of_open("ragguard_events_by_lane", claimable_at, "lane", "turn"),
         Index("ragguard_events_by_status", "status", "created_at", "seq"),
     )
 
@@ -165,12 +169,8 @@ class PassageRow(Base):
 
     def to_passage(self) -> Passage:
         """Return the row as a `Passage`."""
-        return Passage(
-            self.text,
-            id=self.passage_id,
-            score=self.score,
-            metadata=from_json(self.metadata_json),
-        )
+        metadata = from_json(self.metadata_json)
+        return Passage(self.text, id=self.passage_id, score=self.score, metadata=metadata)
 
 
 class AttributionRow(Base):
@@ -244,3 +244,48 @@ class ScoreRow(Base):
         suspicions = tuple(from_json(self.suspicions_json))
         shared = {**self.shared(self), "question": self.question or ""}
         return ScoredQuery(**shared, suspicions=suspicions)
+
+
+def schema_version(session: Session) -> int | None:
+    """Return the version of the tables that are there, or None if there are none."""
+    if not inspect(session.connection()).has_table(MetaRow.__tablename__):
+        return None
+    return session.scalar(select(MetaRow.value).where(MetaRow.name == "schema_version"))
+
+
+def bring_up_to_date(session: Session) -> int:
+    """Create what older tables lack, or all of them, and return the version that there is then.
+
+    Versions have only ever added tables, indexes, and columns that may be empty or have a default
+    of the database's: making what is missing is enough.
+    """
+    found = schema_version(session)
+    if found is not None and found >= SCHEMA_VERSION:
+        return found
+    connection = session.connection()
+    for table in Base.metadata.sorted_tables:
+        session.execute(CreateTable(table, if_not_exists=True))
+    there = inspect(connection)
+    for table in Base.metadata.sorted_tables:
+        present = {column["name"] for column in there.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in present:
+                definition = CreateColumn(column).compile(dialect=connection.dialect)
+                session.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
+        # In one order: of two indexes that serve equally well SQLite takes the last one made.
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
+            index.create(connection, checkfirst=True)
+    if found is None:
+        # The time and not 0: versions of two stores that take each other's place at one address
+        # are not mistaken for each other.
+        session.add(MetaRow(name="quarantine_version", value=time.time_ns() // 1_000_000))
+    elif found < _TURNS_SINCE:
+        # Open events keep turn 0, so they come before all that is reported from now on.
+        session.execute(text("DROP INDEX IF EXISTS ragguard_events_claimable"))
+        bare = EventRow.claimable_at.isnot(None) & ~EventRow.passages.any()
+        session.execute(
+            update(EventRow).where(bare).values(bare=True),
+            execution_options={"synchronize_session": False},
+        )
+    session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
+    return SCHEMA_VERSION

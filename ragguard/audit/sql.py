@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import delete, insert, inspect, select, text, update
+from sqlalchemy import delete, insert, select, update
 from sqlalchemy.orm import Session
-from sqlalchemy.schema import CreateColumn, CreateTable
 
-from ragguard.audit.database import SCHEMA_LOCK, SCORES_LOCK, Database, insert_into, lock
-from ragguard.audit.models import SCHEMA_VERSION, Base, CounterRow, EventRow, MetaRow, ScoreRow
-from ragguard.audit.records import ScoredQuery
+from ragguard.audit.database import SCORES_LOCK, Database, insert_into, lock
+from ragguard.audit.models import CounterRow, MetaRow, QuarantineRow, ScoreRow
+from ragguard.audit.records import (
+    QuarantineChanges,
+    QuarantineEntry,
+    QuarantineStatus,
+    ScoredQuery,
+    checked_status,
+    not_in_quarantine,
+)
 from ragguard.audit.sql_events import SqlEvents
-from ragguard.audit.sql_quarantine import SqlQuarantine
+from ragguard.audit.watch import announce
 from ragguard.errors import StoreError
 
 __all__ = ["SqlStore"]
 
 _POLL_S = 5.0  # for a statement that asks what the filter drops
-_TURNS_SINCE = 5  # the version that gave events turns and marks those without passages
+_VERSION = select(MetaRow.value).where(MetaRow.name == "quarantine_version")
+_HELD = select(QuarantineRow.key).where(QuarantineRow.status != "released")
 
 
-class SqlStore(SqlEvents, SqlQuarantine):
+class SqlStore(SqlEvents):
     """The audit store in SQLite or PostgreSQL; safe to share between threads and across forks.
 
     Texts come back exactly as they were given, on both databases. Of a passage the text, id,
@@ -53,16 +60,14 @@ class SqlStore(SqlEvents, SqlQuarantine):
                 were made by a newer version of ragguard.
         """
         self._database = Database(url)
-        # What the filter drops is asked for ten times a second, on a connection of its own: no
-        # other read stands in the way, however long.
-        self._polls = Database(url, statement_s=_POLL_S)
         self.path = self._database.path
         self.place = self._database.name
+        # What the filter drops is asked for ten times a second, on a connection of its own: no
+        # other read stands in the way, however long.
         try:
-            self._database.open(_prepare)
-            self._polls.open(_prepare)
+            self._polls = Database(url, statement_s=_POLL_S)
         except StoreError:
-            self.close()
+            self._database.close()
             raise
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
@@ -105,6 +110,74 @@ class SqlStore(SqlEvents, SqlQuarantine):
             rows = session.scalars(select(ScoreRow).order_by(ScoreRow.seq))
             return [row.to_scored() for row in rows]
 
+    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
+        if not entries:
+            return 0
+        with self._database.write() as session:
+            added = (
+                insert_into(session, QuarantineRow)
+                .on_conflict_do_nothing(index_elements=[QuarantineRow.key])
+                .returning(QuarantineRow.status)
+            )
+            changed = _next_version(session)
+            rows = [{**QuarantineRow.shared(entry), "changed": changed} for entry in entries]
+            statuses = session.scalars(added, rows).all()
+            if any(status != "released" for status in statuses):
+                _set_version(session, changed)
+        announce(self.place)
+        return len(statuses)
+
+    def set_quarantine_status(
+        self, key: str, status: QuarantineStatus, *, actor: str | None = None
+    ) -> QuarantineEntry:
+        checked_status(status)
+        with self._database.write() as session:
+            changed = _next_version(session)
+            row = session.scalar(select(QuarantineRow).where(QuarantineRow.key == key))
+            if row is None:
+                raise not_in_quarantine(key)
+            if (row.status == "released") != (status == "released"):
+                _set_version(session, changed)
+                row.changed = changed
+            row.status = status
+            row.updated_at = datetime.now(UTC)
+            row.actor = actor
+            entry = row.to_entry()
+        announce(self.place)
+        return entry
+
+    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
+        newest = select(QuarantineRow).order_by(
+            QuarantineRow.created_at.desc(), QuarantineRow.seq.desc()
+        )
+        if status is not None:
+            newest = newest.where(QuarantineRow.status == status)
+        with self._database.read() as session:
+            return [row.to_entry() for row in session.scalars(newest)]
+
+    def quarantine_keys(self) -> frozenset[str]:
+        with self._database.read() as session:
+            return frozenset(session.scalars(_HELD))
+
+    def quarantine_version(self) -> int:
+        with self._polls.read() as session:
+            return session.scalars(_VERSION).one()
+
+    def quarantine_changes(self, since: int) -> QuarantineChanges:
+        newer = select(QuarantineRow.key, QuarantineRow.status, QuarantineRow.changed)
+        with self._polls.read() as session:
+            # The version first: what is committed between the two reads is then found again next
+            # time.
+            now = session.scalars(_VERSION).one()
+            rows = session.execute(newer.where(QuarantineRow.changed > since)).all()
+            told = {changed for _, _, changed in rows if changed <= now}
+            # Each version is the mark of some row, unless that changed twice, or ragguard of a
+            # version without such marks, or a backup, has written to the store.
+            if since < 0 or len(told) != now - since:
+                return QuarantineChanges(now, frozenset(session.scalars(_HELD)), complete=True)
+        held = frozenset(key for key, status, _ in rows if status != "released")
+        return QuarantineChanges(now, held, frozenset(key for key, _, _ in rows) - held)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._database.name!r})"
 
@@ -113,67 +186,15 @@ class SqlStore(SqlEvents, SqlQuarantine):
         self._polls.close()
 
 
-def _prepare(database: Database) -> None:
-    """Create missing tables, columns and indexes; processes that do so together wait in turn.
-
-    Raises:
-        StoreError: The database fails, or the tables were made by a newer version of ragguard.
-    """
-    with database.read() as session:
-        found = _version(session)
-    if found is None or found < SCHEMA_VERSION:
-        with database.write() as session:
-            lock(session, SCHEMA_LOCK)
-            # Asked again under the lock: another process may have been faster.
-            found = _version(session)
-            if found is None or found < SCHEMA_VERSION:
-                # Versions have only ever added tables, indexes, and columns that may be empty or
-                # have a default of the database's: making what is missing is enough.
-                _make_what_is_missing(session)
-                if found is not None and found < _TURNS_SINCE:
-                    _give_turns(session)
-                session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
-                if found is None:
-                    # The time and not 0: versions of two stores that take each other's place at
-                    # one address are not mistaken for each other.
-                    now_ms = time.time_ns() // 1_000_000
-                    session.add(MetaRow(name="quarantine_version", value=now_ms))
-                found = SCHEMA_VERSION
-    if found > SCHEMA_VERSION:
-        raise StoreError(
-            f"the audit store {database.name} has schema version {found}, this ragguard "
-            f"knows {SCHEMA_VERSION}; upgrade ragguard-middleware or use another store"
-        )
+def _next_version(session: Session) -> int:
+    # Changes of the quarantine queue up here: versions grow in the order of their commits.
+    return session.scalars(_VERSION.with_for_update()).one() + 1
 
 
-def _make_what_is_missing(session: Session) -> None:
-    connection = session.connection()
-    for table in Base.metadata.sorted_tables:
-        session.execute(CreateTable(table, if_not_exists=True))
-    found = inspect(connection)
-    for table in Base.metadata.sorted_tables:
-        present = {column["name"] for column in found.get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in present:
-                definition = CreateColumn(column).compile(dialect=connection.dialect)
-                session.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
-        # In one order: of two indexes that serve equally well SQLite takes the last one made.
-        for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            index.create(connection, checkfirst=True)
-
-
-def _give_turns(session: Session) -> None:
-    # Open events keep turn 0, so they come before all that is reported from now on.
-    session.execute(text("DROP INDEX IF EXISTS ragguard_events_claimable"))
+def _set_version(session: Session, number: int) -> None:
     session.execute(
-        update(EventRow)
-        .where(EventRow.claimable_at.isnot(None), ~EventRow.passages.any())
-        .values(bare=True)
+        update(MetaRow)
+        .where(MetaRow.name == "quarantine_version")
+        .values(value=number)
         .execution_options(synchronize_session=False)
     )
-
-
-def _version(session: Session) -> int | None:
-    if not inspect(session.connection()).has_table(MetaRow.__tablename__):
-        return None
-    return session.scalar(select(MetaRow.value).where(MetaRow.name == "schema_version"))

@@ -6,16 +6,44 @@ import logging
 import threading
 import time
 import weakref
+from collections.abc import Callable
 
+from ragguard.arguments import require_positive
 from ragguard.audit.records import AuditStore
-from ragguard.errors import InvalidInputError
 from ragguard.fork import follow_forks
 
-__all__ = ["QuarantineWatch", "announce"]
+__all__ = ["QuarantineWatch", "announce", "repeated"]
 
 logger = logging.getLogger(__name__)
 
 _SILENT_S = 30.0
+
+
+def repeated(
+    method: Callable[[], object], stop: threading.Event, interval_s: float, name: str
+) -> threading.Thread:
+    """Call a method in a daemon thread, again and again, until its object is gone.
+
+    Once `stop` is set it is called for a last time.
+
+    Raises:
+        RuntimeError: There are no more threads, or the interpreter is going down.
+    """
+    held = weakref.WeakMethod(method)
+
+    def run() -> None:
+        stopped = False
+        while not stopped:
+            stopped = stop.wait(interval_s)
+            bound = held()
+            if bound is None:
+                return
+            bound()
+            del bound
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    return thread
 
 
 class QuarantineWatch:
@@ -29,9 +57,11 @@ class QuarantineWatch:
 
     Attributes:
         place: Where the store is, or "" if it does not say.
+        error: Why the last look at the store failed, or None.
     """
 
     place: str
+    error: str | None
 
     def __init__(self, store: AuditStore, interval_s: float = 0.1) -> None:
         """Load the keys and begin to watch.
@@ -44,8 +74,7 @@ class QuarantineWatch:
             InvalidInputError: `interval_s` is not positive.
             StoreError: The keys cannot be loaded.
         """
-        if not interval_s > 0:
-            raise InvalidInputError(f"interval_s must be positive, not {interval_s}; try 0.1")
+        require_positive(interval_s=interval_s)
         self.place = str(getattr(store, "place", ""))
         self._store = store
         self._interval_s = interval_s
@@ -53,7 +82,7 @@ class QuarantineWatch:
         self._keys: frozenset[str] = frozenset()
         self._version = -1
         self._heard = time.monotonic()
-        self._error: str | None = None
+        self.error = None
         self._silent = False
         self._thread: threading.Thread | None = None
         self._make_locks()
@@ -75,17 +104,12 @@ class QuarantineWatch:
     @property
     def reachable(self) -> bool:
         """Whether the last look at the store succeeded, and is not older than 30 s."""
-        return self._error is None and self.age_s <= _SILENT_S
+        return self.error is None and self.age_s <= _SILENT_S
 
     @property
     def threads(self) -> list[threading.Thread]:
         """What runs for it."""
         return [] if self._thread is None else [self._thread]
-
-    @property
-    def error(self) -> str | None:
-        """Why the last look at the store failed, or None."""
-        return self._error
 
     def keys(self) -> frozenset[str]:
         """Return the keys that the filter must drop now.
@@ -121,7 +145,7 @@ class QuarantineWatch:
         try:
             self.refresh()
         except Exception as error:  # whatever a store raises, the filter goes on with what it has
-            first, self._error = self._error is None, str(error)
+            first, self.error = self.error is None, str(error)
             if first:
                 logger.error(
                     "the quarantine cannot be read, %d known keys stay in force: %s",
@@ -137,9 +161,9 @@ class QuarantineWatch:
 
     def _note_answer(self) -> None:
         silence, self._heard = self.age_s, time.monotonic()
-        if self._error is not None or self._silent:
+        if self.error is not None or self._silent:
             logger.warning("the audit store answers again, after %.1f s", silence)
-        self._error, self._silent = None, False
+        self.error, self._silent = None, False
 
     def _complain(self) -> None:
         # Once in a silence. By a query as well: the thread may be what waits for the store.
@@ -155,14 +179,9 @@ class QuarantineWatch:
     def _start(self) -> None:
         with self._starting:
             if self._polled and not self._stop.is_set() and self._thread is None:
-                thread = threading.Thread(
-                    target=_poll,
-                    args=(weakref.ref(self), self._stop, self._interval_s),
-                    name="ragguard-quarantine",
-                    daemon=True,
+                self._thread = repeated(
+                    self.reload, self._stop, self._interval_s, "ragguard-quarantine"
                 )
-                thread.start()
-                self._thread = thread
 
     def _make_locks(self) -> None:
         self._reading = threading.Lock()  # never taken by a query: it is held while the store is
@@ -176,15 +195,6 @@ class QuarantineWatch:
             self._make_locks()
             if closed:
                 self._stop.set()
-
-
-def _poll(watched: weakref.ref[QuarantineWatch], stop: threading.Event, interval_s: float) -> None:
-    while not stop.wait(interval_s):
-        watch = watched()
-        if watch is None:
-            return
-        watch.reload()
-        del watch
 
 
 class _Followers:
@@ -206,11 +216,8 @@ class _Followers:
     def _before_fork(self) -> None:
         self._lock.acquire()
 
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            self._lock = threading.Lock()
-        else:
-            self._lock.release()
+    def _after_fork(self, *, in_child: bool) -> None:  # noqa: ARG002
+        self._lock.release()
 
 
 _followers = _Followers()

@@ -18,8 +18,7 @@ from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.fair_queueing import Turns, lane_of
 from ragguard.audit.records import OPEN, AuditStore, Event
 from ragguard.background.fair_queue import FairQueue, Losses
-from ragguard.background.retry import Backoff, Deadline, running
-from ragguard.background.sharing import shared_interpreter
+from ragguard.background.threads import Backoff, Deadline, running, shared_interpreter
 from ragguard.errors import EventLostError, EventNotFoundError, StoreError
 from ragguard.fork import follow_forks
 
@@ -97,8 +96,8 @@ class Outbox:
                 return False
             is_more, dropped = self._queue.put(event)
             self._unsaved[event.id] += is_more
-            lane = lane_of(event.reporter)
             if not event.passages and event.id not in self._passageless:
+                lane = lane_of(event.reporter)
                 self._passageless.place(event.id, lane, self._passageless.next(lane))
                 if len(self._passageless) > _MAX_PASSAGELESS:
                     self._passageless.remove(self._passageless.last_of_fullest(lane))
@@ -218,7 +217,7 @@ class Outbox:
                         logger.warning("events wait in memory, the store fails: %s", error)
                     backoff.pause(self.stop)
                 else:
-                    backoff.succeeded()
+                    backoff = Backoff() if backoff.failing else backoff
                     self.saved.set()
         self._save_rest()
 

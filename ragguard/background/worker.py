@@ -7,24 +7,26 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import TypeVar
 
 from ragguard.arguments import require_positive
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.records import AuditStore, Event
 from ragguard.background.attribute_event import EventProcessor
 from ragguard.background.outbox import Outbox
-from ragguard.background.retry import Backoff, Deadline, insist, running
-from ragguard.background.sharing import rest_s, shared_interpreter
+from ragguard.background.threads import (
+    Backoff,
+    Deadline,
+    insist,
+    rest_s,
+    running,
+    shared_interpreter,
+)
 from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.fork import follow_forks
 
 __all__ = ["Worker"]
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 class Worker:
@@ -185,11 +187,14 @@ class Worker:
                     logger.warning("no events can be claimed, the store fails: %s", error)
                 backoff.pause(stop)
                 continue
-            backoff.succeeded()
-            began = time.thread_time()
-            # After a failed attempt too: what failed now would likely fail again at once.
-            if event is None or not self._attempt(event, stop):
+            if backoff.failing:
+                backoff = Backoff()
+            if event is None:
                 idle(self._poll_s)
+                continue
+            began = time.thread_time()
+            if not self._attempt(event, stop):
+                idle(self._poll_s)  # what failed now would likely fail again at once
             if self._queries_come():
                 stop.wait(rest_s(time.thread_time() - began))
 
@@ -203,7 +208,6 @@ class Worker:
             reason = event.error or "the process died or was stopped each time"
             given_up = f"given up after {self._max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)
-        finish, attempt = self._store.finish_event, event.attempts
         try:
             with self._lease(event) as is_lost:
                 with shared_interpreter():
@@ -211,8 +215,9 @@ class Worker:
                 if is_lost():
                     return _give_way(event)
                 # An attribution may have cost minutes: it waits for a store that is down.
-                self._insist(lambda: self._attributor.quarantine(event, found), stop)
-                if not self._insist(partial(finish, event.id, found, attempt=attempt), stop):
+                insist(stop, self._lease_s, self._attributor.quarantine, event, found)
+                finish, attempt = self._store.finish_event, event.attempts
+                if not insist(stop, self._lease_s, finish, event.id, found, attempt=attempt):
                     return _give_way(event)
         except Exception as error:
             # What was handed over stays wrong, however often it is tried.
@@ -223,9 +228,6 @@ class Worker:
             raise
         self.outbox.settle(event.id)
         return True
-
-    def _insist(self, action: Callable[[], T], stop: threading.Event) -> T:
-        return insist(action, stop, seconds=self._lease_s)
 
     @contextmanager
     def _lease(self, event: Event) -> Iterator[Callable[[], bool]]:
@@ -269,12 +271,8 @@ class Worker:
             *(event.attempts, event.id, failures, self._max_attempts, error),
         )
         try:
-            changed = self._insist(
-                lambda: self._store.fail_event(
-                    event.id, error, final=final, counts=counts, attempt=event.attempts
-                ),
-                stop,
-            )
+            how = {"final": final, "counts": counts, "attempt": event.attempts}
+            changed = insist(stop, self._lease_s, self._store.fail_event, event.id, error, **how)
         except RagguardError as failure:
             logger.error("event %s stays claimed until its lease ends: %s", event.id, failure)
             return False

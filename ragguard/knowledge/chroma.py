@@ -34,44 +34,25 @@ class ChromaCollection:
             if self._vectors is None
             else {"query_embeddings": self._vectors.of_query(query)[None]}
         )
-        found = resolved(
-            self._collection.query(
-                **asked, n_results=count, include=["documents", "metadatas", "distances"]
-            )
-        )
+        wanted = ["documents", "metadatas", "distances"]
+        found = resolved(self._collection.query(**asked, n_results=count, include=wanted))
+        rows = zip(*(found[name][0] for name in ("ids", *wanted)), strict=True)
         return [
             Passage(text or "", id=name, score=distance, metadata=metadata)
-            for name, text, distance, metadata in zip(
-                found["ids"][0],
-                found["documents"][0],
-                found["distances"][0],
-                found["metadatas"][0],
-                strict=True,
-            )
+            for name, text, metadata, distance in rows
         ]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
         if not ids:  # Chroma refuses an empty list
             return []
-        found = resolved(
-            self._collection.get(
-                ids=list(dict.fromkeys(ids)), include=["documents", "metadatas", "embeddings"]
-            )
-        )
+        wanted = ["documents", "metadatas", "embeddings"]
+        found = resolved(self._collection.get(ids=list(dict.fromkeys(ids)), include=wanted))
+        rows = zip(*(found[name] for name in ("ids", *wanted)), strict=True)
         return [
             Passage(
-                text or "",
-                id=name,
-                metadata=metadata,
-                embedding=np.asarray(row, dtype=np.float32),
+                text or "", id=name, metadata=metadata, embedding=np.asarray(row, dtype=np.float32)
             )
-            for name, text, metadata, row in zip(
-                found["ids"],
-                found["documents"],
-                found["metadatas"],
-                found["embeddings"],
-                strict=True,
-            )
+            for name, text, metadata, row in rows
         ]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:

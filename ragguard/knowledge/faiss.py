@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -48,7 +49,7 @@ class FaissIndex:
         if (places < 0).any():  # FAISS fills up with -1, such as where an IVF index probes one cell
             scores, places = self._search_all_cells(target, count, scores, places)
         return [
-            self._scored(int(place), float(score))
+            self._at(int(place), score=float(score))
             for place, score in zip(places[0], scores[0], strict=True)
             if place >= 0
         ]
@@ -56,7 +57,10 @@ class FaissIndex:
     def find(self, ids: Sequence[str]) -> list[Passage]:
         numbers = self._numbers()
         known = [name for name in dict.fromkeys(ids) if name in numbers]
-        return [self._as_stored(numbers[name], name) for name in known]
+        return [
+            self._at(numbers[name], score=None, embedding=self._vector(numbers[name]))
+            for name in known
+        ]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         self._check_can_change()
@@ -138,30 +142,19 @@ class FaissIndex:
             text.id if isinstance(text, Passage) else str(number): number for number, text in items
         }
 
-    def _as_stored(self, number: int, name: str) -> Passage:
-        text = self._texts[number]
+    def _vector(self, number: int) -> NDArray[np.float32] | None:
         try:
-            row = np.array(self._index.reconstruct(number), dtype=np.float32)
+            return np.array(self._index.reconstruct(number), dtype=np.float32)
         except RuntimeError:  # an index without a way from ids to vectors
-            row = None
-        if isinstance(text, Passage):
-            return Passage(text.text, id=name, embedding=row, metadata=text.metadata)
-        return Passage(text, id=name, embedding=row)
+            return None
 
-    def _scored(self, place: int, score: float) -> Passage:
+    def _at(self, number: int, **known: Any) -> Passage:
         try:
-            found = self._texts[place]
+            found = self._texts[number]
         except (KeyError, IndexError):
             raise InvalidInputError(
-                f"the index returned id {place}, for which texts= holds nothing; pass the texts "
+                f"the index returned id {number}, for which texts= holds nothing; pass the texts "
                 "that the index was filled with"
             ) from None
-        if isinstance(found, Passage):
-            return Passage(
-                found.text,
-                id=found.id,
-                score=score,
-                embedding=found.embedding,
-                metadata=found.metadata,
-            )
-        return Passage(found, id=str(place), score=score)
+        passage = found if isinstance(found, Passage) else Passage(found, id=str(number))
+        return replace(passage, **known)

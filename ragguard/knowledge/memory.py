@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,13 +120,7 @@ class KnowledgeBase:
         self._require_width(asked.shape[1], rows.shape[1])
         cosines = rows @ asked[0]
         return [
-            Passage(
-                passages[index].text,
-                id=passages[index].id,
-                score=float(cosines[index]),
-                embedding=rows[index],
-                metadata=passages[index].metadata,
-            )
+            replace(passages[index], score=float(cosines[index]), embedding=rows[index])
             for index in _best(cosines, count)
         ]
 

@@ -112,39 +112,36 @@ class PgVectorTable:
             )
         if limit < 1:
             return []
-        target = f"CAST(:target AS {self._columns[self._embedding].type})"
-        distance = f"{self._quote(self._embedding)} {self._operator} {target}"
-        rows = self._run(
+        kind = self._columns[self._embedding].type
+        distance = f"{self._quote(self._embedding)} {self._operator} CAST(:target AS {kind})"
+        ranked = (
             f"SELECT {self._as_text()}, {distance} FROM {self._table} "  # noqa: S608 - quoted names
-            f"ORDER BY {distance}, {self._quote(self._id)} LIMIT :limit",
-            [
-                {
-                    "target": _as_literal(self._vectors.of_query(query), self._kind),
-                    "limit": limit,
-                }
-            ],
-            exact=True,
+            f"ORDER BY {distance}, {self._quote(self._id)} LIMIT :limit"
+        )
+        target = _as_literal(self._vectors.of_query(query), self._kind)
+        rows = self._run(
+            ("SET LOCAL enable_indexscan = off", {}), (ranked, {"target": target, "limit": limit})
         )
         return [self._passage(row[:-1], score=float(row[-1])) for row in rows]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
         if not ids:
             return []
-        rows = self._run(
+        found = (
             f"SELECT {self._as_text()} FROM {self._table} "  # noqa: S608 - quoted names
-            f"WHERE {self._named()}",
-            [{"ids": list(ids)}],
+            f"WHERE {self._named()}"
         )
+        rows = self._run((found, {"ids": list(ids)}))
         return [self._passage(row) for row in rows]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         if not ids:
             return []
-        rows = self._run(
+        removed = (
             f"DELETE FROM {self._table} WHERE {self._named()} "  # noqa: S608 - quoted names
-            f"RETURNING {self._as_text()}",
-            [{"ids": list(ids)}],
+            f"RETURNING {self._as_text()}"
         )
+        rows = self._run((removed, {"ids": list(ids)}))
         return [self._passage(row) for row in rows]
 
     def add(self, passages: Sequence[Passage]) -> None:
@@ -155,24 +152,24 @@ class PgVectorTable:
         columns = [column for column in self._columns.values() if not column.generated]
         names = ", ".join(self._quote(column.name) for column in columns)
         values = ", ".join(f"CAST(:v{i} AS {c.type})" for i, c in enumerate(columns))
+        removed = f"DELETE FROM {self._table} WHERE {self._named()}"  # noqa: S608 - quoted names
+        # Overriding: or a column GENERATED ALWAYS AS IDENTITY would not take the old id.
+        added = (
+            f"INSERT INTO {self._table} ({names}) "  # noqa: S608 - quoted names
+            f"OVERRIDING SYSTEM VALUE VALUES ({values})"
+        )
         self._run(
-            f"DELETE FROM {self._table} WHERE {self._named()}",  # noqa: S608 - quoted names
-            [{"ids": [passage.id for passage in passages]}],
-            (
-                # Overriding: or a column GENERATED ALWAYS AS IDENTITY would not take the old id.
-                f"INSERT INTO {self._table} ({names}) "  # noqa: S608 - quoted names
-                f"OVERRIDING SYSTEM VALUE VALUES ({values})",
-                [{f"v{i}": row.get(c.name) for i, c in enumerate(columns)} for row in rows],
-            ),
+            (removed, {"ids": [passage.id for passage in passages]}),
+            (added, [{f"v{i}": row.get(c.name) for i, c in enumerate(columns)} for row in rows]),
         )
 
     def _read_columns(self, table: str) -> list[_Column]:
-        found = self._run(
+        columns = (
             "SELECT attname, format_type(atttypid, atttypmod), attgenerated <> '' "
             "FROM pg_attribute WHERE attrelid = to_regclass(:name) "
-            "AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
-            [{"name": self._table}],
+            "AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         )
+        found = self._run((columns, {"name": self._table}))
         if not found:
             raise InvalidInputError(
                 f"the database has no table {table!r}; pass 'schema.table' if it is not in the "
@@ -180,32 +177,22 @@ class PgVectorTable:
             )
         return [_Column(str(name), str(kind), bool(generated)) for name, kind, generated in found]
 
-    def _run(
-        self,
-        statement: str,
-        values: list[dict[str, Any]],
-        then: tuple[str, list[dict[str, Any]]] | None = None,
-        *,
-        exact: bool = False,
-    ) -> list[Any]:
+    def _run(self, *steps: tuple[str, Any]) -> list[Any]:
+        """Run statements with their values in one transaction; return the rows of the last one."""
         from sqlalchemy import text
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
             with self._engine.begin() as connection:
-                if exact:
-                    connection.execute(text("SET LOCAL enable_indexscan = off"))
-                result = connection.execute(text(statement), values[0])
-                rows = list(result) if result.returns_rows else []
-                if then is not None:
-                    connection.execute(text(then[0]), then[1])
+                for statement, values in steps:
+                    result = connection.execute(text(statement), values)
+                return list(result) if result.returns_rows else []
         except SQLAlchemyError as error:
             cause = getattr(error, "orig", None) or error
             raise StoreError(
                 f"table {self._table} failed: {str(cause).strip().splitlines()[0]}; check the "
                 "role's rights, the table's constraints and the length of the embeddings"
             ) from error
-        return rows
 
     def _as_text(self) -> str:
         return ", ".join(f"CAST({self._quote(name)} AS text)" for name in self._columns)

@@ -61,15 +61,9 @@ class QdrantCollection:
             )
         if limit < 1:
             return []
-        found = resolved(
-            self._client.query_points(
-                self._name,
-                query=self._vectors.of_query(query).tolist(),
-                using=self._vector_name,
-                limit=limit,
-                with_payload=True,
-            )
-        )
+        target = self._vectors.of_query(query).tolist()
+        asked = {"using": self._vector_name, "limit": limit, "with_payload": True}
+        found = resolved(self._client.query_points(self._name, query=target, **asked))
         return [self._passage(point, point.score) for point in found.points]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
@@ -101,13 +95,9 @@ class QdrantCollection:
                 raise InvalidInputError(
                     f"Qdrant takes numbers and UUIDs for ids, not {passage.id!r}"
                 )
-            points.append(
-                point_type(
-                    id=point,
-                    vector=vector if self._vector_name is None else {self._vector_name: vector},
-                    payload={**passage.metadata, self._text: passage.text},
-                )
-            )
+            named = vector if self._vector_name is None else {self._vector_name: vector}
+            payload = {**passage.metadata, self._text: passage.text}
+            points.append(point_type(id=point, vector=named, payload=payload))
         resolved(self._client.upsert(self._name, points=points, wait=True))
 
     def _passage(self, point: Any, score: float | None = None) -> Passage:

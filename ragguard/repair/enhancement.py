@@ -67,12 +67,7 @@ class Enhancer:
         return self._proxy(query, answer, self._model.generate(prompt))
 
     async def awrite(self, query: str, answer: str) -> Passage:
-        """Return what `write` returns, without blocking the event loop.
-
-        Raises:
-            InvalidInputError: As `write`.
-            GenerationError: As `write`.
-        """
+        """Return what `write` returns, and raise its errors, without blocking the event loop."""
         prompt = _writing_prompt(query, answer)
         return self._proxy(query, answer, await self._model.agenerate(prompt))
 
@@ -90,12 +85,7 @@ class Enhancer:
         return proxy
 
     async def aadd(self, base: Removable, query: str, answer: str) -> Passage:
-        """Do what `add` does, without blocking the event loop.
-
-        Raises:
-            InvalidInputError: As `write`.
-            GenerationError: As `write`.
-        """
+        """Do what `add` does, and raise its errors, without blocking the event loop."""
         proxy = await self.awrite(query, answer)
         await asyncio.to_thread(base.add, [proxy])
         return proxy

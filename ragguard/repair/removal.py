@@ -10,9 +10,9 @@ from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ragguard.audit.records import AuditStore, QuarantineEntry, QuarantineStatus
+from ragguard.audit.records import AuditStore, QuarantineEntry, QuarantineStatus, not_in_quarantine
 from ragguard.content import content_key
-from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.errors import InvalidInputError
 from ragguard.knowledge.chroma import ChromaCollection
 from ragguard.knowledge.faiss import FaissIndex
 from ragguard.knowledge.langchain import LangChainStore
@@ -169,9 +169,7 @@ def restore(
     wanted = list(dict.fromkeys(keys))
     for key in wanted:
         if key not in entries:
-            raise QuarantineNotFoundError(
-                f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
-            )
+            raise not_in_quarantine(key)
     held = {(passage.id, content_key(passage.text)): passage for passage in removed}
     passages = [
         held.get((entries[key].passage_id, key)) or _as_stored(store, entries[key])

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.audit import MemoryStore, ScoredQuery, open_store
-from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.counting import RECENT_SIZE, SAMPLE_SIZE, VerdictCounter, retained, sampled
 from ragguard.audit.models import SCHEMA_VERSION
-from ragguard.audit.sampling import RECENT_SIZE, SAMPLE_SIZE, retained, sampled
 from ragguard.errors import StoreError
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -108,8 +108,8 @@ def wait_all(worker, *event_ids, timeout=LONG):
 
 @pytest.fixture(autouse=True)
 def quick_retries(monkeypatch):
-    monkeypatch.setattr("ragguard.background.retry._FIRST_RETRY_S", 0.001)
-    monkeypatch.setattr("ragguard.background.retry._LAST_RETRY_S", 0.01)
+    monkeypatch.setattr("ragguard.background.threads._FIRST_RETRY_S", 0.001)
+    monkeypatch.setattr("ragguard.background.threads._LAST_RETRY_S", 0.01)
 
 
 def test_a_submitted_event_is_attributed(store, worker_of):
