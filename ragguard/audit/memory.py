@@ -77,7 +77,7 @@ class MemoryStore:
                 if event.status in OPEN:
                     self._turns.place(event.id, lane, turn)
                 self._put(replace(event, created_at=as_utc(event.created_at)))
-                if len(self._turns) > self._max_open:
+                if len(self._claimable_at) > self._max_open:
                     self._give_up(self._events[self._turns.last_of_fullest(lane)])
                 return
             lanes = self._lanes[event.id]

@@ -194,8 +194,9 @@ def as_event(
 
 
 def _ends(name: str, text: str, most: int, cut: list[str]) -> str:
-    if len(text) > most:
-        cut.append(f"{name}: the middle of {len(text)} characters")
+    if len(text) <= most:
+        return text
+    cut.append(f"{name}: the middle of {len(text)} characters")
     return both_ends(text, most)
 
 
