@@ -53,7 +53,7 @@ def test_another_model_is_not_its_original(exported, original, tiny_model):
 
 
 def test_a_folder_that_is_no_model_is_named(exported, tmp_path):
-    with pytest.raises(ProxyError, match="cannot load"):
+    with pytest.raises(ProxyError, match="cannot be loaded"):
         verify_proxy(exported, model=str(tmp_path))
 
 
