@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -51,11 +52,14 @@ class LlamaIndexIndex:
         if not found:
             return []
         vectors = self._index.vector_store
-        _check_can_forget(vectors)
-        try:
+        if hasattr(vectors, "_faiss_id_to_node_id_map"):
+            raise InvalidInputError(
+                f"after a removal {type(vectors).__name__} numbers what is added by the size of "
+                "the index, which overwrites other passages; pass the FAISS index itself with "
+                "texts="
+            )
+        with _telling(vectors):
             self._index.delete_nodes([p.id for p in found], delete_from_docstore=True)
-        except NotImplementedError as error:
-            raise _cannot(vectors) from error
         return found
 
     def add(self, passages: Sequence[Passage]) -> None:
@@ -89,10 +93,8 @@ class LlamaIndexVectorStore:
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         found = self.find(ids)
         if found:
-            try:
+            with _telling(self._store):
                 self._store.delete_nodes([passage.id for passage in found])
-            except NotImplementedError as error:
-                raise _cannot(self._store) from error
         return found
 
     def add(self, passages: Sequence[Passage]) -> None:
@@ -145,10 +147,8 @@ def _node(passage: Passage) -> Any:
 def _found(store: Any, ids: Sequence[str]) -> list[Passage]:
     if not ids:  # stores take an empty list for all nodes
         return []
-    try:
+    with _telling(store):
         nodes = store.get_nodes(node_ids=list(dict.fromkeys(ids)))
-    except NotImplementedError as error:
-        raise _cannot(store) from error
     wanted = set(ids)
     return [_NodePassage(node, node.embedding) for node in nodes if node.node_id in wanted]
 
@@ -162,16 +162,12 @@ def _vector(store: Any, node: Any) -> Sequence[float] | None:
         return None
 
 
-def _check_can_forget(store: Any) -> None:
-    if hasattr(store, "_faiss_id_to_node_id_map"):
+@contextmanager
+def _telling(store: Any) -> Iterator[None]:
+    try:
+        yield
+    except NotImplementedError as error:
         raise InvalidInputError(
-            f"after a removal {type(store).__name__} numbers what is added by the size of the "
-            "index, which overwrites other passages; pass the FAISS index itself with texts="
-        )
-
-
-def _cannot(store: Any) -> InvalidInputError:
-    return InvalidInputError(
-        f"{type(store).__name__} cannot look nodes up by id and delete them; pass an object with "
-        "remove(ids) and add(passages)"
-    )
+            f"{type(store).__name__} cannot look nodes up by id and delete them; pass an object "
+            "with remove(ids) and add(passages)"
+        ) from error
