@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
 from ragguard.fork import follow_forks
@@ -81,17 +81,21 @@ class LRU(Generic[K, V]):
 
 
 class Remembered(LRU[K, V]):
-    """A function of one argument that remembers its answers. None is no answer to remember.
+    """A function that remembers its answers. None is no answer to remember.
 
     Args:
-        work_out: The function.
+        work_out: The function, of several arguments at once: it returns an answer for each.
         max_bytes: Of what is remembered. An answer of more than a 256th of it is not, so that a few
             large ones do not push out all others.
         weigh: The bytes of an entry, key included.
     """
 
     def __init__(
-        self, work_out: Callable[[K], V], *, max_bytes: int, weigh: Callable[[K, V], int]
+        self,
+        work_out: Callable[[Sequence[K]], Sequence[V]],
+        *,
+        max_bytes: int,
+        weigh: Callable[[K, V], int],
     ) -> None:
         super().__init__(max_bytes)
         self._work_out = work_out
@@ -99,20 +103,29 @@ class Remembered(LRU[K, V]):
         self._most = max_bytes // _LEAST_ENTRIES
         on_forget(self.clear)
 
-    def __call__(self, key: K) -> V:
+    def __call__(self, keys: Sequence[K]) -> list[V]:
         """Return what the function returns."""
-        entry = self._entries.get(key)  # `get` once more: this runs ten times a query
-        if entry is not None:
+        entries = self._entries
+        answers: dict[K, V] = {}
+        new: list[K] = []
+        for key in keys:
+            entry = entries.get(key)  # `get` once more: this runs ten times a query
+            if entry is None:
+                new.append(key)
+                continue
             try:  # noqa: SIM105
-                self._entries.move_to_end(key)
+                entries.move_to_end(key)
             except KeyError:
                 pass
-            return entry[0]
-        value = self._work_out(key)
-        size = self._weigh(key, value)
-        if size <= self._most:
-            self.put(key, value, size)
-        return value
+            answers[key] = entry[0]
+        if new:
+            found = self._work_out(new)
+            sizes = list(map(self._weigh, new, found))
+            for key, value, size in zip(new, found, sizes, strict=True):
+                answers[key] = value
+                if size <= self._most:
+                    self.put(key, value, size)
+        return [answers[key] for key in keys]
 
 
 _forgetting: list[Callable[[], None]] = []

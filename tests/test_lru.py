@@ -42,21 +42,31 @@ def test_it_holds_what_a_list_in_order_of_use_would(steps):
     assert all(cache.get(key) is None for key in "abcde")
 
 
+def lengths(asked):
+    """Work out the lengths of texts, and note for which."""
+    return Remembered(
+        lambda texts: [asked.append(text) or len(text) for text in texts],
+        max_bytes=2560,
+        weigh=weigh,
+    )
+
+
 def test_an_answer_is_worked_out_once_until_it_is_forgotten():
     asked = []
-    length = Remembered(lambda text: asked.append(text) or len(text), max_bytes=2560, weigh=weigh)
-    assert [length("pier"), length("pier"), length("lamp")] == [4, 4, 4]
-    assert asked == ["pier", "lamp"]
+    length = lengths(asked)
+    assert length(["pier", "lamp"]) == [4, 4]
+    assert length(["pier", "harbour", "lamp"]) == [4, 7, 4]
+    assert asked == ["pier", "lamp", "harbour"]
     forget_all()
-    assert length("pier") == 4
-    assert asked == ["pier", "lamp", "pier"]
+    assert length(["pier"]) == [4]
+    assert asked == ["pier", "lamp", "harbour", "pier"]
 
 
 def test_large_answers_do_not_push_out_the_others():
     asked = []
-    length = Remembered(lambda text: asked.append(text) or len(text), max_bytes=2560, weigh=weigh)
+    length = lengths(asked)
     for text in ("x" * 11, "x" * 11, "x" * 10, "x" * 10):
-        assert length(text) == len(text)
+        assert length([text]) == [len(text)]
     assert [len(text) for text in asked] == [11, 11, 10]
 
 

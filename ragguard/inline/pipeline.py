@@ -21,7 +21,13 @@ from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.scoring import nonconformity, suspicions
 from ragguard.inline.selection import companions, rejected, select
-from ragguard.inline.tokens import ENDS, tokenize_ends, tokenize_passage, tokenize_query
+from ragguard.inline.tokens import (
+    ENDS,
+    tokenize_ends,
+    tokenize_passage,
+    tokenize_passages,
+    tokenize_query,
+)
 from ragguard.passage import Passage
 
 __all__ = ["ConformalFilter"]
@@ -168,7 +174,7 @@ class ConformalFilter:
         distinct = [*row_of, *[text for text in dict.fromkeys(texts[k:]) if text not in row_of]]
         hurried: set[str] = set()
         if max(map(len, distinct)) <= ENDS:  # there is time for all
-            read = [tokenize_passage(text) for text in distinct]
+            read = tokenize_passages(distinct)
         else:
             by_text = {}
             for text in sorted(distinct, key=len):

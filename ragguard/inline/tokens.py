@@ -29,6 +29,7 @@ __all__ = [
     "leading_label",
     "tokenize_ends",
     "tokenize_passage",
+    "tokenize_passages",
     "tokenize_query",
 ]
 
@@ -145,29 +146,40 @@ class TokenizedQuery(_Tokenized):
 
 def tokenize_passage(text: str) -> TokenizedPassage:
     """Read a passage without its markup; recent ones are remembered unless they are very long."""
-    return _passages(text)
+    return _passages([text])[0]
+
+
+def tokenize_passages(texts: Sequence[str]) -> list[TokenizedPassage]:
+    """Read each of several passages as `tokenize_passage` does."""
+    return _passages(texts)
 
 
 def tokenize_ends(text: str) -> TokenizedPassage:
     """Read both ends of a passage, for which there is always time."""
-    read = _read_passage(both_ends(text, ENDS))
+    (read,) = _read_passages([both_ends(text, ENDS)])
     read.unread += max(0, len(text) - ENDS)
     return read
 
 
-def _read_passage(text: str) -> TokenizedPassage:
-    shown = strip_markup(text)
-    sequence, unread = tokens_counted(shown)
-    sequence += parted_words(shown)
-    unread += max(0, len(text) - MOST_CHARS) if shown is not text else 0
-    read = TokenizedPassage(tuple(sequence), text, unread)
-    read.oov = oov_words(read.distinct)
-    read.injection = injection_strength(shown, read.distinct)
+def _read_passages(texts: Sequence[str]) -> list[TokenizedPassage]:
+    shown = [strip_markup(text) for text in texts]
+    counted = [tokens_counted(one) for one in shown]
+    parted = [parted_words(one) for one in shown]
+    read = [
+        TokenizedPassage((*sequence, *parts), text, unread)
+        for text, (sequence, unread), parts in zip(texts, counted, parted, strict=True)
+    ]
+    for passage in read:
+        passage.oov = oov_words(passage.distinct)
+    for passage, one in zip(read, shown, strict=True):
+        passage.injection = injection_strength(one, passage.distinct)
+        if one is not passage.text:
+            passage.unread += max(0, len(passage.text) - MOST_CHARS)
     return read
 
 
 _passages = Remembered(
-    _read_passage,
+    _read_passages,
     max_bytes=_MAX_BYTES,
     weigh=lambda text, read: 4 * len(text) + _WORD_BYTES * len(read.sequence) + 1000,
 )
@@ -175,7 +187,7 @@ _passages = Remembered(
 
 def tokenize_query(text: str) -> TokenizedQuery:
     """Read a question, of a very long one both ends; recent ones are remembered."""
-    return _queries(text)
+    return _queries([text])[0]
 
 
 def _read_query(text: str) -> TokenizedQuery:
@@ -199,7 +211,11 @@ def _query_bytes(text: str, query: TokenizedQuery) -> int:
     return 4 * len(text) + 2 * 150 * len(query.sequence) + keys + 1000
 
 
-_queries = Remembered(_read_query, max_bytes=_MAX_QUERY_BYTES, weigh=_query_bytes)
+_queries = Remembered(
+    lambda texts: [_read_query(text) for text in texts],
+    max_bytes=_MAX_QUERY_BYTES,
+    weigh=_query_bytes,
+)
 
 
 def leading_label(query: TokenizedQuery, sequence: Sequence[str]) -> int:
