@@ -69,6 +69,7 @@ _LONGEST_BRIDGE = 2  # function words between two pieces of one phrase
 _FRAME_STEMS = frozenset(stem(word) for word in _FRAME)
 COMMON_STEMS = _STOP_STEMS | _FRAME_STEMS
 """Stems of words that are in every text, and of those in which answers are given."""
+_SIGNS = ".,;:!?\"'()"  # around a letter
 _LETTERS = frozenset("BCDEFGHJKLMNOPQRSTUVWXYZ")  # "A" and "I" are words
 
 
@@ -98,7 +99,7 @@ def claim(query: str, response: str) -> str:
     polar = [bool(found & _POLARITY) for found in words]
     told = [found for found in words if found][:1]
     decided = bool(told and told[0] & _POLARITY)
-    named = [_is_specific(piece) for piece in pieces]
+    named = [any(c.isupper() or c.isdigit() for c in piece) for piece in pieces]
     new = [bool(found - known - _POLARITY) for found in words]
     specific = [(a and b) or (decided and c) for a, b, c in zip(named, new, polar, strict=True)]
     leading = [a and bool(_LEADING.search(p)) for a, p in zip(specific, pieces, strict=True)]
@@ -106,7 +107,7 @@ def claim(query: str, response: str) -> str:
         a or (led and b) for a, led, b in zip(specific, [False, *leading], new, strict=False)
     ]
     content = [
-        a or (_is_letter(piece) and not found <= asked)
+        a or (piece.strip(_SIGNS) in _LETTERS and not found <= asked)
         for a, piece, found in zip(new, pieces, words, strict=True)
     ]
     telling = [bool(found - common) for found in words]
@@ -135,14 +136,6 @@ def _concluded(response: str) -> str:
         if rest != whole and set(tokenize(rest)) - STOP_WORDS - _FRAME:
             return rest
     return response
-
-
-def _is_specific(piece: str) -> bool:
-    return any(character.isupper() or character.isdigit() for character in piece)
-
-
-def _is_letter(piece: str) -> bool:
-    return piece.strip(".,;:!?\"'()") in _LETTERS
 
 
 def _bridged(pieces: Sequence[str], words: Sequence[set[str]], chosen: Sequence[bool]) -> list[str]:

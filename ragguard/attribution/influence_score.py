@@ -38,8 +38,7 @@ class InfluenceScore(LLMAttributor):
     one answer, beside others that say something else, scores high.
 
     Samples that refuse or say that the answer is unknown count as meanings of their own each
-    (`abstentions_apart`), unless the response does so too. The paper is silent on them; as one
-    meaning, they would make a passage that is off topic as influential as can be.
+    (`abstentions_apart`), unless the response does so too. The paper is silent on them.
 
     The paper ranks the passages and leaves the decision open, and the score does not know the
     reported response. So here a passage is responsible if at least half of the answers sampled

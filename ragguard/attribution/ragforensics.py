@@ -23,10 +23,8 @@ __all__ = ["RAGForensics", "judgement_prompt", "read_label"]
 def judgement_prompt(query: str, passage: str, response: str) -> str:
     """Return the question put to the judge about one passage.
 
-    Its three steps are the paper's (section 4.2): does the passage push towards the response,
-    true or not; a short explanation; reasoning step by step. The wording is ours. The passage
-    cannot close the tags it stands in, and is said to be data, because a passage that addresses
-    the judge is just what an attacker would write.
+    Its three steps are the paper's (section 4.2), the wording is ours. The passage cannot close the
+    tags it stands in, and is said to be data: an attacker would write to the judge.
     """
     query, passage, response = (
         encodable(fenced(text, "question", "passage", "response"))

@@ -79,15 +79,8 @@ class Attribution:
     ) -> Attribution:
         """Put an attribution together; of passages equally responsible the better ranked is first.
 
-        Args:
-            query: The user's question.
-            response: What was reported.
-            method: The name of the method.
-            scope: n passages in rank order.
-            columns: ES, SC, GC and RS, n values each.
-            responsible: n flags.
-            finding: The cause, and the reason in words.
-            details: The method's own figures.
+        Args as the attributes, but for `scope`, the n passages in rank order, `columns`, ES, SC, GC
+        and RS with n values each, `responsible`, n flags, and `finding`, the cause and the reason.
         """
         scores = [PassageScore(*row) for row in zip(scope, *columns, responsible, strict=True)]
         blamed = [score for score in scores if score.responsible]

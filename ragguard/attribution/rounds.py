@@ -83,13 +83,10 @@ class LLMAttributor(ABC):
         return self._report(query, response, model, step)
 
     async def aattribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
-        """Return what `attribute` returns, without blocking the event loop.
-
-        What is done between the rounds (retrieval, embedding) runs in a worker thread.
+        """Return what `attribute` returns; retrieval and embedding run in a worker thread.
 
         Raises:
-            InvalidInputError: As `attribute`.
-            GenerationError: As `attribute`.
+            RagguardError: As `attribute`.
         """
         rounds = self._rounds(query, response, search_of(query, response, retrieve))
         model = self._model.metered()

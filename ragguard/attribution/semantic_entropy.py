@@ -29,11 +29,10 @@ __all__ = [
 def semantic_entropy(labels: ArrayLike) -> float:
     """Return the entropy of the meanings of sampled responses, in bits.
 
-    H_S = -sum_c p_c log2 p_c, where p_c is the share of the samples in meaning c. The
-    Influence Score's paper (section 4, step 6) prints the sum without its minus sign, which would
-    turn every ranking around; its own words (low when the answers agree) are those of the entropy.
-    It also takes the p_i from similarity scores divided by their sum; counting clusters is what the
-    semantic entropy that it builds on does, and is 0 exactly when all samples agree.
+    H_S = -sum_c p_c log2 p_c, where p_c is the share of the samples in meaning c. The Influence
+    Score's paper (section 4, step 6) prints the sum without its minus sign, against its own words
+    (low when the answers agree), and takes p from similarity scores. Counting clusters is Kuhn's
+    way, and is 0 exactly when all samples agree.
 
     Args:
         labels: int array of shape (n,): the meaning of every sample.
@@ -54,8 +53,7 @@ def semantic_entropy(labels: ArrayLike) -> float:
 def cluster_by_similarity(vectors: ArrayLike, threshold: float) -> NDArray[np.int64]:
     """Return one cluster label a row: rows with a cosine of at least `threshold` belong together.
 
-    Clusters are the connected components of that relation, so they do not depend on the order in
-    which the samples came back.
+    Clusters are the connected components of that relation, whatever the order of the samples.
 
     Args:
         vectors: float array of shape (n, d), rows of any length; a zero row is like no other.
@@ -109,8 +107,8 @@ def _components(same: NDArray[np.bool_]) -> NDArray[np.int64]:
 def abstentions_apart(labels: ArrayLike, abstained: ArrayLike) -> NDArray[np.int64]:
     """Return the labels with every sample that abstains in a meaning of its own.
 
-    An answer such as "unknown" leaves open what the answer is. As one meaning, ten of them would
-    have an entropy of 0: the passage that tells nothing would pass for the surest of all.
+    As one meaning, ten times "unknown" would have an entropy of 0: the passage that tells nothing
+    would pass for the surest of all.
 
     Args:
         labels: int array of shape (n,).
@@ -131,8 +129,8 @@ _NEGATIONS = frozenset({"no", "not", "nor", "cannot"})
 def gist(query: str, answer: str) -> str:
     """Return what `answer` adds to the question: its words without the query's and function words.
 
-    Two opposite answers in whole sentences repeat the question and so resemble each other more
-    than they differ. An answer of nothing but such words ("Rome" to "Rome or Paris?") stays whole.
+    Sentences that repeat the question resemble each other even where they contradict. An answer of
+    nothing but such words ("Rome" to "Rome or Paris?") stays whole.
 
     >>> gist("When was the bridge built?", "The bridge was built in 1874.")
     '1874'

@@ -109,12 +109,11 @@ def separation_margin(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) ->
 def suspects(combined: NDArray[np.float64], support: NDArray[np.float64]) -> Suspicion:
     """Return which passages stand apart as responsible.
 
-    The higher cluster of 2-means, without passages that do not state the response as far as the
-    proxy can tell (where it can tell of any). If one cluster explains the scores better than two,
-    nothing stands apart in them: then those that support the response are suspects if they stand
-    apart in their support, or are all there is; else none is. So is the one passage found that
-    states the response among several alike that state other wrong answers. Fewer than 4 scores
-    cannot be tested; then those that support the response are suspects.
+    The higher cluster of 2-means; of it only those that support the response, if any does. If one
+    cluster explains the scores better than two, those that support the response are suspects if
+    they stand apart in their support or are all there is: so is the one passage found that states
+    the response among several alike that state other wrong answers. Of fewer than 4 scores, which
+    cannot be tested, those that support the response are suspects.
 
     Args:
         combined: float64 array of shape (n,), RS.
@@ -140,15 +139,14 @@ def find_cause(
     """Look for suspects, check them by counterfactual and return what is held responsible.
 
     The generator saw the `top_k` best passages. The suspects among them must lead to the response
-    on their own (`Probe.leads`). They show how clearly the attack states it: suspects further down
-    that support it less than 0.6 times as much as the median of these are let go. If they hold the
-    question, `select_by_trigger` tells who came with them. The `top_k` best of the rest must not
-    lead to the response. If they still do, the rest is searched in the same way for passages that
-    support it; if nobody stands apart there, those of the `top_k` that support it are blamed too.
+    on their own (`Probe.leads`), and show how clearly the attack states it: those further down with
+    less than 0.6 times their median support are let go. If they hold the question,
+    `select_by_trigger` tells who came with them. The `top_k` best of the rest must not lead to the
+    response. If they still do, the rest is searched in the same way for passages that support it;
+    if nobody stands apart there, those of the `top_k` that support it are blamed too.
 
-    Suspects that do not support the response are blamed because a generator gives it when it reads
-    them. It may give it whatever it reads, so some of the scope must be left without blame, from
-    which it does not.
+    A generator may give the response whatever it reads. So if no suspect that it saw supports it,
+    some of the scope must be left without blame, from which it is not given.
 
     Args:
         scope: n passages in rank order.

@@ -66,24 +66,14 @@ class Ranking:
 
 
 class Probe(Protocol):
-    """Tells whether passages lead to the reported response (Eq. 3).
-
-    Raises:
-        GenerationError: A model was asked, and did not answer.
-    """
+    """Tells whether passages lead to the reported response (Eq. 3)."""
 
     def reproduces(self, passages: Sequence[Passage]) -> bool:
         """Return True if a generator that reads these passages would give the response."""
         ...
 
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
-        """Return True if these suspects lead to the response.
-
-        Args:
-            passages: Suspects.
-            standing: How far they stand apart in responsibility, in [0, 1]. What a generator really
-                answers does not depend on it.
-        """
+        """Return True if these suspects do, who stand so far apart in responsibility, in [0, 1]."""
         ...
 
 

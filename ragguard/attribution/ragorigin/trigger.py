@@ -42,14 +42,13 @@ def select_by_trigger(
 ) -> NDArray[np.bool_]:
     """Return the suspects, or, if most of those seen hold the question, who bears that mark.
 
-    These are the suspects that hold the question, and the other passages that hold it at the same
-    place: an attacker's text that fails to state the response (the model that was to write it told
-    the truth, or refused) came with the others. Left alone are those that agree on something that
-    nobody else in the scope says: they serve another answer, and its attacker. So are those whose
-    words are closer to a passage that nobody suspects than to any that is blamed: they are pages of
-    frequent questions. Suspects without the mark are left to be searched for among the rest. Two
-    that hold the question may be one planted text and one page of frequent questions, so where
-    only one was seen there must be three.
+    These are the suspects that hold the question, and the others that hold it at the same place: a
+    planted text that fails to state the response came with those that do. Others are not blamed if
+    they agree on a word that nobody else in the scope says, since they serve another attacker's
+    answer, nor if their words are closer to a passage that nobody suspects than to any suspect:
+    these are pages of frequent questions. Suspects without the mark are searched for later, among
+    the rest. Two that hold the question may be a planted text and such a page, so where only one
+    suspect with it was seen there must be three.
 
     Args:
         query: The user's question.
