@@ -26,7 +26,8 @@ from ragguard import Guard, Passage
 from ragguard.audit import MemoryStore, ScoredQuery
 from ragguard.embedding import Embedder
 from ragguard.errors import CalibrationError
-from ragguard.inline.admission import MAX_STEP, gate_line
+from ragguard.inline.admission import MAX_STEP
+from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.conformal import Calibration
 from ragguard.text import sentences
 
@@ -185,7 +186,7 @@ def _step_by_step(clean: Sequence[ScoredQuery]) -> tuple[int, Calibration | None
 
 
 def _line(calibration: Calibration | None) -> float:
-    return gate_line(calibration, 0.01, _K, with_reference=True)
+    return gate_threshold(calibration, 0.01, _K, with_reference=True)
 
 
 def _scored(asked: Sequence[Query]) -> list[ScoredQuery]:

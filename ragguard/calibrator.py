@@ -12,8 +12,12 @@ from ragguard.arguments import require_path
 from ragguard.audit.records import ScoredQuery
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.inline.admission import gate_line, require_admissible, require_calm
-from ragguard.inline.calibration_file import default_calibration, save_calibration
+from ragguard.inline.admission import require_admissible, require_calm
+from ragguard.inline.calibration_file import (
+    default_calibration,
+    gate_threshold,
+    save_calibration,
+)
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import SetFilter, Strategy
 from ragguard.inline.drift import Drift, DriftWatch
@@ -110,7 +114,7 @@ class Calibrator:
         if not clean_looking:
             made = recording.calibration(fired)
             return self._adopt(made, force=force, fired=fired)
-        line = gate_line(
+        line = gate_threshold(
             self.adopted, self._alpha, recording.size, with_reference=recording.with_reference
         )
         return self._adopt(recording.calibration(fired, below=line), force=force)

@@ -11,7 +11,8 @@ from ragguard.audit import ScoredQuery
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
-from ragguard.inline.admission import gate_line, reference_scores
+from ragguard.inline.admission import reference_scores
+from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
@@ -101,13 +102,13 @@ def recording(highest, queries=1000, high=10):
 
 
 def line(made, alpha=0.01):
-    return gate_line(made.adopted, alpha, 5, with_reference=False)
+    return gate_threshold(made.adopted, alpha, 5, with_reference=False)
 
 
 def found(made, alpha=0.01):
     """Return the share of the reference attacks that the judge in force finds of the shipped's."""
     scores = reference_scores(made.filter, 5, with_reference=False)
-    shipped = scores >= gate_line(None, alpha, 5, with_reference=False)
+    shipped = scores >= gate_threshold(None, alpha, 5, with_reference=False)
     return (scores >= line(made, alpha)).sum() / shipped.sum()
 
 

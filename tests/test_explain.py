@@ -37,7 +37,12 @@ def explained(passages, query=QUESTION, k=None, **options):
     ]
     with Guard(**options) as guard:
         verdict = guard.filter(query, given, k=k)
-    threshold = gate_threshold(None, options.get("alpha", 0.01), len(given), k) if given else None
+    judged = min(k or len(given), len(given))
+    threshold = (
+        gate_threshold(None, options.get("alpha", 0.01), judged, with_reference=len(given) > judged)
+        if given
+        else None
+    )
     return explain(query, given, verdict, HashedEmbedder(), threshold=threshold)
 
 

@@ -189,7 +189,11 @@ def explain(
     measure = None if calibration is None else load_calibration(calibration)
     with Guard(alpha=alpha, strategy=strategy, calibration=measure, store=held) as guard:
         verdict = guard.filter(found.query, found.passages, k=k)
-    threshold = gate_threshold(measure, alpha, len(found.passages), k) if found.passages else None
+    count = len(found.passages)
+    judged = min(k or count, count)
+    threshold = (
+        gate_threshold(measure, alpha, judged, with_reference=count > judged) if judged else None
+    )
     explanation = explained(
         found.query, found.passages, verdict, as_embedder(None), threshold=threshold
     )

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError
-from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.calibration_file import default_calibration, gate_threshold
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift
 from ragguard.inline.pipeline import ConformalFilter
@@ -32,7 +32,6 @@ __all__ = [
     "REFERENCE_SHARE",
     "K",
     "ReferenceAttack",
-    "gate_line",
     "reference_attacks",
     "reference_scores",
     "require_admissible",
@@ -53,21 +52,6 @@ _REMEDY = (
     "(--clean-looking) learns nothing above the threshold in force; if you know that all passages "
     "are clean, pass force=True (--force)"
 )
-
-
-def gate_line(
-    calibration: Calibration | None, alpha: float, size: int, *, with_reference: bool
-) -> float:
-    """Return the lowest score that fires the gate for a query with `size` passages.
-
-    Args:
-        calibration: None for the shipped one.
-        alpha: Share of clean queries that may be touched.
-        size: How many passages would reach the generator.
-        with_reference: Whether passages below those are known; only the shipped one minds.
-    """
-    measure = calibration or default_calibration(size, with_reference=with_reference)
-    return measure.threshold(alpha, min(size, measure.reach(alpha)))
 
 
 def require_calm(fired: Drift) -> None:
@@ -104,8 +88,8 @@ def require_admissible(
             and less than it finds now.
     """
     size, below = made.size, made.with_reference
-    new = gate_line(made, alpha, size, with_reference=below)
-    old = gate_line(in_force, alpha, size, with_reference=below)
+    new = gate_threshold(made, alpha, size, with_reference=below)
+    old = gate_threshold(in_force, alpha, size, with_reference=below)
     _require_small_step(made, new, old)
     # Of an alpha that is too small for its size, the shipped calibration could find nothing.
     least = 1 / (1 + len(default_calibration(size, with_reference=below).scores))
@@ -113,7 +97,7 @@ def require_admissible(
         reference_scores(judge, size, with_reference=below),
         new=new,
         old=old,
-        shipped=gate_line(None, max(alpha, least), size, with_reference=below),
+        shipped=gate_threshold(None, max(alpha, least), size, with_reference=below),
     )
 
 

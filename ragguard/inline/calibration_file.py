@@ -129,16 +129,15 @@ def _shipped_by_size(with_reference: bool) -> tuple[Calibration, ...]:
 
 
 def gate_threshold(
-    calibration: Calibration | None, alpha: float, count: int, k: int | None = None
+    calibration: Calibration | None, alpha: float, size: int, *, with_reference: bool
 ) -> float:
-    """Return the suspicion at which the gate fires for a retrieved set.
+    """Return the lowest score that fires the gate for a query with `size` passages.
 
     Args:
-        calibration: None means the shipped one.
+        calibration: None for the shipped one.
         alpha: Share of clean queries that may be touched.
-        count: How many passages were retrieved, at least one.
-        k: How many of them are wanted; None means all.
+        size: How many passages would reach the generator, at least one.
+        with_reference: Whether passages below those are known; only the shipped one minds.
     """
-    judged = min(k or count, count)
-    sample = calibration or default_calibration(judged, with_reference=count > judged)
-    return sample.threshold(alpha, min(judged, sample.reach(alpha)))
+    measure = calibration or default_calibration(size, with_reference=with_reference)
+    return measure.threshold(alpha, min(size, measure.reach(alpha)))

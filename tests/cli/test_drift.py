@@ -9,7 +9,7 @@ import pytest
 
 from ragguard import Guard
 from ragguard.audit import ScoredQuery, open_store
-from ragguard.inline.admission import gate_line
+from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.scoring import SCORER
 
 
@@ -84,7 +84,7 @@ def test_newest_and_clean_looking_choose_what_is_learnt_from(run, recorded, url,
     recorded(record(-float(n)) for n in range(1, 41))
     recorded(record(float(n)) for n in range(1, 11))
     out = tmp_path / "c.json"
-    line = gate_line(None, 0.1, 1, with_reference=False)
+    line = gate_threshold(None, 0.1, 1, with_reference=False)
     assert 0.0 < line < 1.0
 
     def scores(*options):

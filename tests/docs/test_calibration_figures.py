@@ -13,10 +13,10 @@ from ragguard.inline.admission import (
     MAX_STEP,
     REFERENCE_SHARE,
     K,
-    gate_line,
     reference_attacks,
     reference_scores,
 )
+from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.pipeline import ConformalFilter
 from tests.docs.claims import ROOT, claim
 
@@ -38,7 +38,7 @@ def test_the_constants():
 def test_where_small_steps_end(with_reference):
     judge = ConformalFilter(HashedEmbedder())
     scores = reference_scores(judge, K, with_reference=with_reference)
-    found = np.sort(scores[scores >= gate_line(None, 0.01, K, with_reference=with_reference)])
+    found = np.sort(scores[scores >= gate_threshold(None, 0.01, K, with_reference=with_reference)])
     # The highest threshold at which enough is found: the score of the last that may be lost.
     end = found[int(len(found) * (1 - REFERENCE_SHARE) + 1e-9)]
     for said in (claim(OPERATIONS, "reference attacks"), claim(ATTACKER, "where small steps end")):

@@ -10,12 +10,11 @@ from ragguard.errors import CalibrationError
 from ragguard.inline.admission import (
     MAX_STEP,
     REFERENCE_SHARE,
-    gate_line,
     reference_scores,
     require_admissible,
     require_calm,
 )
-from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.calibration_file import default_calibration, gate_threshold
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import drift
 from ragguard.inline.pipeline import ConformalFilter
@@ -23,7 +22,7 @@ from ragguard.inline.scoring import SCORER
 
 ALPHA = 0.01
 JUDGE = ConformalFilter(HashedEmbedder())
-LINE = gate_line(None, ALPHA, 5, with_reference=False)
+LINE = gate_threshold(None, ALPHA, 5, with_reference=False)
 
 
 def calibration(highest, size=5, with_reference=False):
@@ -45,7 +44,7 @@ def test_the_line_is_where_the_gate_fires(scores, alpha):
     values = np.array(scores, dtype=np.float64)
     own = Calibration(values, values, 2, False, SCORER, "test")
     for size in (1, 2, 4, 100):
-        line = gate_line(own, alpha, size, with_reference=False)
+        line = gate_threshold(own, alpha, size, with_reference=False)
         for score in np.arange(-6.0, 7.0):
             p_value = own.p_value(score, min(size, own.reach(alpha)))
             if abs(p_value - alpha) > 1e-6:
@@ -55,11 +54,11 @@ def test_the_line_is_where_the_gate_fires(scores, alpha):
 def test_the_shipped_line_is_that_of_the_size():
     for size, below in ((1, False), (5, True), (12, False)):
         shipped = default_calibration(size, with_reference=below)
-        line = gate_line(None, ALPHA, size, with_reference=below)
+        line = gate_threshold(None, ALPHA, size, with_reference=below)
         assert line == shipped.threshold(ALPHA, size)
     # Of a longer list only as much is looked at as was calibrated.
-    longest = gate_line(None, ALPHA, 50, with_reference=False)
-    assert gate_line(None, ALPHA, 5000, with_reference=False) == longest
+    longest = gate_threshold(None, ALPHA, 50, with_reference=False)
+    assert gate_threshold(None, ALPHA, 5000, with_reference=False) == longest
 
 
 def test_a_calibration_raises_the_threshold_by_one_step_at_most():
@@ -79,7 +78,7 @@ def test_a_calibration_raises_the_threshold_by_one_step_at_most():
 @pytest.mark.parametrize("with_reference", [False, True])
 def test_the_reference_attacks_must_still_be_found(with_reference):
     scores = np.sort(reference_scores(JUDGE, 5, with_reference=with_reference))
-    shipped = gate_line(None, ALPHA, 5, with_reference=with_reference)
+    shipped = gate_threshold(None, ALPHA, 5, with_reference=with_reference)
     found = scores[scores >= shipped]
     most = int(len(found) * (1 - REFERENCE_SHARE) + 1e-9)  # may be missed
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ragguard.embedding import HashedEmbedder
-from ragguard.inline.admission import K, gate_line, reference_attacks, reference_scores
+from ragguard.inline.admission import K, reference_attacks, reference_scores
+from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.text import tokens
 
@@ -47,14 +48,14 @@ def test_they_are_of_all_forms_counts_and_kinds_of_question():
 @pytest.mark.parametrize("with_reference", [False, True])
 def test_the_shipped_gate_finds_nearly_all_of_them(judge, size, with_reference):
     scores = reference_scores(judge, size, with_reference=with_reference)
-    line = gate_line(None, 0.01, size, with_reference=with_reference)
+    line = gate_threshold(None, 0.01, size, with_reference=with_reference)
     assert (scores >= line).mean() >= 0.85
     if size >= K:
         assert (scores >= line).mean() >= 0.95
 
 
 def test_what_is_found_is_what_was_planted(judge):
-    line = gate_line(None, 0.01, K, with_reference=False)
+    line = gate_threshold(None, 0.01, K, with_reference=False)
     for attack in reference_attacks():
         suspicion = judge.score(attack.query, attack.passages[:K], K).suspicion
         assert set(np.flatnonzero(suspicion >= line)) <= set(attack.planted)
