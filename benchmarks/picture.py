@@ -17,12 +17,15 @@ __all__ = ["PICTURE", "excerpt", "main"]
 PICTURE = Path(__file__).parents[1] / "docs" / "demo.svg"
 
 _COLUMNS = 88
+_DURATION = re.compile(r" \(\d+\.\d s\)")
 # From one line to the one before another: stages by number, and the last word.
 _PARTS = (("2. ", "3. "), ("3. ", "4. "), ("The loop ", "Next: "))
 
 
 def excerpt(printed: str) -> str:
     """Return what the picture shows of the demo's output, escape sequences and all.
+
+    How long the demo took is left out, so that the same output is the same picture.
 
     Raises:
         ValueError: The output lacks a part.
@@ -36,7 +39,7 @@ def excerpt(printed: str) -> str:
         if begin is None or end is None:
             raise ValueError(f"the demo prints no {first!r} before {last!r}; change _PARTS")
         shown += [*lines[begin:end], ""] if lines[end - 1].strip() else lines[begin:end]
-    return "\n".join(shown).rstrip()
+    return _DURATION.sub("", "\n".join(shown).rstrip())
 
 
 def main() -> None:

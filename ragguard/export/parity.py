@@ -64,7 +64,7 @@ class Parity:
             probes: attribution depends on the order of passages only.
         same_blame: Share of scopes in which RAGOrigin blames the very same passages; None if that
             was not compared.
-        relative_error: `blame_parity.relative_error`: differences of the scores in
+        relative_error: `relative_error`: differences of the scores in
             units of their spread in a scope; None if that was not compared.
     """
 

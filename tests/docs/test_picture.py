@@ -18,14 +18,14 @@ c
 d
 
 \x1b[1;32mThe loop closed\x1b[0m: e
-f
+f (8.6 s).
 Next: g
 """
 
 
 def test_an_excerpt_has_its_parts_in_order():
     assert excerpt(PRINTED) == (
-        "\x1b[1m2. Planted\x1b[0m\nb\n\n3. Filtered\nc\n\n\x1b[1;32mThe loop closed\x1b[0m: e\nf"
+        "\x1b[1m2. Planted\x1b[0m\nb\n\n3. Filtered\nc\n\n\x1b[1;32mThe loop closed\x1b[0m: e\nf."
     )
 
 
