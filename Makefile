@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DATA ?=
+# Without its cache pytest would rewrite every test file anew, in each process.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo check test lint bench clean
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal
@@ -29,7 +31,7 @@ demo: $(VENV)/.core
 	$(BIN)/ragguard demo
 
 check: lint
-	$(PYTEST) -q -rfE -x -m "not slow"
+	$(PYTEST) -q -rfE -x -m "not slow" --hypothesis-profile quick
 
 test: $(VENV)/.test
 	@echo "Running the tests, about five minutes on two cores; those of parts that are not installed are skipped."

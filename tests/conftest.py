@@ -15,6 +15,7 @@ settings.register_profile("ragguard", deadline=None, suppress_health_check=[Heal
 settings.register_profile(
     "thorough", settings.get_profile("ragguard"), max_examples=2000, derandomize=False
 )
+settings.register_profile("quick", settings.get_profile("ragguard"), max_examples=20)
 settings.load_profile("ragguard")
 
 POSTGRES = os.environ.get("RAGGUARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")

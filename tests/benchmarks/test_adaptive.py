@@ -256,8 +256,8 @@ def sections():
     return run(targets(skerrin(), None, 2), [HashedEmbedder()], lambda: None, budget=12)
 
 
+@pytest.mark.slow
 class TestRun:
-    @pytest.mark.slow
     def test_every_attack_in_every_setting(self, sections):
         rows = sections["attacks"]
         strata = {(r["attack"], r["planted"], r["k"], r["over_fetch"]) for r in rows}
@@ -267,7 +267,6 @@ class TestRun:
             assert row["poison"] + row["benign"] == row["sets"] * row["k"]
             assert row["sets_own"] == 0
 
-    @pytest.mark.slow
     def test_floods_need_as_many_texts(self):
         (one,) = targets(skerrin(), None, 1)
         many = tuple(f"{text} {i}" for i in range(2) for text in one.texts)
@@ -285,7 +284,6 @@ class TestRun:
         for table in made:
             assert {len(row) for row in table.rows} == {len(table.columns)}
 
-    @pytest.mark.slow
     def test_attacks_are_tried_on_another_calibration(self):
         found, embedder = targets(skerrin(), None, 1), HashedEmbedder()
         with ExitStack() as stack:

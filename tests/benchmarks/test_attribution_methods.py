@@ -55,6 +55,7 @@ def test_one_of_the_first_five_is_planted():
         assert sum(passage.text in target.hits for passage in event.passages[:5]) == 4
 
 
+@pytest.mark.slow
 def test_influence_is_measured_on_both_generators(progress):
     found = influence.run(
         None, half=1, limit=2, samples=8, temperatures=[0.1], seed=0, progress=progress

@@ -67,6 +67,7 @@ def test_attack_rows(result):
             assert row["poison_left"] == row["sets"]
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_rows(result, tmp_path):
     again = tmp_path / "again.json"
     assert main([*QUICK, "--json", str(again)]) == 0

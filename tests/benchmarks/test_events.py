@@ -90,6 +90,7 @@ def test_texts_that_do_not_count_are_left_out_of_the_tally():
     assert whole.benign == part.benign
 
 
+@pytest.mark.slow
 def test_all_strata_run_without_a_data_folder():
     names = [name for name in strata.STRATA if name != "other_retrievers"]
     with quiet() as progress:
@@ -115,6 +116,7 @@ def test_the_variant_as_shipped_is_the_product():
         )
 
 
+@pytest.mark.slow
 def test_ablations_run_without_a_data_folder():
     with quiet() as progress:
         result = ablations.run(attribution_events.Selection(limit=1), progress)

@@ -43,6 +43,7 @@ def test_oddness_by_hand():
     assert oddness[10, 10] == pytest.approx(np.log(2) - np.log(2 / 6))
 
 
+@pytest.mark.slow
 def test_what_is_written_is_read(model, tmp_path, monkeypatch):
     write(tmp_path / "word_classes.npz", model)
     monkeypatch.setattr(model_of_pairs.resources, "files", lambda package: tmp_path)
@@ -62,6 +63,7 @@ def test_nothing_that_was_retrieved_is_learnt_from(tmp_path):
     assert plain_texts(tmp_path, [reported]) == ["kept back", "learnt"]
 
 
+@pytest.mark.slow
 def test_what_is_told_apart_is_counted_on_the_report_half(pages, model):
     listed = sorted(model.classes)
     poison = {"poisonedrag": ("The pier is closed.",), "garag": (" ".join(listed[::7]), "a b")}

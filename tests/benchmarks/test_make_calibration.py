@@ -35,6 +35,7 @@ def test_calibrations_for_every_size_with_and_without_reference(split):
         assert entry["passage_scores"][-1] == max(entry["scores"])
 
 
+@pytest.mark.slow
 def test_every_query_is_scored_by_the_weights_of_its_own_fold(split, monkeypatch):
     monkeypatch.setattr(make_calibration, "lifted", lambda scores, _: np.sort(scores))
     constant = [lambda signals, fold=fold: np.full(len(signals), fold) for fold in range(FOLDS)]

@@ -152,6 +152,7 @@ def test_every_stratum_has_every_score(sections):
         assert (row["passage_auc"] is None) == (row["passages"] == 0)
 
 
+@pytest.mark.slow
 def test_clean_rows_are_of_the_report_half(sections):
     assert {(row["dataset"], row["sets"]) for row in sections["clean"]} == {
         ("first", 3),
@@ -159,6 +160,7 @@ def test_clean_rows_are_of_the_report_half(sections):
     }
 
 
+@pytest.mark.slow
 def test_tables(sections):
     table = mean_table("plain", sections["attack"], sections["clean"])
     assert [row[0] for row in table.rows] == list(SCORES)

@@ -84,6 +84,7 @@ def test_a_kind_calibrates_only_for_what_its_size_allows(rows):
     assert {row["how"] for row in rows if row["alpha"] == 0.01} == {"shipped"}
 
 
+@pytest.mark.slow
 def test_rows_count_the_report_half(rows):
     for row in rows:
         assert row["queries"] == (20 if row["tested"] == "large" else 6)
@@ -102,6 +103,7 @@ def test_the_worst_rows_come_first():
     assert [row["touched"] for row in worst(found)] == [2, 3, 1]
 
 
+@pytest.mark.slow
 def test_tables_name_every_kind(datasets, rows):
     simulated = transfer.simulations(datasets, [built_in()], splits=5, seed=0, advance=lambda: None)
     assert {row["traffic"] for row in simulated} == {"all", "large"}

@@ -33,6 +33,7 @@ def test_every_reading_form_and_size_is_counted(rows):
     assert all(0 <= row["fired"] <= row["sets"] for row in rows)
 
 
+@pytest.mark.slow
 def test_all_readings_read_every_form_and_each_is_needed_for_one(rows):
     fired = {(row["form"], row["reading"], row["k"]): row["fired"] for row in rows}
     for row in rows:
@@ -48,6 +49,7 @@ def test_all_readings_read_every_form_and_each_is_needed_for_one(rows):
     } == {0}
 
 
+@pytest.mark.slow
 def test_what_was_left_out_is_back(rows):
     assert parts() == BEFORE
 

@@ -163,7 +163,7 @@ class CacheMachine(RuleBasedStateMachine):
         assert all(row.base is None for row, _ in self.cache._rows._entries.values())
 
 
-TestCacheMachine = CacheMachine.TestCase
+TestCacheMachine = pytest.mark.slow(CacheMachine.TestCase)
 
 
 def test_rows_are_scaled_to_length_1():
