@@ -97,6 +97,10 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.honest_calibrations import tables as honest_tables
 
         yield from honest_tables(honest)
+    if sections.get("query_forms"):
+        from benchmarks.query_forms import tables as query_form_tables
+
+        yield from query_form_tables(sections)
     if written := sections.get("writing"):
         from benchmarks.writing import tables as writing_tables
 

@@ -17,6 +17,7 @@ from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
 from ragguard.inline.explanations import explained
 from ragguard.inline.features import signals_in_time
+from ragguard.inline.query_form import names_title
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.scoring import nonconformity, suspicions
@@ -184,10 +185,12 @@ class ConformalFilter:
                 else:
                     by_text[text] = tokenize_passage(text)
             read = [by_text[text] for text in distinct]
-        signals, late = signals_in_time(tokenize_query(query), read, len(row_of), budget)
+        words = tokenize_query(query)
+        signals, late = signals_in_time(words, read, len(row_of), budget)
         if len(row_of) < k:
             signals = signals[[row_of[text] for text in texts[:k]]]
-        suspicion = suspicions(signals)
+        topic = words.topic and names_title(words.content, words.distinct, texts)
+        suspicion = suspicions(signals, topic=topic)
         undone: dict[int, str] = {}
         if hurried or late or sum([one.unread for one in read]):
             for row, text in enumerate(texts[:k]):
@@ -201,6 +204,7 @@ class ConformalFilter:
             suspicion,
             nonconformity(suspicion),
             len(passages) > k,
+            topic,
             undone,
             late=[row for row, why in undone.items() if why is _LATE],
         )

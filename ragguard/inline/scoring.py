@@ -8,13 +8,16 @@ over few signals, and a passage is as suspicious as its most suspicious detector
 union-intersection test of Roy 1953). The weights are in `detectors.json`, with the command that
 fits them; two detectors are set by hand, since the data holds no passage that addresses the model
 and no gibberish that was optimised.
+
+What a query only names, honest pages repeat in their titles (`ragguard.inline.query_form`). There
+the fitted detectors, which all look for repetition, say `TOPIC` nats less.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from importlib import resources
 from typing import Any
@@ -28,6 +31,7 @@ __all__ = [
     "BY_HAND",
     "DETECTORS",
     "SCORER",
+    "TOPIC",
     "Detector",
     "Scorer",
     "Term",
@@ -71,7 +75,7 @@ def as_detectors(data: Mapping[str, Any]) -> dict[str, Detector]:
 _FILES = resources.files("ragguard.inline")
 _DATA = json.loads((_FILES / "detectors.json").read_text(encoding="utf-8"))
 SCORER = blake2b(
-    json.dumps([SIGNALS, _DATA["fitted"], _DATA["by_hand"]]).encode()
+    json.dumps([SIGNALS, _DATA["fitted"], _DATA["by_hand"], _DATA["topic"]]).encode()
     + (_FILES / "word_classes.npz").read_bytes(),
     digest_size=8,
 ).hexdigest()
@@ -80,6 +84,10 @@ for the scorer that it was made with."""
 
 BY_HAND: Mapping[str, Detector] = as_detectors(_DATA["by_hand"])
 DETECTORS: Mapping[str, Detector] = {**as_detectors(_DATA["fitted"]), **BY_HAND}
+
+TOPIC: float = _DATA["topic"]["nats"]
+"""How much less repetition says where the query only names its topic; fitted by
+`benchmarks.query_forms`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +151,12 @@ class Scorer:
         return highest
 
 
-_SHIPPED = Scorer.of(DETECTORS)
-_NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal gets
+_FITTED = np.array([name not in BY_HAND for name in DETECTORS])
+_QUESTIONS = Scorer.of(DETECTORS)
+_TOPICS = replace(_QUESTIONS, biases=_QUESTIONS.biases - TOPIC * _FITTED)
 
 
-def suspicions(signals: Floats) -> Floats:
+def suspicions(signals: Floats, *, topic: bool = False) -> Floats:
     """Return the suspicion of every passage: what its most suspicious detector says.
 
     In nats: the log-odds that the passage is poison of the kind that the detector is for, raised or
@@ -155,23 +164,26 @@ def suspicions(signals: Floats) -> Floats:
 
     Args:
         signals: float64 array of shape (k, len(SIGNALS)).
+        topic: True if the query only names a page by its title.
 
     Returns:
         float64 array of shape (k,).
     """
+    scorer = _TOPICS if topic else _QUESTIONS
     if not np.count_nonzero(signals):
-        return np.full(len(signals), _NOTHING)
-    return _SHIPPED.suspicions(signals)
+        return np.full(len(signals), scorer.biases.max())
+    return scorer.suspicions(signals)
 
 
-def contributions(signals: Floats) -> Floats:
+def contributions(signals: Floats, *, topic: bool = False) -> Floats:
     """Return what each signal adds to each suspicion: float64 of the shape of `signals`.
 
     Only the terms of the most suspicious detector count; rows sum to the suspicion less its bias.
     """
-    chosen = _SHIPPED.scores(signals).argmax(axis=1)
-    terms = np.where(_SHIPPED.owner == chosen[:, None], _SHIPPED.terms(signals), 0.0)
-    added: Floats = (terms @ _SHIPPED.shares)[:, :_ONE]
+    scorer = _TOPICS if topic else _QUESTIONS
+    chosen = scorer.scores(signals).argmax(axis=1)
+    terms = np.where(scorer.owner == chosen[:, None], scorer.terms(signals), 0.0)
+    added: Floats = (terms @ scorer.shares)[:, :_ONE]
     return added
 
 

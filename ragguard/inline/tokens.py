@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import oov_words
+from ragguard.inline.query_form import INTERROGATIVES, names_topic
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import (
@@ -50,7 +51,6 @@ _NUMBERS_BEGIN = frozenset("q0123456789")
 _LONGEST_LABEL = 3  # words
 _QUERY_CHARS, _QUERY_WORDS = 2_000, 300  # of a longer question both ends are read
 _FEW_WORDS, _FEW_LETTERS = 3, 12  # a question of less may be found in other words by chance
-_INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 
 
 @dataclass(eq=False)
@@ -128,6 +128,7 @@ class TokenizedQuery(_Tokenized):
             of key words, but not in the question.
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
+        topic: True if it asks nothing but what it names (`ragguard.inline.query_form`).
     """
 
     sequence: tuple[str, ...]
@@ -136,6 +137,7 @@ class TokenizedQuery(_Tokenized):
     pairs: frozenset[tuple[str, str]]
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
+    topic: bool
 
     @cached_property
     def letters(self) -> str:
@@ -191,7 +193,8 @@ def tokenize_query(text: str) -> TokenizedQuery:
 
 
 def _read_query(text: str) -> TokenizedQuery:
-    sequence = tuple(tokens(both_ends(text, _QUERY_CHARS)))
+    shown = both_ends(text, _QUERY_CHARS)
+    sequence = tuple(tokens(shown))
     if len(sequence) > _QUERY_WORDS:
         half = _QUERY_WORDS // 2
         sequence = sequence[:half] + sequence[-half:]
@@ -201,8 +204,9 @@ def _read_query(text: str) -> TokenizedQuery:
     # "The keeper's lamp" and "keeper lamp" are one name.
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
-    asking = _INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
-    return TokenizedQuery(sequence, frozenset(sequence), content, pairs, parted, asking)
+    asking = INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
+    topic = names_topic(shown, sequence)
+    return TokenizedQuery(sequence, frozenset(sequence), content, pairs, parted, asking, topic)
 
 
 def _query_bytes(text: str, query: TokenizedQuery) -> int:

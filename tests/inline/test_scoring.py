@@ -12,6 +12,7 @@ from ragguard.inline.scoring import (
     BY_HAND,
     DETECTORS,
     SCORER,
+    TOPIC,
     Detector,
     Scorer,
     contributions,
@@ -164,6 +165,33 @@ def test_no_signal_leaves_the_largest_bias():
 def test_a_passage_is_as_suspicious_as_its_most_suspicious_detector_says(signals):
     slow = [max(slow_scores(row)) for row in signals]
     assert suspicions(signals) == pytest.approx(slow)
+
+
+@given(matrices)
+def test_repetition_says_less_of_what_a_query_only_names(signals):
+    lowered = {
+        name: Detector(detector.bias - TOPIC * (name not in BY_HAND), detector.weights)
+        for name, detector in DETECTORS.items()
+    }
+    slow = [max(slow_scores(row, lowered)) for row in signals]
+    found = suspicions(signals, topic=True)
+    assert found == pytest.approx(slow)
+    assert (found <= suspicions(signals)).all()
+    for row, added, suspicion in zip(
+        signals, contributions(signals, topic=True), found, strict=True
+    ):
+        biases = [
+            detector.bias
+            for detector, score in zip(lowered.values(), slow_scores(row, lowered), strict=True)
+            if score == pytest.approx(suspicion)
+        ]
+        assert any(added.sum() + bias == pytest.approx(suspicion) for bias in biases)
+
+
+@pytest.mark.parametrize("name", sorted(BY_HAND))
+def test_what_no_page_says_by_its_title_speaks_as_much_whatever_is_asked(name):
+    spoken = signals_of(**{name: 1.0})
+    assert suspicions(spoken, topic=True) == suspicions(spoken)
 
 
 @given(matrices)

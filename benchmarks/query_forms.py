@@ -1,0 +1,299 @@
+"""What a query that is a title asks of the score: `python -m benchmarks.query_forms --data DIR`.
+
+A page repeats its own title, so the fitted detectors say `TOPIC` nats less where a query only names
+a page (`ragguard.inline.query_form`). How much less is chosen here: so much that at most a share
+`ALPHA` of such queries is touched, at a confidence of 90 %, in every setting. The queries are those
+of the choosing half of `keyword_traffic.jsonl`, and titles of the plain knowledge base, as they
+stand and behind "What is". Then it is counted on the report half what that changes, for clean
+traffic of every kind and for the published attack.
+
+Whether a set is touched, and its right page with it, is read off the scores: a passage at the
+gate's line goes by itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
+from scipy.stats import beta
+
+from benchmarks.command import new_parser, save
+from benchmarks.data import OWN, Dataset, Record, skerrin
+from benchmarks.embedders import built_in
+from benchmarks.fitting.offsets import ALPHA
+from benchmarks.fitting.samples import signals_of
+from benchmarks.forms import FORMS
+from benchmarks.reading import load_with_reading
+from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
+from benchmarks.tables import Table, as_rich, share
+from ragguard.embedding import Embedder
+from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.query_form import names_title
+from ragguard.inline.scoring import TOPIC, suspicions
+from ragguard.inline.tokens import tokenize_query
+from ragguard.jsonl import open_input, read_lines
+
+__all__ = ["chosen", "main", "tables"]
+
+Floats = NDArray[np.float64]
+Setting = tuple[int, bool]
+
+_SETTINGS: tuple[Setting, ...] = ((5, False), (5, True), (10, False), (10, True))
+_CONFIDENCE = 0.9
+_STEP = 0.25  # nats
+_ONE_OF = 24  # titles of the knowledge base
+_HITS = 30
+_BATCH = 512
+_LONG = 6  # words
+_ATTACKS = ("poisonedrag", "blind")
+_WAYS = ("as_questions", "as_it_is")
+_ERRORS = Console(stderr=True)
+
+
+def line(setting: Setting) -> float:
+    """Return the suspicion at which the shipped gate fires."""
+    k, with_reference = setting
+    return default_calibration(k, with_reference=with_reference).threshold(ALPHA, k)
+
+
+def highest(found: RetrievedSet, setting: Setting, *, topic: bool) -> tuple[float, float]:
+    """Return the highest suspicion of a set, and that of its right or its planted passages."""
+    k, with_reference = setting
+    given = found.first(OVER_FETCH * k if with_reference else k)
+    suspicion = suspicions(
+        signals_of(given, k, with_reference=with_reference), topic=topic and names_page(given)
+    )
+    of_interest = (found.poisoned if found.poisoned.any() else found.golden)[: len(suspicion)]
+    return float(suspicion.max()), float(max(suspicion[of_interest], default=-np.inf))
+
+
+def names_page(found: RetrievedSet) -> bool:
+    """Return True if the query only names a page of the set by its title."""
+    words = tokenize_query(found.question)
+    return words.topic and names_title(words.content, words.distinct, found.texts)
+
+
+def as_given(path: Path) -> Iterator[tuple[str, RetrievedSet]]:
+    """Yield the records of a file, with their form, in the order in which their hits stand."""
+    for value in _values(path):
+        texts = tuple(dict.fromkeys(hit["text"] for hit in value["hits"]))
+        right = [text == value.get("golden", texts[0]) for text in texts]
+        rows = np.zeros((len(texts), 1), dtype=np.float32)
+        none = np.zeros(len(texts), dtype=bool)
+        form = value.get("form") or value.get("language", "")
+        yield form, RetrievedSet(value["question"], texts, rows, none, np.array(right))
+
+
+def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator[RetrievedSet]:
+    """Yield titles of the plain knowledge base, as they stand or asked for, with what is found."""
+    passages = list(
+        dict.fromkeys(str(v["text"]) for v in _values(folder / "wikipedia_passages.jsonl"))
+    )
+    rows = np.concatenate(
+        [embedder.embed(passages[at : at + _BATCH]) for at in range(0, len(passages), _BATCH)]
+    )
+    left_out = " ".join(without).lower()
+    named = dict.fromkeys(text.split(". ")[0] for text in passages[::_ONE_OF])
+    for title in named:
+        if title.lower() in left_out:
+            continue
+        for question in (title, f"What is {title}?"):
+            similarity = rows @ embedder.embed([question])[0]
+            best = np.argsort(-similarity, kind="stable")[:_HITS]
+            record = Record(question, tuple(passages[at] for at in best), frozenset(), {})
+            yield retrieve(record, embedder, _HITS)
+
+
+def chosen(found: Sequence[RetrievedSet]) -> tuple[float, list[dict[str, Any]]]:
+    """Return how many nats less repetition is to say, and the rows that show it.
+
+    Args:
+        found: Clean sets of queries that only name a page by its title.
+    """
+    rows, most = [], 0.0
+    for setting in _SETTINGS:
+        scores = np.sort([highest(one, setting, topic=False)[0] for one in found])[::-1]
+        above = np.arange(len(scores))
+        bounded = np.asarray(beta.ppf(_CONFIDENCE, above + 1, len(scores) - above)) <= ALPHA
+        # So many may lie above the line that the share is below ALPHA with confidence.
+        quantile = float(scores[int(bounded.sum()) - 1]) if bounded.any() else float(scores[0])
+        needed = max(0.0, quantile - line(setting))
+        most = max(most, needed)
+        rows.append(
+            {
+                "k": setting[0],
+                "with_reference": setting[1],
+                "queries": len(scores),
+                "touched_as_questions": int((scores >= line(setting)).sum()),
+                "line": line(setting),
+                "needed": needed,
+            }
+        )
+    return float(np.ceil(most / _STEP) * _STEP), rows
+
+
+def planted_first(clean: RetrievedSet, text: str) -> RetrievedSet:
+    """Return a set with a text, the query in front of it, at its top; it was written for another.
+
+    There are no false texts for these queries, and what makes one suspect is the query in front.
+    """
+    return RetrievedSet(
+        clean.question,
+        (FORMS["prepend"](clean.question, text), *clean.texts),
+        np.concatenate([clean.embeddings[:1], clean.embeddings]),
+        np.concatenate([[True], clean.poisoned]),
+        np.concatenate([[False], clean.golden]),
+    )
+
+
+def counted(
+    kind: str, group: str, planted_texts: int, sets: Sequence[RetrievedSet]
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for every setting: what fires the gate as if all were questions, and as it is.
+
+    Args:
+        kind: "clean" or "attack".
+        group: Of the queries.
+        planted_texts: For a question.
+        sets: Retrieved sets; of attacked ones those without planted texts among the first k are
+            left out.
+    """
+    for setting in _SETTINGS:
+        counts: Counter[str] = Counter()
+        for one in sets:
+            if planted_texts and not one.poisoned[: setting[0]].any():
+                continue
+            topic = names_page(one.first(setting[0]))
+            counts["sets"] += 1
+            counts["topics"] += topic
+            for name, lowered in zip(_WAYS, (False, topic), strict=True):
+                most, of_interest = highest(one, setting, topic=lowered)
+                counts[f"fired_{name}"] += most >= line(setting)
+                counts[f"hit_{name}"] += of_interest >= line(setting)
+        if counts["sets"]:
+            names = ("sets", "topics", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
+            yield {
+                "kind": kind,
+                "group": group,
+                "planted": planted_texts,
+                "k": setting[0],
+                "with_reference": setting[1],
+                **{name: counts[name] for name in names},
+            }
+
+
+def measured(
+    folder: Path, datasets: Sequence[Dataset], embedder: Embedder
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the report half."""
+    limit = OVER_FETCH * max(k for k, _ in _SETTINGS)
+    attacked: dict[tuple[str, int], list[RetrievedSet]] = {}
+    texts = [
+        record.poison[_ATTACKS[0]][0]
+        for data in datasets
+        for record in data.report
+        if _ATTACKS[0] in record.poison
+    ]
+    for data in track([*datasets, skerrin()], description="report half", console=_ERRORS):
+        sets = [retrieve(record, embedder, limit) for record in data.report]
+        yield from counted("clean", data.name, 0, sets)
+        for record in data.report if data.name != OWN else ():
+            size = "six words or more" if len(record.question.split()) >= _LONG else "shorter"
+            topic = tokenize_query(record.question).topic
+            form = "only names its topic" if topic else "asks"
+            for attack in _ATTACKS:
+                for count in (1, 5):
+                    if poison := planted(record, attack, "prepend", count):
+                        found = retrieve(record, embedder, limit, poison)
+                        attacked.setdefault((f"{form}, {size}", count), []).append(found)
+    for name in ("machine_written", "keyword_traffic", "languages"):
+        by_form: dict[str, list[RetrievedSet]] = {}
+        if (folder / f"{name}.jsonl").is_file():
+            for form, found in list(as_given(folder / f"{name}.jsonl"))[1::2]:
+                group = f"{name}: {form}" if name == "keyword_traffic" else name
+                by_form.setdefault(group, []).append(found)
+        for group, sets in by_form.items():
+            yield from counted("clean", group, 0, sets)
+            if name == "keyword_traffic":
+                with_poison = list(map(planted_first, sets, cycle(texts)))
+                yield from counted("attack", group, 1, with_poison)
+    for (group, count), sets in sorted(attacked.items(), key=lambda item: item[0]):
+        yield from counted("attack", group, count, sets)
+
+
+def tables(sections: Mapping[str, Any]) -> list[Table]:
+    """Return the tables of a result."""
+    settings = [f"k = {k}{', 3x' if below else ''}" for k, below in _SETTINGS]
+    out = [
+        Table(
+            "Queries that only name a page: what the offset is chosen on",
+            ("setting", "queries", "touched as questions", "offset needed"),
+            tuple(
+                (
+                    settings[_SETTINGS.index((row["k"], row["with_reference"]))],
+                    str(row["queries"]),
+                    share(row["touched_as_questions"], row["queries"]),
+                    f"{row['needed']:.2f} nats",
+                )
+                for row in sections["topic_offset"]
+            ),
+        )
+    ]
+    for title, kind, value in (
+        ("Clean queries touched, all read as questions / as it is", "clean", "fired"),
+        ("Right page lost, all read as questions / as it is", "clean", "hit"),
+        ("Planted text found, all read as questions / as it is", "attack", "hit"),
+    ):
+        groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+        for row in sections["query_forms"]:
+            if row["kind"] == kind:
+                groups.setdefault((row["group"], row["planted"]), []).append(row)
+        lines = []
+        for (group, count), rows in groups.items():
+            if value == "hit" and kind == "clean" and not group.startswith("keyword_traffic"):
+                continue
+            name = (group, str(count)) if kind == "attack" else (group,)
+            cells = [
+                " / ".join(share(row[f"{value}_{way}"], row["sets"]) for way in _WAYS)
+                for row in rows
+            ]
+            lines.append((*name, str(rows[-1]["sets"]), str(rows[-1]["topics"]), *cells))
+        first = ("queries", "planted") if kind == "attack" else ("queries",)
+        columns = (*first, "sets", "name a title", *settings)
+        out.append(Table(title, columns, tuple(lines)))
+    return out
+
+
+def _values(path: Path) -> Iterator[Any]:
+    with open_input(path) as stream:
+        for one in read_lines(stream, str(path)):
+            yield one.value
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Choose, measure, show and write."""
+    arguments = new_parser("query_forms", __doc__).parse_args(argv)
+    folder, embedder = arguments.data, built_in()
+    halves = list(as_given(folder / "keyword_traffic.jsonl"))
+    found = [one for _, one in halves[0::2]]
+    found += titles(folder, [one.question for _, one in halves[1::2]], embedder)
+    offset, rows = chosen([one for one in found if names_page(one)])
+    _ERRORS.print(f"offset: {offset:g} nats; in force: {TOPIC:g}")
+    datasets = [one.limited(arguments.limit) for one in load_with_reading(folder)]
+    counts = list(measured(folder, datasets, embedder))
+    sections = {"topic_offset": rows, "query_forms": counts}
+    for table in tables(sections):
+        Console(width=200).print(as_rich(table))
+    save(arguments, "query_forms", {}, datasets, sections)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The form of a query: does it ask something, or does it only name what it is about?
+
+Honest pages repeat what is named: a page begins with its title, and whoever types the title, or
+"what is" and the title, finds it. They hardly ever repeat a question of many words. So the same
+repetition speaks against a passage in one form and says little in the other. Broder (2002, "A
+taxonomy of web search") tells the forms apart by what people want; here words must do, and a look
+at what is retrieved: where no page has the name for its title, none repeats it by being about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+
+from ragguard.text import STOP_WORDS, tokens
+
+__all__ = ["INTERROGATIVES", "names_title", "names_topic"]
+
+INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
+"""The words that a question asks with."""
+
+_ASKING = INTERROGATIVES | frozenset("describe explain list show tell whats whos".split())
+_FRONT = frozenset("am can could may might must shall should will would".split())
+_ANYWHERE = frozenset("are did do does had has have is was were".split())
+_DEFINED = frozenset("who what".split())
+_BEING = frozenset("is are was were s".split())  # of "what's" the s is a word
+_RELATIONS = frozenset("for in of on to".split())
+_IN_NAMES = _RELATIONS | frozenset("a an and the".split())
+_LONGEST_TITLE = 8  # words
+_TITLE_CHARS = 100
+_LONGEST_NAME = 6  # words; what is longer asks for more than a name
+
+
+def names_topic(text: str, words: Sequence[str]) -> bool:
+    """Return True if a query asks nothing but what, or who, it names.
+
+    That is "TITLE", "TITLE and other key words" and "what is TITLE?", but not "what is the height
+    of TITLE?", and no query with another interrogative, a verb, "tell me", or a question mark. Only
+    English is read so: in other scripts every query counts as a question.
+
+    Args:
+        text: The query.
+        words: Its words in order, folded.
+
+    >>> names_topic("What is the Marrow Light?", "what is the marrow light".split())
+    True
+    >>> names_topic("when was Marrow Light built", "when was marrow light built".split())
+    False
+    """
+    defined = len(words) > 2 and words[0] in _DEFINED and words[1] in _BEING
+    named = words[2:] if defined else words
+    if not 0 < len(named) <= _LONGEST_NAME or not "".join(named).isascii():
+        return False
+    functions = STOP_WORDS.intersection(named)
+    if defined:
+        property_of = named[0] == "the" and not functions.isdisjoint(_RELATIONS)
+        return functions <= _IN_NAMES and not property_of
+    asks = named[0] in _FRONT or not _ANYWHERE.isdisjoint(functions)
+    return not asks and _ASKING.isdisjoint(named) and "?" not in text and "\uff1f" not in text
+
+
+def names_title(content: Sequence[str], words: Set[str], texts: Sequence[str]) -> bool:
+    """Return True if a query names one of the texts by its title, and titles are usual among them.
+
+    At least half of the texts must begin with a title: a line, or all up to a full stop or colon,
+    of eight words at most. One of the titles must have no word that is not the query's, and lack
+    one of its content words at most.
+
+    Args:
+        content: The query's content words.
+        words: All of its words, folded.
+        texts: What is retrieved for it.
+
+    >>> names_title(["marrow"], {"marrow"}, ["Marrow. It was lit in 1874.", "It is old"])
+    True
+    """
+    titles = [title for text in texts if (title := _title(text[:_TITLE_CHARS].lstrip()))]
+    if 2 * len(titles) < len(texts):
+        return False
+    named = [frozenset(tokens(title)) for title in titles]
+    return any(title <= words and len(set(content) - title) <= 1 for title in named if title)
+
+
+def _title(beginning: str) -> str:
+    ends = [at for mark in (". ", ": ", "\n") if (at := beginning.find(mark)) > 0]
+    title = beginning[: min(ends, default=0)]
+    return title if len(title.split()) <= _LONGEST_TITLE else ""

@@ -1,0 +1,101 @@
+"""Which queries only name their topic."""
+
+import pytest
+
+from ragguard.inline.query_form import names_title, names_topic
+from ragguard.inline.tokens import tokenize_query
+
+TOPICS = (
+    "Ravenmouth",
+    "ravenmouth pier history",
+    "The Keeper of the Marrow Light",
+    "Ravenmouth, North Skerrin",
+    "What is Ravenmouth?",
+    "what's the Marrow Light?",
+    "Who was Ann Carrow?",
+    "Who was Ann Carrow\uff1f",
+    "what is Charter of Rights and Freedoms",
+)
+QUESTIONS = (
+    "",
+    "who built the old pier of Ravenmouth",
+    "What is the height of the Marrow Light?",
+    "what is built on Ravenmouth where it was",
+    "What is it that the keeper of the light of Ravenmouth had?",
+    "is Ravenmouth old",
+    "tell me about Ravenmouth",
+    "Ravenmouth was built by",
+    "can Ravenmouth be seen",
+    "whats Ravenmouth",
+    "Ravenmouth, old or new?",
+    "Ravenmouth\uff1f",
+    "highest wind speed ever recorded at Ravenmouth pier",
+    "Was ist Ravenmouth?",
+    "\u7801\u5934\u7684\u540d\u5b57",
+)
+
+
+@pytest.mark.parametrize("text", TOPICS)
+def test_a_name_with_or_without_what_is_in_front_is_a_topic(text):
+    assert tokenize_query(text).topic
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_whatever_asks_for_more_than_the_name_is_a_question(text):
+    assert not tokenize_query(text).topic
+
+
+def test_a_name_has_six_words_at_most():
+    words = "alpha beta gamma delta epsilon zeta eta".split()
+    assert names_topic(" ".join(words[:6]), words[:6])
+    assert not names_topic(" ".join(words), words)
+    asked = ["what", "is", *words[:6]]
+    assert names_topic(" ".join(asked), asked)
+    assert not names_topic(" ".join([*asked, "eta"]), [*asked, "eta"])
+
+
+def named(query, *texts):
+    words = tokenize_query(query)
+    return names_title(words.content, words.distinct, texts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Marrow Light. It was lit in 1874.",
+        "Marrow Light: how it was lit",
+        "# Marrow Light\n\nIt was lit in 1874 by Ann Carrow, who kept it for forty years.",
+        "\n The Marrow Light\nIt was lit.",
+    ],
+)
+@pytest.mark.parametrize("query", ["the marrow light", "What is the Marrow Light?"])
+def test_a_title_is_a_short_line_or_sentence_in_front(query, text):
+    assert named(query, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The Marrow Light on the northern tip was lit in 1874. It is old.",
+        "Marrow Light 1874",
+        "Marrow" * 100 + ". It was lit.",
+        ". It was lit.",
+        "Marrow Light keepers. They lit it.",
+    ],
+)
+def test_other_beginnings_do_not_name_the_page(text):
+    assert not named("the marrow light", text)
+
+
+def test_half_of_the_texts_must_have_titles_and_one_that_of_the_query():
+    titled, other = "Marrow Light. It was lit.", "It was lit in 1874 by Ann Carrow of Ravenmouth."
+    assert named("marrow light", titled, other)
+    assert not named("marrow light", titled, other, other)
+    assert not named("marrow light", "Ravenmouth. It has a pier.", other)
+
+
+def test_one_further_key_word_is_let_pass():
+    titled = "Marrow Light. It was lit."
+    assert named("marrow light keeper", titled)
+    assert not named("marrow light keeper 1874", titled)
