@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
+from itertools import compress
 from typing import Generic, TypeVar
 
 from ragguard.fork import follow_forks
@@ -105,27 +106,23 @@ class Remembered(LRU[K, V]):
 
     def __call__(self, keys: Sequence[K]) -> list[V]:
         """Return what the function returns."""
-        entries = self._entries
-        answers: dict[K, V] = {}
-        new: list[K] = []
-        for key in keys:
-            entry = entries.get(key)  # `get` once more: this runs ten times a query
-            if entry is None:
-                new.append(key)
-                continue
-            try:  # noqa: SIM105
-                entries.move_to_end(key)
+        held = list(map(self._entries.get, keys))
+        move_to_end = self._entries.move_to_end
+        for key in compress(keys, held):
+            try:  # noqa: SIM105 - this runs ten times a query
+                move_to_end(key)
             except KeyError:
                 pass
-            answers[key] = entry[0]
-        if new:
-            found = self._work_out(new)
-            sizes = list(map(self._weigh, new, found))
-            for key, value, size in zip(new, found, sizes, strict=True):
-                answers[key] = value
-                if size <= self._most:
-                    self.put(key, value, size)
-        return [answers[key] for key in keys]
+        if all(held):
+            return [entry[0] for entry in held if entry]
+        new = [key for key, entry in zip(keys, held, strict=True) if entry is None]
+        found = self._work_out(new)
+        sizes = list(map(self._weigh, new, found))
+        for key, value, size in zip(new, found, sizes, strict=True):
+            if size <= self._most:
+                self.put(key, value, size)
+        fresh = iter(found)
+        return [next(fresh) if entry is None else entry[0] for entry in held]
 
 
 _forgetting: list[Callable[[], None]] = []

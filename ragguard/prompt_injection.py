@@ -93,6 +93,8 @@ def injection_strength(text: str, words: Set[str] | None = None) -> float:
             _AUTHORITIES.isdisjoint(words)
             and (_RIVAL.isdisjoint(words) or _SOURCES.isdisjoint(words))
         )
+        if not (machine or authority):
+            return 0.0
         order = not (_ORDERS.isdisjoint(words) and _NEGATIONS.isdisjoint(words))
         if machine + order + authority < 2:
             return 0.0

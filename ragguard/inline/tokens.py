@@ -189,7 +189,7 @@ _passages = Remembered(
 
 def tokenize_query(text: str) -> TokenizedQuery:
     """Read a question, of a very long one both ends; recent ones are remembered."""
-    return _queries([text])[0]
+    return _queries.get(text) or _queries([text])[0]
 
 
 def _read_query(text: str) -> TokenizedQuery:

@@ -60,10 +60,8 @@ def inserted_share(
     odd = _oddness()
     pairs = query.pairs
     misfit: dict[str, int] = {}
-    counts: dict[str, int] = {}
     last = len(sequence) - 1
     for at, word in places:
-        counts[word] = counts.get(word, 0) + 1
         before = sequence[at - 1] if at else ""
         if (before, word) in pairs:
             continue
@@ -77,8 +75,9 @@ def inserted_share(
         saved = odd[one + _PAIRS * own] + odd[own + other] - odd[one + other]
         if saved > misfit.get(word, _NONE):
             misfit[word] = saved
+    said = [word for _, word in places]
     strange = [
-        min(1.0, (saved - _NONE) / (_ALL - _NONE)) / (1.0 + _PER_PLACE * (counts[word] - 1))
+        min(1.0, (saved - _NONE) / (_ALL - _NONE)) / (1.0 + _PER_PLACE * (said.count(word) - 1))
         for word, saved in misfit.items()
     ]
     return sum(sorted(strange)) / len(query.distinct)
