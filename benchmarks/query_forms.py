@@ -36,8 +36,8 @@ from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from benchmarks.tables import Table, as_rich, share
 from ragguard.embedding import Embedder
 from ragguard.inline.calibration_file import default_calibration
-from ragguard.inline.query_form import names_title
-from ragguard.inline.scoring import TOPIC, suspicions
+from ragguard.inline.query_form import titles_named
+from ragguard.inline.scoring import TOPIC, only_named, suspicions
 from ragguard.inline.tokens import tokenize_query
 from ragguard.jsonl import open_input, read_lines
 
@@ -68,9 +68,9 @@ def highest(found: RetrievedSet, setting: Setting, *, topic: bool) -> tuple[floa
     """Return the highest suspicion of a set, and that of its right or its planted passages."""
     k, with_reference = setting
     given = found.first(OVER_FETCH * k if with_reference else k)
-    suspicion = suspicions(
-        signals_of(given, k, with_reference=with_reference), topic=topic and names_page(given)
-    )
+    signals = signals_of(given, k, with_reference=with_reference)
+    words = tokenize_query(given.question)
+    suspicion = suspicions(signals, only_named(words, given.texts, signals) if topic else None)
     of_interest = (found.poisoned if found.poisoned.any() else found.golden)[: len(suspicion)]
     return float(suspicion.max()), float(max(suspicion[of_interest], default=-np.inf))
 
@@ -78,7 +78,7 @@ def highest(found: RetrievedSet, setting: Setting, *, topic: bool) -> tuple[floa
 def names_page(found: RetrievedSet) -> bool:
     """Return True if the query only names a page of the set by its title."""
     words = tokenize_query(found.question)
-    return words.topic and names_title(words.content, words.distinct, found.texts)
+    return words.topic and bool(titles_named(words.content, words.distinct, found.texts))
 
 
 def as_given(path: Path) -> Iterator[tuple[str, RetrievedSet]]:

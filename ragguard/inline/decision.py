@@ -28,7 +28,8 @@ class Scored:
         suspicion: float64 array of shape (k,).
         score: Of the set.
         with_reference: True if passages below the judged ones were given.
-        topic: True if the query only names a page by its title.
+        named: bool array of shape (k,): passages that repeat no more than the title which the query
+            is; None if it is none.
         undone: Of the passages that were not judged, or not read whole, by their row: why.
         late: The rows that were not judged in time.
     """
@@ -37,7 +38,7 @@ class Scored:
     suspicion: NDArray[np.float64]
     score: float
     with_reference: bool = False
-    topic: bool = False
+    named: NDArray[np.bool_] | None = None
     undone: Mapping[int, str] = field(default_factory=dict)
     late: Collection[int] = ()
 

@@ -17,10 +17,9 @@ from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
 from ragguard.inline.explanations import explained
 from ragguard.inline.features import signals_in_time
-from ragguard.inline.query_form import names_title
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
-from ragguard.inline.scoring import nonconformity, suspicions
+from ragguard.inline.scoring import nonconformity, only_named, suspicions
 from ragguard.inline.selection import companions, rejected, select
 from ragguard.inline.tokens import (
     ENDS,
@@ -189,8 +188,8 @@ class ConformalFilter:
         signals, late = signals_in_time(words, read, len(row_of), budget)
         if len(row_of) < k:
             signals = signals[[row_of[text] for text in texts[:k]]]
-        topic = words.topic and names_title(words.content, words.distinct, texts)
-        suspicion = suspicions(signals, topic=topic)
+        named = only_named(words, texts, signals)
+        suspicion = suspicions(signals, named)
         undone: dict[int, str] = {}
         if hurried or late or sum([one.unread for one in read]):
             for row, text in enumerate(texts[:k]):
@@ -204,7 +203,7 @@ class ConformalFilter:
             suspicion,
             nonconformity(suspicion),
             len(passages) > k,
-            topic,
+            named,
             undone,
             late=[row for row, why in undone.items() if why is _LATE],
         )
@@ -213,10 +212,13 @@ class ConformalFilter:
 def _extended(scored: Scored, below: Scored, k: int) -> Scored:
     """Return what is known of the first `k` passages, and with `below` of the others."""
     rest = {row: why for row, why in below.undone.items() if row >= k}
+    none = np.zeros(len(below.signals), dtype=np.bool_)
+    named, others = (none if one.named is None else one.named for one in (scored, below))
     return replace(
         scored,
         signals=np.concatenate([scored.signals, below.signals[k:]]),
         suspicion=np.concatenate([scored.suspicion, below.suspicion[k:]]),
+        named=np.concatenate([named[:k], others[k:]]),
         undone=dict(scored.undone) | rest,
         late=[*scored.late, *[row for row in below.late if row >= k]],
     )

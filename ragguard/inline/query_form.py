@@ -13,7 +13,7 @@ from collections.abc import Sequence, Set
 
 from ragguard.text import STOP_WORDS, tokens
 
-__all__ = ["INTERROGATIVES", "names_title", "names_topic"]
+__all__ = ["INTERROGATIVES", "names_topic", "titles_named"]
 
 INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 """The words that a question asks with."""
@@ -58,11 +58,13 @@ def names_topic(text: str, words: Sequence[str]) -> bool:
     return not asks and _ASKING.isdisjoint(named) and "?" not in text and "\uff1f" not in text
 
 
-def names_title(content: Sequence[str], words: Set[str], texts: Sequence[str]) -> bool:
-    """Return True if a query names one of the texts by its title, and titles are usual among them.
+def titles_named(
+    content: Sequence[str], words: Set[str], texts: Sequence[str]
+) -> list[frozenset[str]]:
+    """Return the titles of texts that a query names, as words; none where titles are not usual.
 
     At least half of the texts must begin with a title: a line, or all up to a full stop or colon,
-    of eight words at most. One of the titles must have no word that is not the query's, and lack
+    of eight words at most. A title that is named has no word that is not the query's, and lacks
     one of its content words at most.
 
     Args:
@@ -70,14 +72,16 @@ def names_title(content: Sequence[str], words: Set[str], texts: Sequence[str]) -
         words: All of its words, folded.
         texts: What is retrieved for it.
 
-    >>> names_title(["marrow"], {"marrow"}, ["Marrow. It was lit in 1874.", "It is old"])
-    True
+    >>> titles_named(["marrow"], {"marrow"}, ["Marrow. It was lit in 1874.", "It is old"])
+    [frozenset({'marrow'})]
     """
     titles = [title for text in texts if (title := _title(text[:_TITLE_CHARS].lstrip()))]
     if 2 * len(titles) < len(texts):
-        return False
-    named = [frozenset(tokens(title)) for title in titles]
-    return any(title <= words and len(set(content) - title) <= 1 for title in named if title)
+        return []
+    spoken = [frozenset(tokens(title)) for title in titles]
+    return [
+        title for title in spoken if title and title <= words and len(set(content) - title) <= 1
+    ]
 
 
 def _title(beginning: str) -> str:

@@ -10,14 +10,15 @@ fits them; two detectors are set by hand, since the data holds no passage that a
 and no gibberish that was optimised.
 
 What a query only names, honest pages repeat in their titles (`ragguard.inline.query_form`). There
-the fitted detectors, which all look for repetition, say `TOPIC` nats less.
+the fitted detectors, which all look for repetition, say `TOPIC` nats less of what repeats no more
+than the title.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from importlib import resources
 from typing import Any
@@ -26,6 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.features import SIGNALS
+from ragguard.inline.query_form import titles_named
+from ragguard.inline.tokens import TokenizedQuery
 
 __all__ = [
     "BY_HAND",
@@ -38,6 +41,7 @@ __all__ = [
     "as_detectors",
     "contributions",
     "nonconformity",
+    "only_named",
     "suspicions",
 ]
 
@@ -152,11 +156,38 @@ class Scorer:
 
 
 _FITTED = np.array([name not in BY_HAND for name in DETECTORS])
-_QUESTIONS = Scorer.of(DETECTORS)
-_TOPICS = replace(_QUESTIONS, biases=_QUESTIONS.biases - TOPIC * _FITTED)
+_SHIPPED = Scorer.of(DETECTORS)
+_VERBATIM = SIGNALS.index("verbatim_question")
+_NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal gets
 
 
-def suspicions(signals: Floats, *, topic: bool = False) -> Floats:
+def only_named(
+    query: TokenizedQuery, texts: Sequence[str], signals: Floats
+) -> NDArray[np.bool_] | None:
+    """Return which passages repeat no more than the title that the query is, or None if it is none.
+
+    A title is answered by the page that has it, and so are "what is" and a title, or a title and
+    one more word. But a passage that says these word for word repeats more than its title.
+
+    Args:
+        query: The query.
+        texts: What is retrieved for it.
+        signals: float64 array of shape (k, len(SIGNALS)): of the first k passages.
+
+    Returns:
+        bool array of shape (k,), or None.
+    """
+    if not query.topic:
+        return None
+    titles = titles_named(query.content, query.distinct, texts)
+    if not titles:
+        return None
+    whole = any(query.distinct <= title for title in titles)
+    named: NDArray[np.bool_] = whole | (signals[:, _VERBATIM] == 0.0)
+    return named
+
+
+def suspicions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Floats:
     """Return the suspicion of every passage: what its most suspicious detector says.
 
     In nats: the log-odds that the passage is poison of the kind that the detector is for, raised or
@@ -164,27 +195,32 @@ def suspicions(signals: Floats, *, topic: bool = False) -> Floats:
 
     Args:
         signals: float64 array of shape (k, len(SIGNALS)).
-        topic: True if the query only names a page by its title.
+        named: bool array of shape (k,): passages that repeat no more than the title which the
+            query is. None if the query is no title.
 
     Returns:
         float64 array of shape (k,).
     """
-    scorer = _TOPICS if topic else _QUESTIONS
-    if not np.count_nonzero(signals):
-        return np.full(len(signals), scorer.biases.max())
-    return scorer.suspicions(signals)
+    if named is None and not np.count_nonzero(signals):
+        return np.full(len(signals), _NOTHING)
+    highest: Floats = _scores(signals, named).max(axis=1)
+    return highest
 
 
-def contributions(signals: Floats, *, topic: bool = False) -> Floats:
+def contributions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Floats:
     """Return what each signal adds to each suspicion: float64 of the shape of `signals`.
 
     Only the terms of the most suspicious detector count; rows sum to the suspicion less its bias.
     """
-    scorer = _TOPICS if topic else _QUESTIONS
-    chosen = scorer.scores(signals).argmax(axis=1)
-    terms = np.where(scorer.owner == chosen[:, None], scorer.terms(signals), 0.0)
-    added: Floats = (terms @ scorer.shares)[:, :_ONE]
+    chosen = _scores(signals, named).argmax(axis=1)
+    terms = np.where(_SHIPPED.owner == chosen[:, None], _SHIPPED.terms(signals), 0.0)
+    added: Floats = (terms @ _SHIPPED.shares)[:, :_ONE]
     return added
+
+
+def _scores(signals: Floats, named: NDArray[np.bool_] | None) -> Floats:
+    scores = _SHIPPED.scores(signals)
+    return scores if named is None else scores - TOPIC * np.outer(named, _FITTED)
 
 
 def nonconformity(suspicion: Floats) -> float:

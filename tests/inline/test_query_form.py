@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragguard.inline.query_form import names_title, names_topic
+from ragguard.inline.query_form import names_topic, titles_named
 from ragguard.inline.tokens import tokenize_query
 
 TOPICS = (
@@ -56,7 +56,7 @@ def test_a_name_has_six_words_at_most():
 
 def named(query, *texts):
     words = tokenize_query(query)
-    return names_title(words.content, words.distinct, texts)
+    return bool(titles_named(words.content, words.distinct, texts))
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,10 @@ from ragguard.inline.scoring import (
     Scorer,
     contributions,
     nonconformity,
+    only_named,
     suspicions,
 )
+from ragguard.inline.tokens import tokenize_query
 
 matrices = hnp.arrays(
     np.float64,
@@ -174,12 +176,11 @@ def test_repetition_says_less_of_what_a_query_only_names(signals):
         for name, detector in DETECTORS.items()
     }
     slow = [max(slow_scores(row, lowered)) for row in signals]
-    found = suspicions(signals, topic=True)
+    named = np.ones(len(signals), dtype=bool)
+    found = suspicions(signals, named)
     assert found == pytest.approx(slow)
     assert (found <= suspicions(signals)).all()
-    for row, added, suspicion in zip(
-        signals, contributions(signals, topic=True), found, strict=True
-    ):
+    for row, added, suspicion in zip(signals, contributions(signals, named), found, strict=True):
         biases = [
             detector.bias
             for detector, score in zip(lowered.values(), slow_scores(row, lowered), strict=True)
@@ -191,7 +192,7 @@ def test_repetition_says_less_of_what_a_query_only_names(signals):
 @pytest.mark.parametrize("name", sorted(BY_HAND))
 def test_what_no_page_says_by_its_title_speaks_as_much_whatever_is_asked(name):
     spoken = signals_of(**{name: 1.0})
-    assert suspicions(spoken, topic=True) == suspicions(spoken)
+    assert suspicions(spoken, np.ones(1, dtype=bool)) == suspicions(spoken)
 
 
 @given(matrices)
@@ -260,3 +261,18 @@ def test_what_speaks_to_the_model_alone_raises_suspicion():
     spoken = signals_of(prompt_injection=1.0)
     assert suspicions(spoken)[0] > LARGEST_BIAS
     assert contributions(spoken)[0].argmax() == SIGNALS.index("prompt_injection")
+
+
+def test_what_repeats_the_whole_question_does_more_than_name_a_title():
+    texts = ["Marrow Light. What is Marrow Light? A pier.", "Marrow Light. It was lit in 1874."]
+    signals = np.concatenate([signals_of(verbatim_question=1.0), signals_of()])
+    named = only_named(tokenize_query("What is Marrow Light?"), texts, signals)
+    assert named is not None
+    assert named.tolist() == [False, True]
+    more = only_named(tokenize_query("Marrow Light keeper"), texts, signals)
+    assert more is not None
+    assert more.tolist() == [False, True]
+    alone = only_named(tokenize_query("Marrow Light"), texts, signals)
+    assert alone is not None
+    assert alone.tolist() == [True, True]
+    assert only_named(tokenize_query("When was Marrow Light lit?"), texts, signals) is None
