@@ -45,21 +45,23 @@ def symspell_keys(word: str) -> frozenset[str]:
     >>> sorted(symspell_keys("p1er"))
     ['*peir', 'ier', 'per', 'pie', 'pier', 'pir']
     """
-    letters = letters_of(word)
-    return deletions(word) | {f"*{letters[:1]}{''.join(sorted(letters[1:-1]))}{letters[-1:]}"}
+    forms = deletions(word)
+    letters = forms[0]
+    forms.append(f"*{letters[:1]}{''.join(sorted(letters[1:-1]))}{letters[-1:]}")
+    return frozenset(forms)
 
 
 on_forget(symspell_keys.cache_clear)
 
 
-def deletions(word: str) -> frozenset[str]:
+def deletions(word: str) -> list[str]:
     """Return a word, digits in it read as the letters they look like, and it without one letter.
 
-    >>> sorted(deletions("p1er"))
-    ['ier', 'per', 'pie', 'pier', 'pir']
+    >>> deletions("p1er")
+    ['pier', 'ier', 'per', 'pir', 'pie']
     """
     letters = letters_of(word)
-    return frozenset([letters, *[letters[:at] + letters[at + 1 :] for at in range(len(letters))]])
+    return [letters, *[letters[:at] + letters[at + 1 :] for at in range(len(letters))]]
 
 
 @dataclass(frozen=True)
