@@ -9,6 +9,7 @@ at what is retrieved: where no page has the name for its title, none repeats it 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence, Set
 
 from ragguard.text import STOP_WORDS, tokens
@@ -27,6 +28,7 @@ _RELATIONS = frozenset("for in of on to".split())
 _IN_NAMES = _RELATIONS | frozenset("a an and the".split())
 _LONGEST_TITLE = 8  # words
 _TITLE_CHARS = 100
+_MOST_PAGES = 2  # of one title
 _LONGEST_NAME = 6  # words; what is longer asks for more than a name
 
 
@@ -65,7 +67,8 @@ def titles_named(
 
     At least half of the texts must begin with a title: a line, or all up to a full stop or colon,
     of eight words at most. A title that is named has no word that is not the query's, and lacks
-    one of its content words at most.
+    one of its content words at most. Two texts at most begin with it: where more do, they may have
+    been planted to make a title of the query.
 
     Args:
         content: The query's content words.
@@ -78,9 +81,11 @@ def titles_named(
     titles = [title for text in texts if (title := _title(text[:_TITLE_CHARS].lstrip()))]
     if 2 * len(titles) < len(texts):
         return []
-    spoken = [frozenset(tokens(title)) for title in titles]
+    spoken = Counter(frozenset(tokens(title)) for title in titles)
     return [
-        title for title in spoken if title and title <= words and len(set(content) - title) <= 1
+        title
+        for title, pages in spoken.items()
+        if pages <= _MOST_PAGES and title and title <= words and len(set(content) - title) <= 1
     ]
 
 

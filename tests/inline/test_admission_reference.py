@@ -51,8 +51,7 @@ def test_the_shipped_gate_finds_nearly_all_of_them(judge, size, with_reference):
     line = gate_threshold(None, 0.01, size, with_reference=with_reference)
     assert (scores >= line).mean() >= 0.85
     if size >= K:
-        # Three planted texts that begin with key words and a full stop make them a page's title.
-        assert (scores >= line).mean() >= 0.94
+        assert (scores >= line).mean() >= 0.95
 
 
 def test_what_is_found_is_what_was_planted(judge):

@@ -99,3 +99,9 @@ def test_one_further_key_word_is_let_pass():
     titled = "Marrow Light. It was lit."
     assert named("marrow light keeper", titled)
     assert not named("marrow light keeper 1874", titled)
+
+
+def test_a_title_that_many_texts_begin_with_is_none():
+    page, planted = "Marrow Light. It was lit in 1874.", "Marrow Light. It was lit in {}."
+    assert named("Marrow Light", page, planted.format(1911), "Skerrin. A town.")
+    assert not named("Marrow Light", page, *[planted.format(year) for year in (1911, 1912)])
