@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -24,12 +25,12 @@ from benchmarks.ablation_tables import tables
 from benchmarks.candidates import CANDIDATES, with_candidates
 from benchmarks.command import run_built_in
 from benchmarks.data import Dataset, Record
+from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score
 from benchmarks.fitting.offsets import ALPHA, offsets
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import (
     COUNTS,
-    FOLDS,
     KINDS,
     Sample,
     Samples,
@@ -79,7 +80,7 @@ def changes() -> Iterator[Change]:
             "without signal",
             signal,
             {name: plan for name, plan in plans.items() if plan.signals},
-            {name: one for name, one in BY_HAND.items() if (signal,) not in one.weights},
+            {name: one for name, one in BY_HAND.items() if signal not in one.weights},
         )
     for left_out in (*PLANS, *BY_HAND):
         yield Change(
@@ -195,27 +196,24 @@ def soup(record: Record, text: str, length: int) -> str:
     return f"{' '.join(draw.sample(words, min(length, len(words))))} {text}"
 
 
-def run(datasets: Sequence[Dataset], embedder: Embedder, console: Console) -> list[dict[str, Any]]:
+def run(
+    folder: Path, datasets: Sequence[Dataset], embedder: Embedder, console: Console
+) -> list[dict[str, Any]]:
     """Return the rows of every change.
 
     Raises:
         CalibrationError: There are too few clean sets for a threshold at `ALPHA`.
     """
     names = (*SIGNALS, *CANDIDATES)
-    choosing = [
-        sample
-        for dataset in datasets
-        for position, record in enumerate(
-            track(dataset.choosing, f"choosing: {dataset.name}", console=console)
-        )
-        for sample in drawn(
-            record,
-            embedder,
-            () if thinned(dataset, position) else FITTED_FORMS,
-            position % FOLDS,
-            with_candidates,
-        )
-    ]
+    manners = fit_folds(folder, datasets)
+    choosing: list[Sample] = []
+    for dataset in datasets:
+        steps = track(dataset.choosing, f"choosing: {dataset.name}", console=console)
+        for position, record in enumerate(steps):
+            forms = () if thinned(dataset, position) else FITTED_FORMS
+            fold = position % FOLDS
+            with under(manners[fold]):
+                choosing += drawn(record, embedder, forms, fold, with_candidates)
     report = [
         sample
         for dataset in datasets

@@ -26,6 +26,7 @@ class AttackRow:
         attempts: Questions for which poison was planted.
         sets: Those for which some of it came among the first k; the rest is counted over these.
         fired: Sets in which the defence dropped anything.
+        noticed: Sets in which it dropped or marked anything.
         poison: Poison passages among the first k.
         poison_removed: Those of them that were dropped.
         benign: Other passages among the first k.
@@ -43,6 +44,7 @@ class AttackRow:
     attempts: int = 0
     sets: int = 0
     fired: int = 0
+    noticed: int = 0
     poison: int = 0
     poison_removed: int = 0
     benign: int = 0
@@ -100,6 +102,7 @@ def _add(row: AttackRow, defence: Defence, ranked: RetrievedSet, k: int) -> None
     outcome = defence.outcome(defence.bind(given, k)(), k)
     row.sets += 1
     row.fired += outcome.fired
+    row.noticed += outcome.fired or outcome.marked
     row.poison += int(poison.sum())
     row.poison_removed += int((poison & outcome.dropped).sum())
     row.benign += int((~poison).sum())

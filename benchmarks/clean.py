@@ -24,6 +24,7 @@ class CleanRow:
     Attributes:
         queries: Sets judged.
         touched: Sets from which a passage was dropped.
+        noticed: Sets from which a passage was dropped, or in which one was marked.
         passages: Passages among the first k.
         removed: Those of them that were dropped.
         golden: Sets whose first k hold the passage that answers the question.
@@ -36,6 +37,7 @@ class CleanRow:
     defence: str
     queries: int = 0
     touched: int = 0
+    noticed: int = 0
     passages: int = 0
     removed: int = 0
     golden: int = 0
@@ -63,6 +65,7 @@ def run(
                         golden = given.golden[:k]
                         row.queries += 1
                         row.touched += outcome.fired
+                        row.noticed += outcome.fired or outcome.marked
                         row.passages += len(outcome.dropped)
                         row.removed += int(outcome.dropped.sum())
                         row.golden += bool(golden.any())

@@ -120,7 +120,7 @@ def run_built_in(
     name: str,
     description: str | None,
     argv: Sequence[str] | None,
-    run: Callable[[Sequence[Dataset], Embedder, Console], list[dict[str, Any]]],
+    run: Callable[[Path, Sequence[Dataset], Embedder, Console], list[dict[str, Any]]],
     tables: Callable[[Sequence[Mapping[str, Any]]], Iterable[Table]],
 ) -> int:
     """Measure with the built-in embedder, show the tables and return the exit status.
@@ -129,7 +129,7 @@ def run_built_in(
         name: Of the module, and of the section that holds the rows.
         description: What it measures.
         argv: The arguments of the command.
-        run: From the datasets, the embedder and where progress is shown to the rows.
+        run: From the folder, its datasets, the embedder and where progress is shown to the rows.
         tables: Of the rows.
     """
     arguments = new_parser(name, description).parse_args(argv)
@@ -138,7 +138,7 @@ def run_built_in(
         datasets = [
             dataset.limited(arguments.limit) for dataset in load_with_reading(arguments.data)
         ]
-        rows = run(datasets, built_in(), errors)
+        rows = run(arguments.data, datasets, built_in(), errors)
     except RagguardError as error:
         errors.print(f"error: {error}", style="red", markup=False)
         return 2

@@ -38,11 +38,13 @@ class Outcome:
         fired: It dropped, or wanted to drop, at least one passage.
         dropped: bool array of shape (min(k, n),): dropped from the first k.
         kept: Positions of the passages that reach the generator, at most k.
+        marked: It kept a passage, and marked it as unusual.
     """
 
     fired: bool
     dropped: NDArray[np.bool_]
     kept: tuple[int, ...]
+    marked: bool = False
 
 
 class Defence(Protocol):
@@ -116,9 +118,8 @@ class GuardDefence:
         """Read what the call answered."""
         drops = [evidence.flagged for evidence in answer.evidence]
         found = _from_drops(drops, k)
-        return Outcome(
-            answer.attacked, found.dropped, tuple(int(passage.id) for passage in answer.kept)
-        )
+        kept = tuple(int(passage.id) for passage in answer.kept)
+        return Outcome(answer.attacked, found.dropped, kept, marked=bool(answer.marked))
 
 
 class _GivenEmbeddings:

@@ -1,11 +1,11 @@
 """Fits the detectors of `ragguard.inline`: `python -m benchmarks.fit_suspicion --data DIR`.
 
-Each detector is a logistic regression of "this passage is poison" on few signals and their
-products, over the choosing half of the data: clean sets, and attacks in the forms that the detector
-is for. No weight is below zero: no signal may speak for a passage. Its score is then put on the
-scale of clean traffic, so that detectors can be compared, and raised or lowered by an offset: how
-much of the clean queries that may be touched is spent on it. The offsets are chosen on scores that
-are cross-fitted over `FOLDS` parts of the choosing half.
+Each detector is a logistic regression of "this passage is poison" on one or two signals, over the
+choosing half of the data: clean sets, and attacks in the forms that the detector is for. No weight
+is below zero: no signal may speak for a passage. Its score is then put on the scale of clean
+traffic, so that detectors can be compared, and raised or lowered by an offset: how much of the
+clean queries that may be touched is spent on it. The offsets are chosen on scores that are
+cross-fitted over `FOLDS` parts of the choosing half.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.embedders import both_embedders
+from benchmarks.fit_manner import fit_folds
 from benchmarks.fitting.detectors import cross_scores, fit_detector
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
 from benchmarks.fitting.plans import PLANS
@@ -36,8 +37,8 @@ def as_json(detectors: Mapping[str, Detector]) -> str:
         name: {
             "bias": round(detector.bias, 2),
             "weights": {
-                "*".join(term): round(weight, 2)
-                for term, weight in sorted(detector.weights.items(), key=lambda item: -item[1])
+                name: round(weight, 2)
+                for name, weight in sorted(detector.weights.items(), key=lambda item: -item[1])
             },
         }
         for name, detector in detectors.items()
@@ -52,7 +53,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
     arguments = parser.parse_args()
     errors = Console(stderr=True)
-    drawn = samples(load_with_reading(arguments.data), both_embedders())
+    datasets = load_with_reading(arguments.data)
+    drawn = samples(datasets, both_embedders(), fit_folds(arguments.data, datasets))
     found = Samples(list(track(drawn, description="signals", console=errors)))
     scores = cross_scores(found)
     shift = offsets(found, scores)

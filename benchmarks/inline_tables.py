@@ -67,16 +67,30 @@ def _pooled(rows: Iterable[Row], *by: str) -> dict[tuple[Any, ...], dict[str, in
     return out
 
 
+def _if_noticed(row: Row, cell: str) -> tuple[str, ...]:
+    """Return the cell, or none for results from before there were marks."""
+    return (cell,) if "noticed" in row else ()
+
+
 def _clean(source: str, rows: list[Row]) -> Table:
     return Table(
         f"Clean traffic, {source}",
-        ("k", "defence", "queries", "touched", "passages removed", "golden passage removed"),
+        (
+            "k",
+            "defence",
+            "queries",
+            "touched",
+            *_if_noticed(rows[0], "or marked"),
+            "passages removed",
+            "golden passage removed",
+        ),
         tuple(
             (
                 str(k),
                 defence,
                 str(n["queries"]),
                 share(n["touched"], n["queries"]),
+                *_if_noticed(n, share(n.get("noticed", 0), n["queries"])),
                 share(n["removed"], n["passages"]),
                 share(n["golden_removed"], n["golden"]),
             )
@@ -119,6 +133,7 @@ def _attack(source: str, rows: list[Row]) -> Table:
             "defence",
             "sets",
             "detected",
+            *_if_noticed(rows[0], "or marked"),
             "poison removed",
             "benign removed",
             "sets with poison left",
@@ -131,6 +146,7 @@ def _attack(source: str, rows: list[Row]) -> Table:
                 defence,
                 str(n["sets"]),
                 share(n["fired"], n["sets"]),
+                *_if_noticed(n, share(n.get("noticed", 0), n["sets"])),
                 share(n["poison_removed"], n["poison"]),
                 share(n["benign_removed"], n["benign"]),
                 share(n["poison_left"], n["sets"]),

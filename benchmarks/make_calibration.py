@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,15 @@ from scipy.stats import beta
 
 from benchmarks.data import Dataset
 from benchmarks.embedders import both_embedders
-from benchmarks.fitting.detectors import cross_scores, fit_detector
-from benchmarks.fitting.offsets import ALPHA, offsets, shifted
+from benchmarks.fit_manner import FOLDS, fit_folds, under
+from benchmarks.fitting.detectors import fit_detector
+from benchmarks.fitting.offsets import shifted
 from benchmarks.fitting.plans import PLANS
-from benchmarks.fitting.samples import FOLDS, Samples, samples, signals_of
+from benchmarks.fitting.samples import Samples, samples, signals_of
 from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
+from ragguard.inline.features.manner import MannerModel, shipped
 from ragguard.inline.scoring import DETECTORS, SCORER, Scorer, nonconformity
 
 __all__ = ["calibrate", "cross_fitted", "main"]
@@ -55,7 +57,10 @@ _LEVELS = np.r_[np.linspace(0, 0.9, 91)[:-1], np.linspace(0.9, 1, 401)]
 
 
 def calibrate(
-    datasets: Sequence[Dataset], embedders: Sequence[Embedder], weigh: Sequence[Weigh]
+    datasets: Sequence[Dataset],
+    embedders: Sequence[Embedder],
+    weigh: Sequence[Weigh],
+    manners: Sequence[MannerModel] = (),
 ) -> Iterator[dict[str, Any]]:
     """Yield one calibration for every size, without and with reference passages.
 
@@ -63,23 +68,23 @@ def calibrate(
         datasets: The data.
         embedders: What retrieves.
         weigh: For every fold the suspicions under weights that have not seen it.
+        manners: For every fold the model of manner that has not; by default the shipped one.
     """
+    models = manners or [shipped()] * FOLDS
     ranked = [
-        (weigh[position % FOLDS], retrieve(record, embedder, OVER_FETCH * max(SIZES)))
+        (position % FOLDS, retrieve(record, embedder, OVER_FETCH * max(SIZES)))
         for embedder in embedders
         for dataset in datasets
         for position, record in enumerate(dataset.choosing)
     ]
     for size in SIZES:
         for with_reference in (False, True):
-            found = [
-                suspicions_of(
-                    signals_of(
-                        retrieved.first(OVER_FETCH * size), size, with_reference=with_reference
-                    )
-                )
-                for suspicions_of, retrieved in ranked
-            ]
+            found = []
+            for fold, retrieved in ranked:
+                given = retrieved.first(OVER_FETCH * size)
+                with under(models[fold]):
+                    signals = signals_of(given, size, with_reference=with_reference)
+                found.append(weigh[fold](signals))
             quantiles = np.quantile(np.concatenate(found), _LEVELS, method="inverted_cdf")
             scores = lifted([nonconformity(one) for one in found], len(ranked) // len(embedders))
             yield {
@@ -121,37 +126,30 @@ def lifted(
     return ordered[np.maximum(kept, 0)][::-1]
 
 
-def cross_fitted(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> list[Weigh]:
+def cross_fitted(
+    datasets: Sequence[Dataset],
+    embedders: Sequence[Embedder],
+    manners: Sequence[MannerModel] = (),
+) -> list[Weigh]:
     """Return for every fold the suspicions by detectors fitted on the other folds.
 
-    Weights and offsets both: offsets are chosen so that the clean queries at hand are only just
-    left alone, so queries that they were chosen on score too low.
+    The offsets are the shipped ones for all folds: they are chosen on scores that are cross-fitted
+    already, and chosen anew for each fold they would differ by chance, and widen the tail.
     """
-    drawn = samples(datasets, embedders)
+    drawn = samples(datasets, embedders, manners)
     found = Samples(list(track(drawn, description="signals", console=_ERRORS)))
     shift = {
         name: DETECTORS[name].bias - fit_detector(plan, found).bias for name, plan in PLANS.items()
     }
-    line = _line(found, cross_scores(found), shift)
+
+    def weigh(others: Samples) -> Weigh:
+        fitted = {name: fit_detector(plan, others) for name, plan in PLANS.items()}
+        return Scorer(shifted(fitted, shift)).suspicions
+
     return [
-        _weigh(found.where(found.folds != left_out), line)
+        weigh(found.where(found.folds != left_out))
         for left_out in track(range(FOLDS), description="folds", console=_ERRORS)
     ]
-
-
-def _line(found: Samples, scores: Mapping[str, Floats], shift: Mapping[str, float]) -> float:
-    """Return the score that a share `ALPHA` of the clean sets exceeds."""
-    highest = np.max([scores[name] + shift[name] for name in scores], axis=0)
-    return float(np.quantile(highest[found.clean], 1.0 - ALPHA))
-
-
-def _weigh(others: Samples, line: float) -> Weigh:
-    fitted = {name: fit_detector(plan, others) for name, plan in PLANS.items()}
-    scores = cross_scores(others)
-    shift = offsets(others, scores)
-    # Only differences between offsets mean anything: put all folds on one line.
-    lift = line - _line(others, scores, shift)
-    return Scorer.of(shifted(fitted, {name: shift[name] + lift for name in shift})).suspicions
 
 
 def compared(made: Sequence[dict[str, Any]]) -> Table:
@@ -192,7 +190,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the calibrations here")
     arguments = parser.parse_args()
     datasets, embedders = load_with_reading(arguments.data), both_embedders()
-    made = list(calibrate(datasets, embedders, cross_fitted(datasets, embedders)))
+    manners = fit_folds(arguments.data, datasets)
+    weigh = cross_fitted(datasets, embedders, manners)
+    made = list(calibrate(datasets, embedders, weigh, manners))
     Console().print(compared(made))
     if arguments.out is not None:
         arguments.out.write_text(json.dumps(made), encoding="utf-8")

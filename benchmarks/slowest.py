@@ -186,11 +186,13 @@ def _queries(extent: Extent, seed: int, progress: Progress) -> list[Row]:
 
 
 def _standstill(extent: Extent, seed: int, progress: Progress) -> list[Row]:
-    tick = _ticks(progress, "standstill", extent.repeats * len(extent.names))
+    rounds = _SURE * extent.repeats
+    tick = _ticks(progress, "standstill", rounds * len(extent.names))
     size = 10 * max(extent.budgets)
     shortest = {name: (float("inf"), float("inf")) for name in extent.names}
-    # Round by round, so that a machine that is slow for a while spoils one round of all.
-    for _ in range(extent.repeats):
+    # Round by round, so that a machine that is slow for a while spoils one round of all. Many
+    # rounds, since a host that takes one of two processors away stops the loop as well.
+    for _ in range(rounds):
         for name, (passage, query) in shortest.items():
             texts = [made(name, Random(seed), QUESTIONS[0], size)]
             long = asked(name, seed, QUESTIONS[0], min(_QUERY, size), _PASSAGES, same=True)

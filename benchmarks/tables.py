@@ -101,6 +101,14 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.query_forms import tables as query_form_tables
 
         yield from query_form_tables(sections)
+    if spoken := sections.get("languages"):
+        from benchmarks.languages import tables as language_tables
+
+        yield from language_tables(spoken)
+    if sections.get("unseen_manner"):
+        from benchmarks.unseen_manner import tables as unseen_tables
+
+        yield from unseen_tables(sections)
     if written := sections.get("writing"):
         from benchmarks.writing import tables as writing_tables
 

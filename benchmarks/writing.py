@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -76,7 +77,9 @@ def _forget() -> None:
     forget_all()
 
 
-def run(datasets: Sequence[Dataset], embedder: Embedder, console: Console) -> list[dict[str, Any]]:
+def run(
+    _: Path, datasets: Sequence[Dataset], embedder: Embedder, console: Console
+) -> list[dict[str, Any]]:
     """Return a row for every reading, form and k: sets, and those in which the gate fired."""
     judge = ConformalFilter(embedder)
     records = [(record, next(iter(d.kinds), "")) for d in datasets for record in d.report]

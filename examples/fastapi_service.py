@@ -1,13 +1,20 @@
 """A question-answering service that filters on every query and takes reports of wrong answers.
 
-uvicorn fastapi_service:app --app-dir examples
+SERVICE_TOKENS="ann:her-secret,operator:his-secret" uvicorn fastapi_service:app --app-dir examples
 python examples/fastapi_service.py  (sends itself a few requests instead)
+
+A report acts on what everybody is answered next, so it takes a token, and what shows no mark of an
+attack waits for the operator.
 """
 
+import os
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Annotated
 
-from fastapi import FastAPI, HTTPException
+from fastapi import Depends, FastAPI, HTTPException
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 
 from ragguard import Guard
@@ -17,6 +24,7 @@ from ragguard.errors import (
     AttributionPendingError,
     AttributionTimeoutError,
     EventNotFoundError,
+    QuarantineNotFoundError,
 )
 from ragguard.knowledge.memory import KnowledgeBase
 
@@ -34,6 +42,27 @@ async def lifespan(_: FastAPI) -> AsyncIterator[None]:
 
 
 app = FastAPI(title="Skerrin questions", lifespan=lifespan)
+
+
+def user(bearer: Annotated[HTTPAuthorizationCredentials, Depends(HTTPBearer())]) -> str:
+    """Return whose token it is; use your own login in its place."""
+    for pair in os.environ.get("SERVICE_TOKENS", "").split(","):
+        name, _, token = pair.partition(":")
+        if token and secrets.compare_digest(token.encode(), bearer.credentials.encode()):
+            return name
+    raise HTTPException(401, "no such token")
+
+
+User = Annotated[str, Depends(user)]
+
+
+def operator(name: User) -> str:
+    if name != "operator":
+        raise HTTPException(403, "only the operator decides")
+    return name
+
+
+Operator = Annotated[str, Depends(operator)]
 
 
 class Report(BaseModel):
@@ -55,31 +84,53 @@ async def answer(question: str) -> dict[str, object]:
 
 
 @app.post("/reports", status_code=202)
-def report(wrong: Report) -> dict[str, str]:
+def report(wrong: Report, who: User) -> dict[str, str]:
     # Returns at once: the attribution runs in the background.
-    return {"event": guard.report(wrong.question, wrong.answer, reporter="web")}
+    return {"event": guard.report(wrong.question, wrong.answer, reporter=who)}
 
 
 @app.get("/reports/{event_id}")
-def outcome(event_id: str, wait: float | None = None) -> dict[str, object]:
+def outcome(event_id: str, _: User, wait: float | None = None) -> dict[str, object]:
     try:
         found = guard.attribution(event_id, timeout=wait)
     except (AttributionPendingError, AttributionTimeoutError):
-        return {"cause": None, "responsible": []}
+        return {"cause": None, "accused": []}
     except EventNotFoundError as error:
         raise HTTPException(404, str(error)) from error
-    return {"cause": found.cause, "responsible": [passage.id for passage in found.responsible]}
+    return {"cause": found.cause, "accused": [passage.id for passage in found.accused]}
+
+
+@app.get("/proposals")
+def proposals(_: Operator) -> list[dict[str, object]]:
+    shown = ("key", "passage_id", "text", "reason", "reporters")
+    return [{name: getattr(entry, name) for name in shown} for entry in guard.proposals()]
+
+
+@app.post("/proposals/{key}/confirm")
+def confirm(key: str, who: Operator) -> dict[str, str]:
+    try:
+        return {"status": guard.confirm(key, actor=who).status}
+    except QuarantineNotFoundError as error:
+        raise HTTPException(404, str(error)) from error
 
 
 def main() -> None:
     from fastapi.testclient import TestClient
 
+    os.environ["SERVICE_TOKENS"] = "ann:a-secret,operator:another"
+    ann, boss = ({"Authorization": f"Bearer {token}"} for token in ("a-secret", "another"))
     with TestClient(app) as client:
         query = {"question": target.text}
         first = client.get("/answer", params=query).json()
         print("answer:", first["answer"])
-        event = client.post("/reports", json={**query, "answer": first["answer"]}).json()["event"]
-        print("report:", client.get(f"/reports/{event}", params={"wait": 60}).json())
+        wrong = {**query, "answer": first["answer"]}
+        print("report by a stranger:", client.post("/reports", json=wrong).status_code)
+        event = client.post("/reports", json=wrong, headers=ann).json()["event"]
+        found = client.get(f"/reports/{event}", params={"wait": 60}, headers=ann)
+        print("report:", found.json())
+        for entry in client.get("/proposals", headers=boss).json():
+            client.post(f"/proposals/{entry['key']}/confirm", headers=boss)
+            print("confirmed:", entry["passage_id"])
         print("answer now:", client.get("/answer", params=query).json()["answer"])
 
 

@@ -32,7 +32,13 @@ def main() -> None:
         attribution = guard.attribution(event_id, timeout=60)
         print(f"cause: {attribution.cause}, {attribution.reason}")
         for passage in attribution.responsible:
-            print(f"in quarantine: {passage.id}: {passage.text[:70]}...")
+            print(f"responsible: {passage.id}: {passage.text[:70]}...")
+
+        # A report is a claim. These texts show no mark of an attack, so they are proposed, and a
+        # person decides; what shows one goes into quarantine at once.
+        for entry in guard.proposals():
+            guard.confirm(entry, actor="operator")
+            print(f"in quarantine: {entry.passage_id}")
 
         answer, _ = ask()
         print(f"answer now: {answer}")

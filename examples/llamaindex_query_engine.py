@@ -94,8 +94,8 @@ def main() -> None:
         event_id = postprocessor.report(QUESTION, plain, reporter="a visitor")
         attribution = guard.attribution(event_id, timeout=60)
         print(f"After a complaint: {attribution.cause}, {attribution.reason}")
-        for passage in attribution.responsible:
-            print(f"  quarantined:     {passage.text}")
+        for entry in guard.store.quarantine():  # or proposed, for a person to look at
+            print(f"  {entry.status}:     {entry.text}")
 
     if "1874" not in str(guarded):
         raise SystemExit("the guard let the poison through")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +41,12 @@ class Calibrator:
         strategy: Of the filter.
         alpha: Share of clean queries that may be touched.
         calibration: Scores of clean traffic; None means the shipped ones.
+        mark_alpha: Share that may be touched or marked; None means the filter's own default.
 
     Attributes:
         filter: The filter in force.
         adopted: Its calibration, or None for the shipped one.
+        in_force: The same in words, with the first digits of a hash.
 
     Raises:
         CalibrationError: The calibration has too few queries for `alpha`.
@@ -56,11 +59,14 @@ class Calibrator:
         strategy: Strategy,
         alpha: float,
         calibration: Calibration | None,
+        mark_alpha: float | None = None,
     ) -> None:
         self._embedder = embedder
         self._strategy: Strategy = strategy
         self._alpha = alpha
+        self._mark_alpha = mark_alpha
         self.adopted = calibration
+        self.in_force = _named(calibration)
         self.filter: SetFilter = self._filter_by(calibration)
         self._drift = DriftWatch(alpha, self._calibrated)
 
@@ -69,9 +75,15 @@ class Calibrator:
         """Whether the filter asks a gate first; RAGDefender's own has none."""
         return not isinstance(self.filter, RAGDefenderFilter)
 
+    def judge(self) -> ConformalFilter:
+        """Return the filter with a gate and the calibration in force, whatever filters."""
+        by = self.filter
+        return by if isinstance(by, ConformalFilter) else self._filter_by(self.adopted)
+
     def filter_without_gate(self) -> None:
         """Filter by RAGDefender as published from now on."""
         self.filter = RAGDefenderFilter(self._embedder, strategy=self._strategy)
+        self.in_force = "none: RAGDefender as published"
 
     def adopt_traffic(
         self,
@@ -137,7 +149,11 @@ class Calibrator:
 
     def _filter_by(self, calibration: Calibration | None) -> ConformalFilter:
         return ConformalFilter(
-            self._embedder, strategy=self._strategy, alpha=self._alpha, calibration=calibration
+            self._embedder,
+            strategy=self._strategy,
+            alpha=self._alpha,
+            mark_alpha=self._mark_alpha,
+            calibration=calibration,
         )
 
     def _adopt(
@@ -152,12 +168,20 @@ class Calibrator:
             require_admissible(calibration, self.adopted, self._alpha, made)
         self.filter = made
         self.adopted = calibration
+        self.in_force = _named(calibration)
         self._drift = DriftWatch(self._alpha, self._calibrated)
         return calibration
 
     def _calibrated(self) -> int:
         calibration = self.adopted or default_calibration(1, with_reference=False)
         return len(calibration.scores)
+
+
+def _named(calibration: Calibration | None) -> str:
+    if calibration is None:
+        return "shipped with ragguard"
+    scores = blake2b(calibration.scores.tobytes() + calibration.passage_scores.tobytes())
+    return f"{scores.hexdigest()[:12]} {calibration.source}"
 
 
 def calibrated_on(

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from ragguard.lru import LRU, on_forget
 from ragguard.text import MAX_CHARS, letters_whole, tokens_whole
+from ragguard.text.characters import Characters, respelled
 
 __all__ = ["content_key"]
 
@@ -18,6 +19,7 @@ _LARGEST = _MAX_BYTES // 256  # a few long texts do not push out all others
 _remembered: LRU[str, str] = LRU(_MAX_BYTES)
 on_forget(_remembered.clear)
 _MOST_MARKS = 30  # in a row; more are in no language (UAX #15, Stream-Safe Text Format)
+_MAY_BE_MARKS = re.compile(r"[^\x00-\u02ff]+")
 _MARKS = re.compile(r"[^\x00-\u02ff]{31,}")
 
 _CURRENCY = "$\u00a2-\u00a5\u20a0-\u20cf"
@@ -99,7 +101,7 @@ def _stream_safe(text: str) -> str:
 
     Normalising sorts each row of them, in a time that grows with its square.
     """
-    return _MARKS.sub(_without_long_rows, text)
+    return text if text.isascii() else _MARKS.sub(_without_long_rows, text)
 
 
 def _without_long_rows(run: re.Match[str]) -> str:
@@ -112,8 +114,7 @@ def _without_long_rows(run: re.Match[str]) -> str:
 
 
 def _signs(text: str) -> Iterator[str]:
-    if not text.isascii():
-        text = "".join([one for one in text if unicodedata.category(one) != "Cf"])
+    text = respelled(text, _VISIBLE)
     names = _NAMES.findall(text) if "+" in text or "#" in text else []
     for found in (*_NUMBERS.findall(text), *names):
         yield "".join(found.split()).casefold().translate(_MINUS)
@@ -123,12 +124,22 @@ def _marks(text: str) -> Iterator[str]:
     """Yield every letter with each of its marks, of scripts in which these are no accents."""
     if text.isascii():
         return
-    letter = ""
-    for character in unicodedata.normalize("NFD", text):
-        if unicodedata.category(character) not in ("Mn", "Mc"):
-            letter = character
-        elif letter and not _is_marked_at_will(letter):
-            yield letter + character
+    spelled = unicodedata.normalize("NFD", text)
+    for run in _MAY_BE_MARKS.finditer(spelled):
+        letter = spelled[run.start() - 1 : run.start()]
+        for character in run[0]:
+            if unicodedata.category(character) not in ("Mn", "Mc"):
+                letter = character
+            elif letter and not _is_marked_at_will(letter):
+                yield letter + character
+
+
+def _if_visible(character: str) -> str:
+    return "" if unicodedata.category(character) == "Cf" else character
+
+
+_VISIBLE = Characters(_if_visible)
+on_forget(_VISIBLE.clear)
 
 
 @lru_cache(maxsize=4096)

@@ -22,9 +22,14 @@ __all__ = ["draw"]
 Floats = NDArray[np.float64]
 
 # Okabe and Ito's colours, told apart with any colour vision; the marker's shape says the same.
-_COLOURS = {"kept": "#0072B2", "dropped": "#D55E00", "reserve": "#7F7F7F"}
-_MARKERS = {"kept": "o", "dropped": "s", "reserve": "D"}
-_BOXES = {"kept": "circle,pad=0.2", "dropped": "square,pad=0.25", "reserve": "square,pad=0.2"}
+_COLOURS = {"kept": "#0072B2", "marked": "#CC79A7", "dropped": "#D55E00", "reserve": "#7F7F7F"}
+_MARKERS = {"kept": "o", "marked": "^", "dropped": "s", "reserve": "D"}
+_BOXES = {
+    "kept": "circle,pad=0.2",
+    "marked": "round,pad=0.25",
+    "dropped": "square,pad=0.25",
+    "reserve": "square,pad=0.2",
+}
 _QUERY = "#000000"
 _MARGIN, _COLUMN, _LINE = 0.25, 6.5, 0.2  # inches
 _SIDE, _UNDER = 5.4, 0.95  # of the plot, and of its legend and caption, in inches
@@ -116,7 +121,9 @@ def _notes(explanation: Explanation) -> list[str]:
         fate = "dropped" if verdict.mode == "filter" else "would be dropped (monitor mode)"
         found = "looks attacked" if verdict.attacked else "looks like clean traffic"
         reserve = fates.count("reserve")
-        spare = f", {reserve} in reserve below the ones wanted" if reserve else ""
+        marked = fates.count("marked")
+        spare = f", {marked} marked as unusual" if marked else ""
+        spare += f", {reserve} in reserve below the ones wanted" if reserve else ""
         notes = [
             f"This set {found} (p = {verdict.p_value:.4f}): "
             f"{fates.count('dropped')} of {len(fates)} passages {fate}{spare}."
@@ -146,7 +153,9 @@ def _entry(explanation: Explanation, position: int) -> list[str]:
     word = word.upper() if evidence.flagged else word
     name = printable(explanation.passages[position].id[:_READ])
     name = name if len(name) <= 40 else f"{name[:39]}…"
-    why = _wrapped(f"{'Why' if evidence.flagged else 'Noted'}: {evidence.reason}", _COLUMNS)
+    why = _wrapped(
+        f"{'Why' if evidence.flagged or evidence.marked else 'Noted'}: {evidence.reason}", _COLUMNS
+    )
     text = printable(explanation.passages[position].text[:_READ])
     begins = textwrap.shorten(text, _COLUMNS - 2, placeholder=" …")
     return [f"{word}   {name}   (suspicion {evidence.suspicion:+.1f})", *why, f"“{begins}”"]
@@ -198,7 +207,7 @@ def _draw_plane(plot: Any, explanation: Explanation) -> None:
             bbox={"boxstyle": _BOXES[fate], "facecolor": _COLOURS[fate], "edgecolor": "white"},
         )  # fmt: skip
     plot.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=4, frameon=False, fontsize=10
+        loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=5, frameon=False, fontsize=10
     )
     plot.set_xlabel(
         "Near each other: similar texts, by the cosine of their embeddings.\n"

@@ -7,6 +7,7 @@ the leaves also derive from the builtin that a caller would expect (`ValueError`
 from __future__ import annotations
 
 __all__ = [
+    "AllowanceNotFoundError",
     "AttributionPendingError",
     "AttributionTimeoutError",
     "CalibrationError",
@@ -22,6 +23,7 @@ __all__ = [
     "QuarantineNotFoundError",
     "RagguardError",
     "StoreError",
+    "VerdictNotFoundError",
 ]
 
 
@@ -69,6 +71,14 @@ class EventLostError(EventNotFoundError):
 
 class QuarantineNotFoundError(RagguardError, LookupError):
     """No quarantined passage with that key is in the audit store."""
+
+
+class AllowanceNotFoundError(RagguardError, LookupError):
+    """Nothing of that name is on the allow-list."""
+
+
+class VerdictNotFoundError(RagguardError, LookupError):
+    """No verdict with that id is in the audit store."""
 
 
 class AttributionPendingError(RagguardError, RuntimeError):

@@ -18,11 +18,12 @@ from ragguard.verdict import Verdict
 
 __all__ = ["MOST_DRAWN", "Explanation", "Fate", "explain", "plane"]
 
-Fate = Literal["kept", "dropped", "reserve"]
-"""What became of a passage; "reserve" ranks below the k wanted, and was not needed."""
+Fate = Literal["kept", "marked", "dropped", "reserve"]
+"""What became of a passage; "marked" is kept and unusual, "reserve" ranks below the k wanted, and
+was not needed."""
 
 MOST_DRAWN = 40
-"""Passages that a picture shows: those dropped first, then by rank. The others are counted."""
+"""Passages that a picture shows: those dropped, those marked, then by rank; others are counted."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +90,18 @@ def explain(
         )
     kept = {id(passage) for passage in verdict.kept}
     fates: list[Fate] = [
-        "dropped" if one.flagged else "kept" if id(passage) in kept else "reserve"
+        "dropped"
+        if one.flagged
+        else "marked"
+        if one.marked
+        else "kept"
+        if id(passage) in kept
+        else "reserve"
         for passage, one in zip(passages, evidence, strict=True)
     ]
     # Sorted is stable: by rank within each fate.
-    first = sorted(range(len(fates)), key=lambda position: fates[position] != "dropped")
+    urgent: dict[Fate, int] = {"dropped": 0, "marked": 1}
+    first = sorted(range(len(fates)), key=lambda position: urgent.get(fates[position], 2))
     drawn = sorted(first[:MOST_DRAWN])
     shown = [passages[position] for position in drawn]
     if any(passage.embedding is None for passage in shown):

@@ -7,7 +7,9 @@ responses; and whatever goes wrong on the way becomes a verdict that says so.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -15,16 +17,20 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import pairs, require_k
 from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.verdict_log import Judged, VerdictLog
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.calibrator import Calibrator
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import InvalidInputError, JudgingError, RagguardError
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Decision
+from ragguard.inline.explanations import with_marks
+from ragguard.inline.scoring import SCORER
 from ragguard.inline.screening import Screened, screened, undecided
 from ragguard.passage import Passage, as_passages
 from ragguard.recent import RecentPassages
-from ragguard.recorded import record_of
+from ragguard.recorded import question_hash, record_of
+from ragguard.telemetry import Spans
 from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Filtering", "OnError", "embedded_at_once"]
@@ -43,6 +49,8 @@ class Filtering:
         quarantine: What is dropped whatever the filter decides.
         seen: Is told what the generator sees.
         counter: Is told what was decided.
+        log: Writes down what was dropped or flagged, and what failed.
+        on_verdict: Is told every verdict, or None.
         mode: "filter" or "monitor".
         on_error: What becomes of passages that were not judged.
         max_ms: Processor time for reading a set.
@@ -56,6 +64,8 @@ class Filtering:
         quarantine: QuarantineWatch,
         seen: RecentPassages,
         counter: VerdictCounter,
+        log: VerdictLog,
+        on_verdict: Callable[[Verdict], object] | None,
         mode: Mode,
         on_error: OnError,
         max_ms: float,
@@ -65,15 +75,23 @@ class Filtering:
         self._quarantine = quarantine
         self._seen = seen
         self._counter = counter
+        self._log = log
+        self._on_verdict = on_verdict
+        self._spans = Spans()
         self._mode: Mode = mode
         self._on_error: OnError = on_error
         self._max_ms = max_ms
         self._failures = 0
+        self._unheard = 0
 
     def one(self, query: str, passages: Sequence[str | Passage], k: int | None) -> Verdict:
         """Return what `Guard.filter` returns."""
         given = _checked(query, passages, k)
-        return self._verdict(query, given, k, self._screened(query, given, k), self._embedder)
+
+        def decide() -> Verdict:
+            return self._verdict(query, given, k, self._screened(query, given, k), self._embedder)
+
+        return self._spans.around(decide)
 
     def batch(
         self,
@@ -90,7 +108,7 @@ class Filtering:
         needs = [one.gated.needs for one in found if isinstance(one, Screened)]
         embedder = embedded_at_once(needs, self._embedder)
         return [
-            self._verdict(query, given, k, one, embedder)
+            self._spans.around(partial(self._verdict, query, given, k, one, embedder))
             for (query, given), one in zip(checked, found, strict=True)
         ]
 
@@ -101,7 +119,7 @@ class Filtering:
                 given,
                 len(given) if k is None else k,
                 self._calibrator.filter,
-                self._quarantine.keys(),
+                self._quarantine.held(),
                 Budget(self._max_ms),
             )
         except Exception as failure:
@@ -120,38 +138,59 @@ class Filtering:
                 raise found
             decision = found.decide(embedder)
         except Exception as failure:
-            decision = undecided(given, self._quarantine.keys(), failure)
+            decision = undecided(given, self._quarantine.held(), failure)
         error = self._told(decision, len(given))
         if self._on_error == "hold" and decision.undecided:
             if k is not None and not decision.attacked:
                 # What would move up in their place was not judged.
                 k = max(0, k - len(decision.undecided))
             decision = decision.with_the_undecided_held()
-        kept, dropped = given, []
-        if self._mode == "filter" and any(decision.flagged):
+        kept, dropped, drops = given, [], self._mode == "filter"
+        marked = decision.marked(k, drops=drops)
+        if drops and any(decision.flagged):
             judged = list(zip(given, decision.flagged, strict=True))
             kept = [passage for passage, drop in judged if not drop]
             dropped = [passage for passage, drop in judged if drop]
+        attacked = decision.attacked or decision.held
+        told = attacked or bool(marked) or error is not None or any(decision.flagged)
         verdict = Verdict(
             kept=kept[:k],
             dropped=dropped,
-            attacked=decision.attacked or decision.held,
+            attacked=attacked,
             p_value=decision.p_value,
-            evidence=decision.explain,
+            evidence=partial(with_marks, decision.explain, marked) if marked else decision.explain,
             mode=self._mode,
             error=error,
+            marked=[given[place] for place in marked],
+            id=secrets.token_hex(8) if told else None,
         )
         self._seen.remember(query, verdict.kept)
+        scored = record_of(decision, query)
         self._counter.add(
-            record_of(decision, query),
+            scored,
             queries=1,
             passages=len(given),
             attacked=int(verdict.attacked),
             flagged=sum(decision.flagged),
             dropped=len(dropped),
+            marked=len(marked),
             errors=int(error is not None),
         )
+        if told:
+            question = _hash_of(query) if scored is None else scored.question
+            in_force = self._calibrator.in_force
+            self._log.add(Judged(query, question, given, verdict, in_force, SCORER))
+        if self._on_verdict is not None:
+            self._hear(verdict, self._on_verdict)
         return verdict
+
+    def _hear(self, verdict: Verdict, listener: Callable[[Verdict], object]) -> None:
+        try:
+            listener(verdict)
+        except Exception as error:  # the verdict stands, whatever others make of it
+            self._unheard += 1
+            if self._unheard & (self._unheard - 1) == 0:
+                logger.exception("on_verdict failed (%d times so far): %s", self._unheard, error)
 
     def _told(self, decision: Decision, passages: int) -> str | None:
         """Return what is to be said of a set that was not judged whole; raise it if so asked."""
@@ -180,6 +219,13 @@ class Filtering:
             )
         told = f"{type(failure).__name__}: {failure}"
         return told if decision.note is None else f"{decision.note}; {told}"
+
+
+def _hash_of(query: str) -> str:
+    try:
+        return question_hash(query)
+    except Exception:  # a str with methods of its own
+        return ""
 
 
 def _checked(query: str, passages: Sequence[str | Passage], k: int | None) -> list[Passage]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures.thread  # noqa: F401 - asyncio imports it with the first query else
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
 from typing import Any, Self
 
 from ragguard.arguments import pairs, require_k
-from ragguard.attribution.result import Attribution, Attributor, Retrieve
+from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore
+from ragguard.background.policy import Policy, PolicyName
 from ragguard.embedding import Embedder
+from ragguard.feedback import Feedback
 from ragguard.filtering import OnError
 from ragguard.health import Health
 from ragguard.inline.conformal import Calibration
@@ -26,7 +28,7 @@ __all__ = ["Guard"]
 RetrievedSets = Iterable[tuple[str, Sequence[str | Passage]]]  # a query and its passages each
 
 
-class Guard:
+class Guard(Feedback):
     """Filters retrieved passages inline, and traces flagged responses in the background.
 
     A guard is safe to share between threads, and works on both sides of a fork. A pickled one is
@@ -51,9 +53,22 @@ class Guard:
             best first, or whatever else `ragguard.attribution.search.as_retrieve` takes.
             Without it, attributions search the passages of the event.
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy.
+        policy: What an attribution may do: "observe" nothing, "review" propose passages that a
+            person confirms or rejects, "auto" quarantine them where evidence and limits allow; or a
+            `ragguard.background.Policy` with limits of your own. None: "review" with a store that
+            outlives the process, "auto" in memory.
+        trust: Names of sources, as `metadata["source"]` gives them, whose passages no report puts
+            into quarantine without a person; `protect` adds to them.
         max_ms: Milliseconds of processor time for reading one retrieved set. Once they are spent,
             2,000 characters at the ends of each further text are read and judged, whatever the
             time; the rest of it follows `on_error`. The embedder's time is not counted.
+        mark_alpha: Share of clean queries in which a passage may be marked or dropped, from `alpha`
+            to below 1. What is marked is kept, and listed in `Verdict.marked`. None means 5
+            `alpha`, or 0.99 where that is less; `alpha` marks nothing that is not flagged.
+        on_verdict: Called with every `Verdict`, in the thread that asked for it; what it raises is
+            logged.
+        record_texts: Whether the store keeps the question and the passages, too, of a verdict that
+            dropped, marked or failed; else their hashes and ids alone.
 
     Raises:
         InvalidInputError: An argument is out of range or of the wrong type.
@@ -73,7 +88,12 @@ class Guard:
         calibration: Calibration | str | os.PathLike[str] | None = None,
         retrieve: Retrieve | Any | None = None,
         attributor: Attributor | None = None,
+        policy: Policy | PolicyName | None = None,
+        trust: Collection[str] | None = None,
         max_ms: float = 50.0,
+        mark_alpha: float | None = None,
+        on_verdict: Callable[[Verdict], object] | None = None,
+        record_texts: bool = False,
     ) -> None:
         self._parts = Parts(**{name: value for name, value in locals().items() if name != "self"})
 
@@ -204,62 +224,6 @@ class Guard:
             InvalidInputError: `path` is no path.
         """
         self._parts.calibrator.save(path)
-
-    def report(
-        self,
-        query: str,
-        response: str,
-        *,
-        passages: Sequence[str | Passage] | None = None,
-        reporter: str | None = None,
-        wait: bool | float = False,
-    ) -> str:
-        """Flag a response as wrong; its attribution runs in the background.
-
-        Returns at once and never raises, unless told to wait. **The id is not durable then**: if
-        the process dies in the next moments, or if more reports come than the store takes, the
-        event is lost. What is lost is counted (`reports_lost` in the store's counters), logged, and
-        `attribution` says so. A reporter who floods loses their own reports, not those of others.
-
-        The same claim, the same query and response over the same passages, is one event for an
-        hour, however often it is reported: it is counted, and the same id is returned.
-
-        Args:
-            query: The user's question.
-            response: What the system answered.
-            passages: What the generator saw, best first; None means what this guard last let
-                through for the query, if it remembers.
-            reporter: Who flags it. Reporters share the attribution fairly; those who are not named
-                count as one.
-            wait: True to return once the event is in the store, within 10 seconds, and to raise
-                if it is not; or so many seconds.
-
-        Returns:
-            The id of the event, for `attribution`.
-
-        Raises:
-            EventLostError: With `wait`: the event is lost.
-            InvalidInputError: `wait` is neither a bool nor a number of seconds.
-            StoreError: With `wait`: the store does not have the event yet. It goes on waiting in
-                memory.
-        """
-        return self._parts.reports.take(query, response, passages, reporter, wait)
-
-    def attribution(self, event_id: str, timeout: float | None = None) -> Attribution:
-        """Return the attribution of an event.
-
-        Args:
-            event_id: What `report` returned, in this process or another one on the same store.
-            timeout: Seconds to wait for it; None does not wait.
-
-        Raises:
-            AttributionPendingError: It is not finished, and `timeout` is None.
-            AttributionTimeoutError: It did not finish within `timeout`.
-            EventFailedError: Attributing failed for good; the message holds the cause.
-            EventLostError: It was reported by this guard and lost; the message says why.
-            EventNotFoundError: There is no such event.
-        """
-        return self._parts.reports.attribution(event_id, timeout)
 
     def health(self) -> Health:
         """Return how the guard and its store are; looks at nothing but memory, and never waits."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.records import AuditStore
+from ragguard.audit.verdict_log import VerdictLog
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.background import Worker
 from ragguard.calibrator import Calibrator
@@ -47,11 +48,12 @@ def health_of(
     store: AuditStore,
     quarantine: QuarantineWatch,
     counter: VerdictCounter,
+    log: VerdictLog,
     worker: Worker,
     calibrator: Calibrator,
 ) -> Health:
     """Return what the parts of one guard know of themselves and of the store."""
-    running = [*quarantine.threads, *counter.threads, *worker.threads]
+    running = [*quarantine.threads, *counter.threads, *log.threads, *worker.threads]
     adopted = calibrator.adopted
     return Health(
         store=repr(store),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from itertools import compress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ragguard.fork import follow_forks
 
@@ -82,7 +83,7 @@ class LRU(Generic[K, V]):
 
 
 class Remembered(LRU[K, V]):
-    """A function that remembers its answers. None is no answer to remember.
+    """A function that remembers its answers.
 
     Args:
         work_out: The function, of several arguments at once: it returns an answer for each.
@@ -102,7 +103,7 @@ class Remembered(LRU[K, V]):
         self._work_out = work_out
         self._weigh = weigh
         self._most = max_bytes // _LEAST_ENTRIES
-        on_forget(self.clear)
+        _remembering.add(self)
 
     def __call__(self, keys: Sequence[K]) -> list[V]:
         """Return what the function returns."""
@@ -125,6 +126,7 @@ class Remembered(LRU[K, V]):
         return [next(fresh) if entry is None else entry[0] for entry in held]
 
 
+_remembering: weakref.WeakSet[Remembered[Any, Any]] = weakref.WeakSet()
 _forgetting: list[Callable[[], None]] = []
 
 
@@ -135,5 +137,5 @@ def on_forget(clear: Callable[[], None]) -> None:
 
 def forget_all() -> None:
     """Forget everything that is remembered of texts; a benchmark of first readings needs it."""
-    for clear in _forgetting:
+    for clear in (*_forgetting, *[one.clear for one in _remembering]):
         clear()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ragguard.arguments import require_choice, require_method, require_number
+from ragguard.arguments import require_choice, require_method, require_number, require_texts
 from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
+from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
+from ragguard.background.policy import Policy, PolicyName, as_policy
 from ragguard.background.reports import Reports
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
@@ -25,7 +28,7 @@ from ragguard.inline.calibration_file import as_calibration
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Strategy
 from ragguard.recent import RecentPassages
-from ragguard.verdict import Mode
+from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Parts", "remade"]
 
@@ -42,9 +45,11 @@ class Parts:
         store: The audit store.
         quarantine: Follows the store.
         counter: Writes to the store what was judged.
+        log: Writes down there what was dropped or flagged, and what failed.
         filtering: The inline half.
         worker: Attributes what is reported.
         reports: The door to the background half.
+        decisions: What a person makes of it.
     """
 
     def __init__(
@@ -59,18 +64,39 @@ class Parts:
         calibration: Calibration | str | os.PathLike[str] | None,
         retrieve: Retrieve | Any | None,
         attributor: Attributor | None,
+        policy: Policy | PolicyName | None,
+        trust: Collection[str] | None,
         max_ms: float,
+        mark_alpha: float | None,
+        on_verdict: Callable[[Verdict], object] | None,
+        record_texts: bool,
     ) -> None:
         self.settings = {name: value for name, value in locals().items() if name != "self"}
+        if trust is not None:  # which may be read once
+            trust = self.settings["trust"] = require_texts("trust", trust)
         require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
         require_choice("mode", mode, ("filter", "monitor"))
         require_choice("on_error", on_error, ("pass", "hold", "raise"))
         alpha = require_number("alpha", alpha)
         if not 0.0 < alpha < 1.0:
             raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha:g}; try 0.01")
+        if mark_alpha is not None:
+            mark_alpha = require_number("mark_alpha", mark_alpha)
+            if not alpha <= mark_alpha < 1.0:
+                raise InvalidInputError(
+                    f"mark_alpha must be at least alpha={alpha:g} and below 1, not {mark_alpha:g}; "
+                    "leave it out for 5 alpha, or pass alpha to mark nothing"
+                )
         max_ms = require_number("max_ms", max_ms)
         if not max_ms > 0.0:
             raise InvalidInputError(f"max_ms must be positive, not {max_ms:g}; try 50")
+        if not isinstance(record_texts, bool):
+            raise InvalidInputError(f"record_texts must be True or False, not {record_texts!r}")
+        if on_verdict is not None and not callable(on_verdict):
+            raise InvalidInputError(
+                f"on_verdict must be callable, not {type(on_verdict).__name__}; it is given every "
+                "Verdict"
+            )
         if attributor is not None:
             require_method("attributor", attributor, "attribute(query, response, retrieve)")
         self.embedder = CachedEmbedder.of(embedder)
@@ -83,12 +109,16 @@ class Parts:
             self.embedder,
             strategy=strategy,
             alpha=alpha,
+            mark_alpha=mark_alpha,
             calibration=as_calibration(calibration),
         )
         self._owns_store = store is None or isinstance(store, (str, os.PathLike))
         self.store = open_store(store)
+        shared = bool(getattr(self.store, "shared", True))
+        policy = as_policy(policy, shared=shared)
         self.quarantine = QuarantineWatch(self.store)
         self.counter = VerdictCounter(self.store, on_scored=self._watch_drift)
+        self.log = VerdictLog(self.store, self.counter, with_texts=record_texts)
         seen = RecentPassages()
         self.filtering = Filtering(
             self.calibrator,
@@ -96,30 +126,51 @@ class Parts:
             quarantine=self.quarantine,
             seen=seen,
             counter=self.counter,
+            log=self.log,
+            on_verdict=on_verdict,
             mode=mode,
             on_error=on_error,
             max_ms=max_ms,
         )
         self.worker = Worker(
             self.store,
-            EventAttributor(self.store, retrieve, attributor=attributor, embedder=self.embedder),
+            EventAttributor(
+                self.store,
+                retrieve,
+                attributor=attributor,
+                embedder=self.embedder,
+                policy=policy,
+                protected=frozenset(trust or ()),
+                judge=self.calibrator.judge,
+            ),
             counter=self.counter,
             queries_come=seen.is_fresh,
             # Another process may be able to search for them; what is in memory is nobody else's.
-            skip_without_passages=retrieve is None and getattr(self.store, "shared", True),
+            skip_without_passages=retrieve is None and shared,
         )
-        self.reports = Reports(self.worker, self.store, seen=seen, quarantine=self.quarantine)
+        self.decisions = Decisions(self.store)
+        self.reports = Reports(
+            self.worker,
+            self.store,
+            seen=seen,
+            quarantine=self.quarantine,
+            apart=policy.quorum > 1,
+        )
 
     def health(self) -> Health:
         """Return how they are."""
-        return health_of(self.store, self.quarantine, self.counter, self.worker, self.calibrator)
+        return health_of(
+            self.store, self.quarantine, self.counter, self.log, self.worker, self.calibrator
+        )
 
     def close(self) -> None:
         """Write what is pending, and stop all threads."""
         deadline = Deadline(_CLOSE_S)
         self.quarantine.close()
         self.counter.stop()
+        self.log.stop()
         self.worker.close(deadline.left())
+        self.log.close(deadline.left())
         self.counter.close(deadline.left())
         if self._owns_store:
             self.store.close()

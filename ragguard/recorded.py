@@ -20,7 +20,7 @@ from ragguard.inline.drift import Drift, drift
 from ragguard.inline.scoring import SCORER, nonconformity
 from ragguard.inline.tokens import tokenize_query
 
-__all__ = ["Recording", "recent_p_values", "record_of"]
+__all__ = ["Recording", "question_hash", "recent_p_values", "record_of"]
 
 
 def record_of(decision: Decision, query: str) -> ScoredQuery | None:
@@ -34,11 +34,11 @@ def record_of(decision: Decision, query: str) -> ScoredQuery | None:
         with_reference=scored.with_reference,
         attacked=decision.attacked,
         scorer=SCORER,
-        question=_digest(query),
+        question=question_hash(query),
     )
 
 
-def _digest(query: str) -> str:
+def question_hash(query: str) -> str:
     """Return 16 hex digits of a question's content words, whatever their order.
 
     The cheapest ways to ask the same again are to shuffle, and to vary function words.

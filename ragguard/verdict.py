@@ -19,12 +19,13 @@ class Evidence:
 
     Attributes:
         passage_id: The id of the passage.
-        signal: Name of the strongest signal, "quarantine", or "none".
+        signal: Name of the strongest signal, "quarantine", "allowed" (nothing drops it), or "none".
         strength: How strong that signal is, in [0, 1].
         reason: The same in words that an operator understands.
         signals: Every signal by name, each in [0, 1] (RAGDefender's raw scores keep their scale).
         suspicion: The combined score that decides, in nats of log-odds.
         flagged: True if the passage is dropped, or in monitor mode would be.
+        marked: True if the passage is kept and unusual: one of `Verdict.marked`.
         decided: False if the passage was not judged, or not all of it was read; what becomes of it
             is then up to `on_error`, and `reason` says what was left undone.
     """
@@ -37,6 +38,7 @@ class Evidence:
     suspicion: float
     flagged: bool
     decided: bool = True
+    marked: bool = False
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -55,6 +57,10 @@ class Verdict:
         mode: "filter" or "monitor".
         error: What kept the filter from reading or judging some of the passages, or None; the
             evidence says which ones, and `Guard(on_error=...)` what becomes of them.
+        marked: Those of `kept` that are unusual: as suspicious as the worst passage of a share
+            `mark_alpha` of clean queries; in monitor mode also what would be dropped.
+        id: The id under which the store keeps what was decided, or None: of a set of which all was
+            judged and nothing flagged or marked, nothing is kept.
     """
 
     kept: list[Passage]
@@ -64,6 +70,8 @@ class Verdict:
     evidence: list[Evidence]
     mode: Mode = "filter"
     error: str | None = None
+    marked: list[Passage] = field(default_factory=list)
+    id: str | None = field(default=None, compare=False)
 
     def __init__(
         self,
@@ -74,11 +82,15 @@ class Verdict:
         evidence: list[Evidence] | Callable[[], list[Evidence]],
         mode: Mode = "filter",
         error: str | None = None,
+        marked: list[Passage] | None = None,
+        id: str | None = None,
     ) -> None:
         """Make a verdict; `evidence` may be a function that returns it."""
         self.__dict__.update(
             kept=kept, dropped=dropped, attacked=attacked, p_value=p_value, mode=mode, error=error
         )
+        self.__dict__["marked"] = [] if marked is None else marked
+        self.__dict__["id"] = id
         self.__dict__["_explain" if callable(evidence) else "evidence"] = evidence
 
     def __getattr__(self, name: str) -> Any:
@@ -91,7 +103,7 @@ class Verdict:
 
     def __repr__(self) -> str:
         shown = f"attacked={self.attacked}, p_value={self.p_value:.4g}"
-        counts = f"kept={len(self.kept)}, dropped={len(self.dropped)}"
+        counts = f"kept={len(self.kept)}, dropped={len(self.dropped)}, marked={len(self.marked)}"
         rest = "" if self.error is None else f", error={self.error[:80]!r}"
         return f"Verdict({shown}, {counts}, mode={self.mode!r}{rest})"
 

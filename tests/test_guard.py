@@ -52,7 +52,7 @@ ALWAYS, NEVER = calibration(-1000.0), calibration(1000.0)
 # Two lies give themselves away; a third speaks of the question so that its company decides.
 LIKE_POISON = "Built: lighthouse Marrow Bay when? In 1914 by the crown."
 DOUBTED = [*POISON[:2], LIKE_POISON, *QUIET[:2]]
-DOUBTING = replace(ALWAYS, scores=np.full(99, 9.0), passage_scores=np.zeros(30))
+DOUBTING = replace(ALWAYS, scores=np.full(99, 8.0), passage_scores=np.zeros(30))
 
 
 class Broken:
@@ -123,7 +123,8 @@ def test_monitor_mode_judges_alike_and_drops_nothing():
     assert texts(seen.kept) == ATTACKED
     assert seen.dropped == []
     assert (seen.attacked, seen.p_value) == (filtered.attacked, filtered.p_value)
-    assert seen.evidence == filtered.evidence
+    assert [one.marked for one in seen.evidence] == [one.flagged for one in seen.evidence]
+    assert [replace(one, marked=False) for one in seen.evidence] == filtered.evidence
     assert any(evidence.flagged for evidence in seen.evidence)
 
 

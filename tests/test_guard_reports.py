@@ -76,6 +76,14 @@ class Failing(FakeAttributor):
         raise RuntimeError("the proxy melted")
 
 
+def confirmed(guard, event):
+    """Return an event's attribution, and confirm what it proposes."""
+    found = guard.attribution(event, timeout=WAIT)
+    for entry in guard.proposals():
+        guard.confirm(entry)
+    return found
+
+
 def texts(passages):
     return [passage.text for passage in passages]
 
@@ -95,7 +103,7 @@ def test_the_whole_loop(guard, attributor):
     verdict = guard.filter(QUESTION, [LIE, *QUIET])
     assert texts(verdict.kept) == [LIE, *QUIET]
     event = guard.report(QUESTION, "1911", reporter="alice")
-    attribution = guard.attribution(event, timeout=WAIT)
+    attribution = confirmed(guard, event)
     assert texts(attribution.responsible) == [LIE]
     assert attribution.cause == "poisoning"
     assert attributor.seen == [(QUESTION, "1911", [LIE, *QUIET])]
@@ -112,7 +120,7 @@ def test_what_one_guard_traces_another_on_the_same_file_drops_at_once(tmp_path, 
     with Guard(store=path, attributor=attributor) as one, Guard(store=path) as other:
         assert texts(other.filter(QUESTION, [LIE, *QUIET]).kept) == [LIE, *QUIET]
         event = one.report(QUESTION, "1911", passages=[LIE, *QUIET])
-        one.attribution(event, timeout=WAIT)
+        confirmed(one, event)
         assert texts(other.filter(QUESTION, [LIE, *QUIET]).dropped) == [LIE]
         assert texts(other.attribution(event).responsible) == [LIE]
 
@@ -126,7 +134,7 @@ def test_the_reported_passages_go_before_the_remembered_ones(guard, attributor):
 
 
 def test_what_was_dropped_was_not_seen_by_the_generator(guard, attributor):
-    guard.attribution(guard.report(QUESTION, "1911", passages=[LIE]), timeout=WAIT)
+    confirmed(guard, guard.report(QUESTION, "1911", passages=[LIE]))
     guard.filter(QUESTION, [LIE, *QUIET], k=2)
     event = guard.report(QUESTION, "another")
     guard.attribution(event, timeout=WAIT)
@@ -197,7 +205,7 @@ def test_without_an_attributor_it_is_ragorigin():
     with Guard() as guard:
         clean = [p for p in load_corpus().passages if p.id not in question.golden][:12]
         event = guard.report(question.text, question.incorrect_answer, passages=[*planted, *clean])
-        attribution = guard.attribution(event, timeout=WAIT)
+        attribution = confirmed(guard, event)
         assert attribution.method == "ragorigin"
         assert attribution.cause == "poisoning"
         assert set(texts(attribution.responsible)) & set(texts(planted))
@@ -304,7 +312,7 @@ def test_counts_of_closed_guards_are_in_the_file(tmp_path, attributor):
     for _ in range(2):
         with Guard(store=path, attributor=attributor) as guard:
             guard.filter(QUESTION, [LIE, *QUIET])
-            guard.attribution(guard.report(QUESTION, "1911"), timeout=WAIT)
+            confirmed(guard, guard.report(QUESTION, "1911"))
             guard.filter(QUESTION, [LIE, *QUIET])
     with Guard(store=path) as guard:
         counts = guard.store.counts()
@@ -314,17 +322,17 @@ def test_counts_of_closed_guards_are_in_the_file(tmp_path, attributor):
 
 
 def test_released_passages_reach_the_generator_again(guard):
-    guard.attribution(guard.report(QUESTION, "1911", passages=[LIE]), timeout=WAIT)
+    confirmed(guard, guard.report(QUESTION, "1911", passages=[LIE]))
     assert guard.filter(QUESTION, [LIE]).kept == []
-    guard.store.set_quarantine_status(content_key(LIE), "released", actor="bob")
+    guard.release(Passage(LIE), actor="bob")
     assert texts(guard.filter(QUESTION, [LIE]).kept) == [LIE]
-    guard.attribution(guard.report(QUESTION, "1911", passages=[LIE]), timeout=WAIT)
+    confirmed(guard, guard.report(QUESTION, "1911", passages=[LIE]))
     assert texts(guard.filter(QUESTION, [LIE]).kept) == [LIE]  # a person's word stands
 
 
 def test_monitor_mode_drops_no_quarantined_passage_but_flags_it(attributor):
     with Guard(attributor=attributor, mode="monitor") as guard:
-        guard.attribution(guard.report(QUESTION, "1911", passages=[LIE]), timeout=WAIT)
+        confirmed(guard, guard.report(QUESTION, "1911", passages=[LIE]))
         verdict = guard.filter(QUESTION, [LIE, *QUIET])
     assert texts(verdict.kept) == [LIE, *QUIET]
     assert verdict.evidence[0].signal == "quarantine"

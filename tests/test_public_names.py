@@ -27,6 +27,7 @@ EXPORTED = {
         "fold",
         "fold_counted",
         "fold_whole",
+        "letters_only",
         "letters_whole",
         "parted_words",
         "printable",
@@ -37,6 +38,7 @@ EXPORTED = {
         "tokens_whole",
     ],
     "ragguard.errors": [
+        "AllowanceNotFoundError",
         "AttributionPendingError",
         "AttributionTimeoutError",
         "CalibrationError",
@@ -52,6 +54,7 @@ EXPORTED = {
         "QuarantineNotFoundError",
         "RagguardError",
         "StoreError",
+        "VerdictNotFoundError",
     ],
     "ragguard.embedding": [
         "CachedEmbedder",
@@ -157,7 +160,12 @@ def test_guard_takes_what_the_contract_says():
         "calibration": None,
         "retrieve": None,
         "attributor": None,
+        "policy": None,
+        "trust": None,
         "max_ms": 50.0,
+        "mark_alpha": None,
+        "on_verdict": None,
+        "record_texts": False,
     }
 
 
@@ -193,7 +201,24 @@ def test_the_other_methods_of_the_guard_take_what_the_contract_says():
         "event_id": (POSITIONAL, REQUIRED),
         "timeout": (POSITIONAL, None),
     }
-    assert parameters(Guard.close) == {}
+    for decide in (Guard.confirm, Guard.reject, Guard.release):
+        assert parameters(decide) == {"target": (POSITIONAL, REQUIRED), "actor": (KEYWORD, None)}
+    for vouch in (Guard.allow, Guard.protect):
+        assert parameters(vouch) == {
+            "passage_or_source": (POSITIONAL, REQUIRED),
+            "why": (KEYWORD, REQUIRED),
+            "until": (KEYWORD, None),
+            "actor": (KEYWORD, None),
+        }
+    assert parameters(Guard.disallow) == {
+        "passage_or_source": (POSITIONAL, REQUIRED),
+        "actor": (KEYWORD, None),
+    }
+    assert parameters(Guard.allowed) == {}
+    assert parameters(Guard.proposals) == parameters(Guard.close) == {}
+    assert parameters(Guard.undo) == dict.fromkeys(
+        ("event", "reporter", "since", "actor"), (KEYWORD, None)
+    )
 
 
 def test_every_coroutine_has_a_twin_that_takes_the_same():
@@ -213,6 +238,8 @@ def test_verdict_and_evidence_hold_what_the_contract_says():
         "evidence",
         "mode",
         "error",
+        "marked",
+        "id",
     ]
     assert [field.name for field in fields(Evidence)] == [
         "passage_id",
@@ -223,6 +250,7 @@ def test_verdict_and_evidence_hold_what_the_contract_says():
         "suspicion",
         "flagged",
         "decided",
+        "marked",
     ]
 
 
@@ -236,7 +264,9 @@ def test_every_error_is_in_one_tree_and_derives_from_the_builtin_a_caller_expect
         "StoreError": RuntimeError,
         "EventLostError": LookupError,
         "EventNotFoundError": LookupError,
+        "AllowanceNotFoundError": LookupError,
         "QuarantineNotFoundError": LookupError,
+        "VerdictNotFoundError": LookupError,
         "AttributionPendingError": RuntimeError,
         "AttributionTimeoutError": TimeoutError,
         "EventFailedError": RuntimeError,

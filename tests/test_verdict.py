@@ -35,7 +35,8 @@ def test_evidence_is_made_when_first_read_and_then_stays():
 def test_a_verdict_can_be_copied_before_anybody_read_it(copied):
     assert copied(made([])) == made([]) == Verdict([], [], False, 1.0, EVIDENCE)
     assert asdict(made([]))["evidence"] == [asdict(EVIDENCE[0])]
-    assert repr(made([])) == "Verdict(attacked=False, p_value=1, kept=0, dropped=0, mode='filter')"
+    shown = "attacked=False, p_value=1, kept=0, dropped=0, marked=0, mode='filter'"
+    assert repr(made([])) == f"Verdict({shown})"
 
 
 def test_a_verdict_is_frozen_and_has_no_other_attributes():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +10,13 @@ from scipy.optimize import minimize
 
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import FOLDS, Samples
-from ragguard.inline.features import SIGNALS
-from ragguard.inline.scoring import Detector, Term
+from ragguard.inline.scoring import Detector
 
 __all__ = [
     "cross_scores",
     "fit_detector",
     "left_out_scores",
-    "products",
     "score",
-    "terms_of",
 ]
 
 Floats = NDArray[np.float64]
@@ -30,52 +26,27 @@ _RIDGE = 3e-5
 _LEAST_WEIGHT = 0.25  # nats
 
 
-def terms_of(plan: Plan) -> list[Term]:
-    """Return what may get a weight: each signal of a plan, and the product of any two."""
-    singles: list[Term] = [(name,) for name in plan.signals]
-    return singles + list(combinations(plan.signals, 2))
-
-
-def products(signals: Floats, terms: Sequence[Term], names: Sequence[str] = SIGNALS) -> Floats:
-    """Return what the terms are for n passages.
-
-    Args:
-        signals: float64 array of shape (n, len(names)).
-        terms: The terms.
-        names: What the columns of the signals are called.
-
-    Returns:
-        float64 array of shape (n, len(terms)).
-    """
-    out = np.empty((len(signals), len(terms)), dtype=np.float64)
-    for column, term in enumerate(terms):
-        out[:, column] = np.prod([signals[:, names.index(name)] for name in term], axis=0)
-    return out
-
-
 def score(detector: Detector, found: Samples) -> Floats:
     """Return what a detector says of n passages: float64 of shape (n,)."""
-    values = np.array(list(detector.weights.values()))
-    terms = products(found.signals, list(detector.weights), found.names)
-    total: Floats = terms @ values + detector.bias
+    columns = [found.names.index(name) for name in detector.weights]
+    total: Floats = found.signals[:, columns] @ [*detector.weights.values()] + detector.bias
     return total
 
 
 def fit_detector(plan: Plan, found: Samples) -> Detector:
     """Fit a detector: the log-odds, in nats, that a passage is poison of the plan's forms.
 
-    Terms that add less than a quarter of a nat are left out.
+    Signals that add less than a quarter of a nat are left out.
     """
-    weight, terms = found.weights(plan), terms_of(plan)
+    weight = found.weights(plan)
     used = weight > 0
+    columns = [found.names.index(name) for name in plan.signals]
     bias, weights = _regress(
-        products(found.signals[used], terms, found.names),
-        found.poisoned[used].astype(np.float64),
-        weight[used],
+        found.signals[used][:, columns], found.poisoned[used].astype(np.float64), weight[used]
     )
-    fitted = dict(zip(terms, weights.tolist(), strict=True))
-    kept = {term: weight for term, weight in fitted.items() if weight > _LEAST_WEIGHT}
-    return Detector(bias, kept or {terms[0]: _LEAST_WEIGHT})
+    fitted = dict(zip(plan.signals, weights.tolist(), strict=True))
+    kept = {name: weight for name, weight in fitted.items() if weight > _LEAST_WEIGHT}
+    return Detector(bias, kept or {plan.signals[0]: _LEAST_WEIGHT})
 
 
 def _regress(values: Floats, poisoned: Floats, weight: Floats) -> tuple[float, Floats]:

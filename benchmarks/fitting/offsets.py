@@ -18,16 +18,17 @@ Floats = NDArray[np.float64]
 ALPHA = 0.01
 """Share of the clean queries that may be touched."""
 
-_ALPHAS = (0.002, 0.005, 0.01)  # up to ALPHA: what only just passes would not with other queries
-# Added to what is chosen: the published attack is to pass no closer to the line than need be.
-_HEAD_START = {"question": 4.0}
+_LEFT = 0.0035  # of ALPHA, what the shipped calibration leaves once it is lifted: 2 of 579
+# Added to what is chosen, in nats. The published attack, and the question's words in front or out
+# of order, are to pass no closer to the line than a calibration may raise it; consensus makes room.
+_HEAD_START = {"verbatim": 4.0, "keywords": 1.0, "unordered_window": 1.25, "consensus": -1.0}
 _STEPS = np.arange(-4.0, 4.01, 0.25)
 _ROUNDS = 6
-_STARTS = 4
+_STARTS = 12
 _PRICE = 0.0015  # of an offset of 1, in recall
 # Of a form for the offsets: the published attack first, then what its author would try next, which
 # includes to leave the question out.
-_IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0, ("plain", 5): 6.0} | {
+_IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0, ("plain", 5): 6.0, ("plain", 1): 6.0} | {
     (form, count): 4.0 for form in ("shuffled", "keywords", "spread") for count in (1, 5)
 }
 
@@ -73,15 +74,14 @@ def offsets(found: Samples, scores: Mapping[str, Floats]) -> dict[str, float]:
     Returns:
         The best of `_STARTS` ascents from random starts, `_HEAD_START` added.
     """
-    recalls = [Recalls(found, alpha) for alpha in _ALPHAS]
+    recalls = Recalls(found, _LEFT)
     names = tuple(scores)
 
     def worth(shift: Mapping[str, float]) -> float:
         highest = np.max([scores[name] + shift[name] for name in names], axis=0)
-        shares = [at.of(highest) for at in recalls]
-        weigh = {key: _IMPORTANCE.get(key, 1.0) for key in shares[0] if key[1]}
-        gains = [sum(w * one[key] for key, w in weigh.items()) for one in shares]
-        gained = sum(gains) / len(gains) / sum(weigh.values())
+        shares = recalls.of(highest)
+        weigh = {key: _IMPORTANCE.get(key, 1.0) for key in shares if key[1]}
+        gained = sum(w * shares[key] for key, w in weigh.items()) / sum(weigh.values())
         # Of offsets that are worth the same the smaller ones.
         return gained - _PRICE * sum(map(abs, shift.values()))
 

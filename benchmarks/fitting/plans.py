@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.forms import FITTED_FORMS
-from ragguard.inline.features import SIGNALS
-
 __all__ = ["PLANS", "Plan"]
 
 
@@ -27,25 +24,13 @@ class Plan:
 
 
 PLANS: Mapping[str, Plan] = {
-    "verbatim": Plan(
-        ("verbatim_question", "verbatim_at_boundary", "quote_and_restate"), ("prepend",)
-    ),
-    "quote_and_restate": Plan(("quote_and_restate", "group_quote_and_restate"), ("middle",)),
-    "boundary_overlap": Plan(
-        ("boundary_overlap", "group_boundary_overlap"), ("statement", "halves")
-    ),
-    "window_density": Plan(
-        ("window_density", "group_window_density"), ("shuffled", "middle", "dropped")
-    ),
-    "unordered_window": Plan(("unordered_window", "group_unordered_window"), ("shuffled",)),
-    "inserted_words": Plan(("inserted_words", "group_inserted_words"), ("spread",)),
-    "keywords": Plan(("keyword_bigrams", "keywords_at_boundary"), ("keywords",)),
-    "keyword_run": Plan(("keyword_run", "group_keyword_run"), ("stuffed",)),
-    "group": Plan(
-        tuple(name for name in SIGNALS if name.startswith("group_")),
-        tuple(form for form in FITTED_FORMS if form not in {"prepend", "plain"}),
-        counts=(5,),
-    ),
+    "verbatim": Plan(("verbatim_question", "verbatim_at_boundary"), ("prepend",)),
+    "boundary_overlap": Plan(("boundary_overlap",), ("statement", "halves")),
+    "window_density": Plan(("window_density",), ("shuffled", "middle", "dropped")),
+    "unordered_window": Plan(("unordered_window",), ("shuffled",)),
+    "inserted_words": Plan(("inserted_words",), ("spread",)),
+    "keywords": Plan(("keyword_bigrams", "keywords_at_boundary"), ("keywords", "stuffed")),
+    "manner": Plan(("manner",), ("plain",)),
     "consensus": Plan(("consensus",), ("plain",), counts=(5,)),
 }
 """The detectors that are fitted, each for one way of carrying the question."""

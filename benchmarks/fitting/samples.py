@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import Dataset, Record
+from benchmarks.fit_manner import FOLDS, under
 from benchmarks.fitting.plans import Plan
 from benchmarks.forms import FITTED_FORMS
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.features import SIGNALS, signal_matrix
+from ragguard.inline.features.manner import MannerModel, shipped
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 
 __all__ = [
@@ -34,15 +36,13 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-FOLDS = 5
-"""Into how many parts the choosing half is cut for scores by weights that did not see the query."""
-
 COUNTS = (1, 5)
 """How many texts are planted."""
 
 KINDS = ("poisonedrag", "blind")
-"""Kinds of attack that are planted in every form; the others in front of the text only."""
+"""Kinds of attack that are planted in every form; the others in two."""
 
+_SIMPLE = ("prepend", "plain")
 _SIZES = (5, 10)
 _ONE_OF_THREE = "simpleqa"  # the largest set, thinned so that it does not decide alone
 _CLEAN_WEIGHT = 3.0  # clean sets together, relative to the poison
@@ -89,14 +89,28 @@ def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floa
     return signal_matrix(tokenize_query(retrieved.question), words, min(k, len(words)))
 
 
-def samples(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> Iterator[Sample]:
-    """Yield the choosing half, clean and under every attack; all forms with the first embedder."""
+def samples(
+    datasets: Sequence[Dataset],
+    embedders: Sequence[Embedder],
+    manners: Sequence[MannerModel] = (),
+) -> Iterator[Sample]:
+    """Yield the choosing half, clean and under every attack; all forms with the first embedder.
+
+    Args:
+        datasets: The data.
+        embedders: What retrieves.
+        manners: For every fold the model of manner that was fitted without it; by default the
+            shipped one reads all.
+    """
+    models = manners or [shipped()] * FOLDS
     for number, embedder in enumerate(embedders):
         forms = FITTED_FORMS if number == 0 else ("prepend",)
         for dataset in datasets:
             for position, record in enumerate(dataset.choosing):
                 attacks = () if thinned(dataset, position) else forms
-                yield from drawn(record, embedder, attacks, position % FOLDS)
+                with under(models[position % FOLDS]):
+                    found = list(drawn(record, embedder, attacks, position % FOLDS))
+                yield from found
 
 
 def thinned(dataset: Dataset, position: int) -> bool:
@@ -114,7 +128,7 @@ def drawn(
     """Yield the sets of one question: clean, and under every attack in these forms."""
     yield from sets_of(record, embedder, "clean", 0, (), fold, read)
     for kind in record.poison:
-        for form in forms if kind in KINDS else [form for form in forms if form == "prepend"]:
+        for form in forms if kind in KINDS else [form for form in forms if form in _SIMPLE]:
             for count in COUNTS:
                 texts = planted(record, kind, form, count)
                 if texts:

@@ -8,7 +8,7 @@ them or in none.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 
 import numpy as np
@@ -95,26 +95,23 @@ def claim(query: str, response: str) -> str:
     asked -= _POLARITY
     common = STOP_WORDS | _FRAME
     known = common | asked
+
+    def where(test: Callable[[str, set[str]], object]) -> NDArray[np.bool_]:
+        return np.array([bool(test(*pair)) for pair in zip(pieces, words, strict=True)], dtype=bool)
+
+    named = where(lambda piece, _: any(c.isupper() or c.isdigit() for c in piece))
+    new = where(lambda _, found: found - known - _POLARITY)
+    letter = where(lambda piece, found: piece.strip(_SIGNS) in _LETTERS and not found <= asked)
+    polar = where(lambda _, found: found & _POLARITY)
+    telling = where(lambda _, found: found - common)
     # Further on, "no" may only deny what nobody claims: "no other source mentions it".
-    polar = [bool(found & _POLARITY) for found in words]
-    told = [found for found in words if found][:1]
-    decided = bool(told and told[0] & _POLARITY)
-    named = [any(c.isupper() or c.isdigit() for c in piece) for piece in pieces]
-    new = [bool(found - known - _POLARITY) for found in words]
-    specific = [(a and b) or (decided and c) for a, b, c in zip(named, new, polar, strict=True)]
-    leading = [a and bool(_LEADING.search(p)) for a, p in zip(specific, pieces, strict=True)]
-    specific = [
-        a or (led and b) for a, led, b in zip(specific, [False, *leading], new, strict=False)
-    ]
-    content = [
-        a or (piece.strip(_SIGNS) in _LETTERS and not found <= asked)
-        for a, piece, found in zip(new, pieces, words, strict=True)
-    ]
-    telling = [bool(found - common) for found in words]
-    borrowed = [a and b for a, b in zip(named, telling, strict=True)]
-    for chosen in (specific, content, polar, borrowed, telling):
-        if any(chosen):
-            return " ".join(_bridged(pieces, words, chosen))
+    decided = bool(next(filter(None, words), set()) & _POLARITY)
+    specific = (named & new) | (polar & decided)
+    leading = specific & where(lambda piece, _: _LEADING.search(piece))
+    specific |= np.concatenate(([False], leading))[:-1] & new
+    for chosen in (specific, new | letter, polar, named & telling, telling):
+        if chosen.any():
+            return " ".join(_bridged(pieces, words, chosen.tolist()))
     return response
 
 
@@ -264,7 +261,4 @@ def _polarity(words: Sequence[str]) -> int:
 
 def contains_phrase(words: Sequence[str], phrase: Sequence[str]) -> bool:
     """Return True if the words of a phrase, of which there are some, stand in `words` in a row."""
-    size = len(phrase)
-    return bool(phrase) and any(
-        words[start : start + size] == phrase for start in range(len(words) - size + 1)
-    )
+    return bool(phrase) and f" {' '.join(phrase)} " in f" {' '.join(words)} "

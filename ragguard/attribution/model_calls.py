@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import astuple, dataclass
 from typing import Any
 
 __all__ = ["Usage", "is_transient", "model_calls", "model_name", "read_answer"]
@@ -40,12 +41,7 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """Return both together."""
-        return Usage(
-            self.calls + other.calls,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cost + other.cost,
-        )
+        return Usage(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 def model_name(model: Any) -> str:
@@ -75,36 +71,31 @@ def _method(model: Any, name: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
-def _completing(complete: Callable[..., Any] | None, chat: Callable[..., Any] | None) -> _Call:
+def _completing(complete: _Call, chat: Callable[..., Any] | None) -> _Call:
     """Return a call of `complete`, or of `chat` where a model is chat-only."""
+    if chat is None:
+        return complete
 
     def call(prompt: str) -> Any:
-        if complete is not None:
-            try:
+        with suppress(NotImplementedError):
+            if complete is not None:
                 return complete(prompt)
-            except NotImplementedError:
-                if chat is None:
-                    raise
-        assert chat is not None
         return chat([_user_message(prompt)])
 
-    return call if complete or chat else None
+    return call
 
 
-def _acompleting(
-    acomplete: Callable[..., Any] | None, achat: Callable[..., Any] | None
-) -> _AsyncCall:
+def _acompleting(acomplete: _AsyncCall, achat: Callable[..., Any] | None) -> _AsyncCall:
+    if achat is None:
+        return acomplete
+
     async def acall(prompt: str) -> Any:
-        if acomplete is not None:
-            try:
+        with suppress(NotImplementedError):
+            if acomplete is not None:
                 return await acomplete(prompt)
-            except NotImplementedError:
-                if achat is None:
-                    raise
-        assert achat is not None
         return await achat([_user_message(prompt)])
 
-    return acall if acomplete or achat else None
+    return acall
 
 
 @dataclass(frozen=True)

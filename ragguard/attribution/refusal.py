@@ -188,18 +188,13 @@ _DENIAL = re.compile(
 
 
 def decides_alike(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which passages, as far as they decide the question, decide it as the claim does.
+    """Return which passages decide a question of yes or no as the claim does.
 
     What decides is the sentence that speaks most of the question and does not ask it: it denies if
     it holds a word of denial. A passage that only asks decides nothing.
 
-    Args:
-        query: A question to be answered by yes or no.
-        claimed: Its answer: words of affirmation and denial.
-        passages: n texts.
-
     Returns:
-        bool array of shape (n,).
+        bool array of shape (len(passages),).
 
     >>> texts = ["The pier is not open.", "The pier is open."]
     >>> decides_alike("Is the pier open?", "No", texts).tolist()

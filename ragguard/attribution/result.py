@@ -10,7 +10,7 @@ from ragguard.passage import Passage
 
 __all__ = ["Attribution", "Attributor", "Cause", "PassageScore", "Retrieve"]
 
-Cause = Literal["poisoning", "model", "unclear"]
+Cause = Literal["poisoning", "model", "disputed", "unclear"]
 
 Retrieve = Callable[[str, int], Sequence[Passage]]
 """`retrieve(query, limit)` returns at most `limit` passages of the knowledge base, best first."""
@@ -50,7 +50,9 @@ class Attribution:
         responsible: Passages held responsible, best first; empty unless cause is "poisoning".
         scores: One `PassageScore` for every passage in scope, in rank order.
         scope_size: How many passages were in scope.
-        cause: "poisoning", "model" (the model errs without help) or "unclear".
+        cause: "poisoning", "model" (the model errs without help), "disputed" (other sources state
+            the response as well: whom the scores call responsible is accused and no more) or
+            "unclear".
         reason: Why that cause, in words.
         details: Method-specific figures (segments tested, thresholds, calls made).
     """
@@ -64,6 +66,11 @@ class Attribution:
     cause: Cause
     reason: str
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def cleared(self) -> list[str]:
+        """The texts in scope that are not held responsible."""
+        return [score.passage.text for score in self.scores if not score.responsible]
 
     @classmethod
     def of(
@@ -89,6 +96,11 @@ class Attribution:
         return cls(
             query, response, method, passages, scores, len(scores), *finding, details=details
         )
+
+    @property
+    def accused(self) -> list[Passage]:
+        """The responsible passages, or, where the cause is disputed, those that others defend."""
+        return self.responsible or [one.passage for one in self.scores if one.responsible]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types; embeddings are left out."""
@@ -120,8 +132,9 @@ class Attribution:
             )
             for row in data["scores"]
         ]
+        disputed = data["cause"] == "disputed"
         return cls(
-            responsible=[score.passage for score in scores if score.responsible],
+            responsible=[one.passage for one in scores if one.responsible and not disputed],
             scores=scores,
             details=data["details"],
             **{name: data[name] for name in _PLAIN},

@@ -24,15 +24,7 @@ __all__ = ["Conclusion", "LLMAttributor", "Rounds"]
 
 
 class Conclusion(NamedTuple):
-    """What a method has found about n passages.
-
-    Attributes:
-        scope: The passages, in rank order.
-        responsibility: n scores, in the method's unit.
-        responsible: n flags.
-        finding: The cause, and the reason in words.
-        details: The method's own figures.
-    """
+    """What a method has found about n passages: a score and a flag for each, cause and reason."""
 
     scope: Sequence[Passage]
     responsibility: Sequence[float]
@@ -45,16 +37,7 @@ Rounds = Generator[list[str], list[str], Conclusion]
 
 
 class LLMAttributor(ABC):
-    """Attribution by what a language model answers, as the subclass asks it.
-
-    Args:
-        model: Any model that `as_text_model` takes.
-        embedder: What `as_embedder` takes; None means the built-in one.
-        concurrency: Requests to the model at the same time.
-
-    Raises:
-        InvalidInputError: `model` is no model, or `concurrency` is no whole number of at least 1.
-    """
+    """Attribution by what a language model answers, as the subclass asks it, `_rounds`."""
 
     _method: str
 

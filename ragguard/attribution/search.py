@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ragguard.attribution.result import Retrieve
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import resolved
+from ragguard.knowledge.chroma import ChromaCollection
+from ragguard.knowledge.faiss import FaissIndex, Texts
+from ragguard.knowledge.langchain import LangChainStore
+from ragguard.knowledge.llama_index import LlamaIndexIndex
+from ragguard.knowledge.sources import Retriever, resolved
 from ragguard.passage import Passage, as_passages
-
-if TYPE_CHECKING:
-    from ragguard.knowledge.faiss import Texts
 
 __all__ = ["as_retrieve", "search_of"]
 
@@ -58,28 +59,19 @@ def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None
     return _Search(_search_method(source, texts, embedder))
 
 
-def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Callable[..., Any]:
-    # Imported here: a guard that is given a function of its own loads no adapter.
+def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Any:
     if texts is not None:
-        from ragguard.knowledge.faiss import FaissIndex
-
         return FaissIndex(source, texts, embedder).retrieve
 
     def has(*methods: str) -> bool:
         return all(callable(getattr(source, method, None)) for method in methods)
 
     if has("similarity_search") or has("asimilarity_search"):
-        from ragguard.knowledge.langchain import LangChainStore
-
         return LangChainStore(source).retrieve
     store = getattr(source, "vectorstore", None)
     if callable(getattr(store, "similarity_search", None)):
-        from ragguard.knowledge.langchain import LangChainStore
-
         return LangChainStore(store, getattr(source, "search_kwargs", None)).retrieve
     if has("as_retriever"):
-        from ragguard.knowledge.llama_index import LlamaIndexIndex
-
         return LlamaIndexIndex(source).retrieve
     if has("query_points"):
         raise InvalidInputError(
@@ -87,23 +79,14 @@ def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Callable[
             "ragguard.knowledge.QdrantCollection(client, name, embedder=...)"
         )
     if has("query", "upsert", "count"):
-        from ragguard.knowledge.chroma import ChromaCollection
-
         return ChromaCollection(source, embedder).retrieve
     if has("retrieve"):
-        method: Callable[..., Any] = source.retrieve
-        if _takes(method, "", 1):
-            return method
-        from ragguard.knowledge.llama_index import LlamaIndexRetriever
-
-        return LlamaIndexRetriever(source).retrieve
+        own = _takes(source.retrieve, "", 1)
+        return source.retrieve if own else Retriever(source, "retrieve").retrieve
     if has("invoke"):
-        from ragguard.knowledge.langchain import LangChainRetriever
-
-        return LangChainRetriever(source).retrieve
+        return Retriever(source, "invoke").retrieve
     if callable(source):
-        search: Callable[..., Any] = source
-        return search
+        return source
     raise InvalidInputError(
         f"retrieve must be a callable retrieve(query, limit), not a {type(source).__name__}; a "
         "LangChain or LlamaIndex retriever, vector store or index will do, and so will a Chroma "

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
 
 from ragguard.attribution.claim import contains_phrase
 from ragguard.embedding.adapt import unit_rows
@@ -68,7 +69,7 @@ def cluster_by_similarity(vectors: ArrayLike, threshold: float) -> NDArray[np.in
     rows = unit_rows(np.asarray(vectors)).astype(np.float64)
     # The same text twice has a cosine a rounding error below 1.
     same = rows @ rows.T >= threshold - 1e-6
-    return _components(same | np.eye(len(rows), dtype=bool))
+    return _components(same)
 
 
 def cluster_by_equivalence(
@@ -97,22 +98,15 @@ def cluster_by_equivalence(
 
 
 def _components(same: NDArray[np.bool_]) -> NDArray[np.int64]:
-    reach = same
-    while not np.array_equal(wider := reach @ reach, reach):
-        reach = wider
-    _, labels = np.unique(reach.argmax(axis=1), return_inverse=True)
-    return labels.astype(np.int64)
+    _, labels = connected_components(same, directed=False)
+    return np.asarray(labels, dtype=np.int64)
 
 
 def abstentions_apart(labels: ArrayLike, abstained: ArrayLike) -> NDArray[np.int64]:
     """Return the labels with every sample that abstains in a meaning of its own.
 
     As one meaning, ten times "unknown" would have an entropy of 0: the passage that tells nothing
-    would pass for the surest of all.
-
-    Args:
-        labels: int array of shape (n,).
-        abstained: bool array of shape (n,).
+    would pass for the surest of all. Both arrays have shape (n,).
 
     >>> abstentions_apart([0, 1, 1, 1], [False, True, True, False]).tolist()
     [0, 3, 4, 1]

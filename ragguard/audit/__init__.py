@@ -56,7 +56,8 @@ def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
         from ragguard.audit.sql import SqlStore
 
         return SqlStore(os.fspath(store))
-    if not all(hasattr(store, name) for name in ("claim_event", "quarantine_changes")):
+    needed = ("claim_event", "quarantine_changes", "accuse", "allowances")
+    if not all(hasattr(store, name) for name in needed):
         raise InvalidInputError(
             f"store must be a path, a URL or an AuditStore, not {type(store).__name__}; "
             "try sqlite:///audit.db"

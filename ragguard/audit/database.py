@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
-from ragguard.audit.models import SCHEMA_VERSION, bring_up_to_date, schema_version
+from ragguard.audit.schema import SCHEMA_VERSION, bring_up_to_date, schema_version
 from ragguard.audit.sqlite import file_identity, sqlite_engine
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
 from ragguard.fork import follow_forks
@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 _STATEMENT_S = 10.0
 _CLOSE_S = 0.5
 _NO_FILE = (-1, -1)
+_of_parents: list[Any] = []  # pools of connections from before a fork
 _SHOWN = ("host", "port")
 
 # Any fixed numbers: PostgreSQL's advisory locks have no names.
@@ -204,7 +205,9 @@ class Database:
 
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
-            # The sockets belong to the parent: they are forgotten here, not closed.
+            # The sockets belong to the parent: they are neither used here nor closed, as what is
+            # deleted would be, or at least warn of.
+            _of_parents.append(self._engine.pool)
             self._engine.dispose(close=False)
             self._make_gates()
             return

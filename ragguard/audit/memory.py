@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import threading
 import time
-import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from itertools import takewhile
 from typing import Any
 
 from ragguard.attribution.result import Attribution
+from ragguard.audit.allowing import Allowance
 from ragguard.audit.counting import retained
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
+from ragguard.audit.memory_quarantine import MemoryQuarantine
+from ragguard.audit.memory_verdicts import MemoryVerdicts
 from ragguard.audit.records import (
     OPEN,
     Event,
     EventStatus,
-    QuarantineChanges,
     QuarantineEntry,
-    QuarantineStatus,
     ScoredQuery,
     as_utc,
-    checked_status,
     no_event,
-    not_in_quarantine,
 )
-from ragguard.audit.watch import announce
 from ragguard.fork import follow_forks
 
 __all__ = ["MemoryStore"]
 
 
-class MemoryStore:
+class MemoryStore(MemoryQuarantine, MemoryVerdicts):
     """The audit store of one process; its content ends with the process.
 
     Quarantine is kept for good. Of finished events the newest `max_finished` are kept, so that a
@@ -42,17 +36,14 @@ class MemoryStore:
     along, and nothing else.
 
     Attributes:
-        place: Names this store among all of the process.
         shared: False: no other process sees it.
     """
 
-    place: str
     shared = False
 
     def __init__(self, *, max_finished: int = 10_000, max_open: int = 10_000) -> None:
         """Make an empty store."""
-        self.place = f"memory:{uuid.uuid4().hex}"
-        self._lock = threading.RLock()
+        super().__init__()
         self._max_finished = max_finished
         self._max_open = max_open
         self._events: dict[str, Event] = {}
@@ -60,9 +51,6 @@ class MemoryStore:
         self._claimable_at: dict[str, float] = {}  # of open events: 0, or the end of the lease
         self._lanes: dict[str, set[str]] = {}
         self._finished: dict[str, Attribution | None] = {}
-        self._quarantine: dict[str, QuarantineEntry] = {}
-        self._changed: dict[str, int] = {}  # the version of each key's last change, oldest first
-        self._version = 0  # grows with every change of the keys that are held
         self._counts: dict[str, int] = {}
         self._scores: list[ScoredQuery] = []
         follow_forks(self)
@@ -162,59 +150,6 @@ class MemoryStore:
             found = self._finished.get(event_id)
         return None if found is None else _copied(found)
 
-    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
-        with self._lock:
-            known = len(self._quarantine)
-            grown = False
-            for entry in entries:
-                if entry.key not in self._quarantine:
-                    created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
-                    new = replace(entry, created_at=created, updated_at=updated)
-                    self._quarantine[entry.key] = new
-                    self._note_change(entry.key)
-                    grown = grown or entry.status != "released"
-            self._version += grown
-            added = len(self._quarantine) - known
-        announce(self.place)
-        return added
-
-    def set_quarantine_status(
-        self, key: str, status: QuarantineStatus, *, actor: str | None = None
-    ) -> QuarantineEntry:
-        checked_status(status)
-        with self._lock:
-            entry = self._quarantine.get(key)
-            if entry is None:
-                raise not_in_quarantine(key)
-            changed = replace(entry, status=status, updated_at=datetime.now(UTC), actor=actor)
-            self._quarantine[key] = changed
-            if (entry.status == "released") != (status == "released"):
-                self._note_change(key)
-                self._version += 1
-        announce(self.place)
-        return changed
-
-    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
-        with self._lock:
-            entries = list(self._quarantine.values())[::-1]
-        found = [entry for entry in entries if status in (None, entry.status)]
-        found.sort(key=lambda entry: entry.created_at, reverse=True)
-        return found
-
-    def quarantine_keys(self) -> frozenset[str]:
-        with self._lock:
-            return self._held(self._quarantine)
-
-    def quarantine_version(self) -> int:
-        return self._version
-
-    def quarantine_changes(self, since: int) -> QuarantineChanges:
-        with self._lock:
-            newest_first = reversed(self._changed.items())
-            keys = {key for key, _ in takewhile(lambda change: change[1] > since, newest_first)}
-            held = self._held(keys)
-            return QuarantineChanges(self._version, held, frozenset(keys - held), since < 0)
-
     def add_counts(self, counts: Mapping[str, int]) -> None:
         with self._lock:
             for name, count in counts.items():
@@ -260,16 +195,9 @@ class MemoryStore:
         now = time.monotonic()
         return (one for one in self._turns if self._claimable_at[one] <= now)
 
-    def _held(self, keys: Collection[str]) -> frozenset[str]:
-        return frozenset(key for key in keys if self._quarantine[key].status != "released")
-
-    def _note_change(self, key: str) -> None:
-        self._changed.pop(key, None)
-        self._changed[key] = self._version + 1
-
     def __reduce__(self) -> tuple[Any, ...]:
         # What is held back stays so elsewhere; events are attributed where they were reported.
-        return _restored, (self._max_finished, self.quarantine())
+        return _restored, (self._max_finished, self.quarantine(), self.allowances())
 
     def _before_fork(self) -> None:
         self._lock.acquire()
@@ -278,9 +206,15 @@ class MemoryStore:
         self._lock.release()
 
 
-def _restored(max_finished: int, newest_first: Sequence[QuarantineEntry]) -> MemoryStore:
+def _restored(
+    max_finished: int,
+    newest_first: Sequence[QuarantineEntry],
+    allowances: Sequence[Allowance],
+) -> MemoryStore:
     store = MemoryStore(max_finished=max_finished)
     store.add_quarantine(newest_first[::-1])
+    for allowance in allowances[::-1]:
+        store.allow(allowance)
     return store
 
 

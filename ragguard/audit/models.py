@@ -1,4 +1,4 @@
-"""The tables of the SQL audit store, and how those of older versions are brought up to date.
+"""The tables of the SQL audit store.
 
 Every text that a caller can choose goes through `AnyText`, so that the two databases keep the
 same content byte for byte.
@@ -6,7 +6,6 @@ same content byte for byte.
 
 from __future__ import annotations
 
-import time
 from dataclasses import fields
 from datetime import datetime
 from typing import Any, ClassVar
@@ -18,23 +17,21 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     Text,
+    UniqueConstraint,
     false,
-    inspect,
-    select,
-    text,
-    update,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
-from sqlalchemy.schema import CreateColumn, CreateTable
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from ragguard.audit.allowing import Allowance
 from ragguard.audit.encoding import AnyText, UtcDateTime, from_json, to_json
 from ragguard.audit.fair_queueing import NOBODY, lane_of
 from ragguard.audit.records import OPEN, Event, QuarantineEntry, ScoredQuery
 from ragguard.passage import Passage
 
 __all__ = [
-    "SCHEMA_VERSION",
+    "AllowanceRow",
     "AttributionRow",
     "Base",
     "CounterRow",
@@ -43,12 +40,7 @@ __all__ = [
     "PassageRow",
     "QuarantineRow",
     "ScoreRow",
-    "bring_up_to_date",
-    "schema_version",
 ]
-
-SCHEMA_VERSION = 5
-_TURNS_SINCE = 5  # the version that gave events turns and marks those without passages
 
 _Serial = BigInteger().with_variant(Integer, "sqlite")
 
@@ -200,12 +192,65 @@ class QuarantineRow(Base):
     actor: Mapped[str | None] = mapped_column(AnyText)
     # The quarantine's version since which the key is held, or is not; 0 in older versions' rows.
     changed: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    reporters_json: Mapped[str] = mapped_column(AnyText, server_default="[]")
+    lanes: Mapped[str] = mapped_column(Text, server_default="")  # of the reporters, in a row
+    until: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    # NULL in older versions' rows.
+    signature: Mapped[bytes | None] = mapped_column(LargeBinary)
 
-    __table_args__ = (Index("ragguard_quarantine_changed", "changed"),)
+    __table_args__ = (
+        Index("ragguard_quarantine_changed", "changed"),
+        Index("ragguard_quarantine_by_status", "status", "updated_at"),
+        Index("ragguard_quarantine_until", "until"),
+    )
+
+    @classmethod
+    def values(cls, entry: QuarantineEntry, changed: int) -> dict[str, Any]:
+        """Return the row's columns."""
+        return {
+            **cls.shared(entry),
+            "reporters_json": to_json(entry.reporters),
+            "lanes": " ".join(map(lane_of, entry.reporters)),
+            "changed": changed,
+        }
+
+    def take(self, entry: QuarantineEntry, changed: int) -> None:
+        """Become the row of this entry."""
+        for name, value in self.values(entry, changed).items():
+            setattr(self, name, value)
 
     def to_entry(self) -> QuarantineEntry:
         """Return the row as the record that the protocol names."""
-        return QuarantineEntry(**self.shared(self))
+        return QuarantineEntry(**self.shared(self), reporters=tuple(from_json(self.reporters_json)))
+
+
+class AllowanceRow(Base):
+    """What a person vouches for."""
+
+    record = Allowance
+    __tablename__ = "ragguard_allowances"
+
+    seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
+    key: Mapped[str] = mapped_column(AnyText)
+    source: Mapped[str] = mapped_column(AnyText)
+    effect: Mapped[str] = mapped_column(Text)
+    why: Mapped[str] = mapped_column(AnyText)
+    text: Mapped[str] = mapped_column(AnyText)
+    actor: Mapped[str | None] = mapped_column(AnyText)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    until: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    ended_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    ended_by: Mapped[str | None] = mapped_column(AnyText)
+    changed: Mapped[int] = mapped_column(BigInteger)  # the quarantine's version then
+
+    __table_args__ = (
+        UniqueConstraint("key", "source", "effect"),
+        Index("ragguard_allowances_changed", "changed"),
+    )
+
+    def to_allowance(self) -> Allowance:
+        """Return the row as the record that the protocol names."""
+        return Allowance(**self.shared(self))
 
 
 class CounterRow(Base):
@@ -244,48 +289,3 @@ class ScoreRow(Base):
         suspicions = tuple(from_json(self.suspicions_json))
         shared = {**self.shared(self), "question": self.question or ""}
         return ScoredQuery(**shared, suspicions=suspicions)
-
-
-def schema_version(session: Session) -> int | None:
-    """Return the version of the tables that are there, or None if there are none."""
-    if not inspect(session.connection()).has_table(MetaRow.__tablename__):
-        return None
-    return session.scalar(select(MetaRow.value).where(MetaRow.name == "schema_version"))
-
-
-def bring_up_to_date(session: Session) -> int:
-    """Create what older tables lack, or all of them, and return the version that there is then.
-
-    Versions have only ever added tables, indexes, and columns that may be empty or have a default
-    of the database's: making what is missing is enough.
-    """
-    found = schema_version(session)
-    if found is not None and found >= SCHEMA_VERSION:
-        return found
-    connection = session.connection()
-    for table in Base.metadata.sorted_tables:
-        session.execute(CreateTable(table, if_not_exists=True))
-    there = inspect(connection)
-    for table in Base.metadata.sorted_tables:
-        present = {column["name"] for column in there.get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in present:
-                definition = CreateColumn(column).compile(dialect=connection.dialect)
-                session.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
-        # In one order: of two indexes that serve equally well SQLite takes the last one made.
-        for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            index.create(connection, checkfirst=True)
-    if found is None:
-        # The time and not 0: versions of two stores that take each other's place at one address
-        # are not mistaken for each other.
-        session.add(MetaRow(name="quarantine_version", value=time.time_ns() // 1_000_000))
-    elif found < _TURNS_SINCE:
-        # Open events keep turn 0, so they come before all that is reported from now on.
-        session.execute(text("DROP INDEX IF EXISTS ragguard_events_claimable"))
-        bare = EventRow.claimable_at.isnot(None) & ~EventRow.passages.any()
-        session.execute(
-            update(EventRow).where(bare).values(bare=True),
-            execution_options={"synchronize_session": False},
-        )
-    session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
-    return SCHEMA_VERSION

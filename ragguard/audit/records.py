@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Literal, Protocol, get_args
+from datetime import datetime
+from typing import Literal, Protocol
 
 from ragguard.attribution.result import Attribution
-from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
+from ragguard.audit.allowing import AllowanceStore
+from ragguard.audit.quarantine import (
+    QuarantineChanges,
+    QuarantineEntry,
+    QuarantineStatus,
+    QuarantineStore,
+    as_utc,
+    checked_status,
+    not_in_quarantine,
+    utc_now,
+)
+from ragguard.audit.verdicts import VerdictStore
+from ragguard.errors import EventNotFoundError
 from ragguard.passage import Passage
 
 __all__ = [
@@ -30,39 +42,11 @@ EventStatus = Literal["pending", "running", "done", "failed"]
 OPEN: tuple[EventStatus, ...] = ("pending", "running")
 """The statuses of events that still wait for their attribution."""
 
-QuarantineStatus = Literal["quarantined", "confirmed", "released"]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def as_utc(moment: datetime) -> datetime:
-    """Return the same moment in UTC; one without a timezone is taken to be UTC already."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def checked_status(status: QuarantineStatus) -> QuarantineStatus:
-    """Return `status`, or raise `InvalidInputError` when it is none of a quarantine's three."""
-    if status not in get_args(QuarantineStatus):
-        raise InvalidInputError(
-            f"a quarantine's status cannot be {status!r}; "
-            f"pass one of {', '.join(get_args(QuarantineStatus))}"
-        )
-    return status
-
 
 def no_event(event_id: str) -> EventNotFoundError:
     """Return the error for an id that no event has."""
     return EventNotFoundError(
         f"no event {event_id!r} is in the audit store; use the id that report() returned"
-    )
-
-
-def not_in_quarantine(key: str) -> QuarantineNotFoundError:
-    """Return the error for a key that no entry has."""
-    return QuarantineNotFoundError(
-        f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
     )
 
 
@@ -92,61 +76,13 @@ class Event:
     passages: tuple[Passage, ...] = ()
     reporter: str | None = None
     status: EventStatus = "pending"
-    created_at: datetime = field(default_factory=_now)
+    created_at: datetime = field(default_factory=utc_now)
     attempts: int = 0
     error: str | None = None
     failures: int = 0
     reports: int = 1
     reporters: int = 1
     cut: str | None = None
-
-
-@dataclass(frozen=True)
-class QuarantineEntry:
-    """A passage that the filter drops from now on, until somebody releases it.
-
-    Attributes:
-        key: `ragguard.content.content_key` of the text; what the filter compares.
-        passage_id: The passage's id in its knowledge base.
-        text: The text itself, kept so that a release can restore it.
-        reason: Why it was quarantined, in words.
-        event_id: The event whose attribution found it, or None if a person put it there.
-        status: "quarantined" (found), "confirmed" or "released" (what a person said).
-        created_at: When it was quarantined, UTC.
-        updated_at: When its status last changed, UTC.
-        actor: Who changed the status last, or None for the worker.
-    """
-
-    key: str
-    passage_id: str
-    text: str
-    reason: str
-    event_id: str | None = None
-    status: QuarantineStatus = "quarantined"
-    created_at: datetime = field(default_factory=_now)
-    updated_at: datetime = field(default_factory=_now)
-    actor: str | None = None
-
-
-@dataclass(frozen=True)
-class QuarantineChanges:
-    """How the keys that the filter must drop came to differ from those of an earlier version.
-
-    Attributes:
-        version: What `AuditStore.quarantine_version` returns for the keys as they are now.
-        held: Keys to add to those of the earlier version, or all that there are.
-        released: Keys to take out of them; empty if `complete`.
-        complete: Whether `held` is all that there are.
-    """
-
-    version: int
-    held: frozenset[str]
-    released: frozenset[str] = frozenset()
-    complete: bool = False
-
-    def applied_to(self, keys: frozenset[str]) -> frozenset[str]:
-        """Return the keys of now, from those of the earlier version."""
-        return self.held if self.complete else (keys - self.released) | self.held
 
 
 @dataclass(frozen=True)
@@ -171,13 +107,15 @@ class ScoredQuery:
     with_reference: bool
     attacked: bool
     scorer: str
-    recorded_at: datetime = field(default_factory=_now)
+    recorded_at: datetime = field(default_factory=utc_now)
     priority: float = 0.0
     question: str = ""
 
 
-class AuditStore(Protocol):
-    """Keeps events, attributions, quarantine, counters and scores. Safe to share between threads.
+class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, Protocol):
+    """Keeps events, attributions, quarantine, verdicts, counters and scores.
+
+    Safe to share between threads.
 
     Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
     """
@@ -246,36 +184,8 @@ class AuditStore(Protocol):
     def attribution(self, event_id: str) -> Attribution | None:
         """Return the attribution of a finished event, else None."""
 
-    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
-        """Store new entries and return how many were new.
-
-        A key that is there already is left as it is: in particular, what a person released stays
-        released until a person quarantines it again. Of two entries with one key the first counts.
-        """
-
-    def set_quarantine_status(
-        self, key: str, status: QuarantineStatus, *, actor: str | None = None
-    ) -> QuarantineEntry:
-        """Change an entry's status and return it, or raise `QuarantineNotFoundError`."""
-
-    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
-        """Return the entries, newest first."""
-
-    def quarantine_keys(self) -> frozenset[str]:
-        """Return the keys that the filter must drop: every entry that is not released."""
-
-    def quarantine_version(self) -> int:
-        """Return a number that grows with every change of `quarantine_keys`, in any process."""
-
-    def quarantine_changes(self, since: int) -> QuarantineChanges:
-        """Return what has changed in `quarantine_keys` since they had version `since`.
-
-        Since version -1, before there was anything, all of them are new. A store may answer so
-        whenever it cannot tell the changes apart.
-        """
-
     def add_counts(self, counts: Mapping[str, int]) -> None:
-        """Add to the verdict counters (queries, attacked, dropped, errors, ...)."""
+        """Add to the verdict counters (queries, attacked, dropped, marked, errors, ...)."""
 
     def counts(self) -> dict[str, int]:
         """Return the verdict counters."""

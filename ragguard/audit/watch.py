@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ragguard.arguments import require_positive
 from ragguard.audit.records import AuditStore
 from ragguard.fork import follow_forks
+from ragguard.inline.quarantined import Quarantined
 
 __all__ = ["QuarantineWatch", "announce", "repeated"]
 
@@ -79,8 +80,9 @@ class QuarantineWatch:
         self._store = store
         self._interval_s = interval_s
         self._polled = bool(getattr(store, "shared", True))
-        self._keys: frozenset[str] = frozenset()
+        self._held = Quarantined()
         self._version = -1
+        self._due: float | None = None  # when an entry lapses, in seconds since 1970
         self._heard = time.monotonic()
         self.error = None
         self._silent = False
@@ -112,7 +114,11 @@ class QuarantineWatch:
         return [] if self._thread is None else [self._thread]
 
     def keys(self) -> frozenset[str]:
-        """Return the keys that the filter must drop now.
+        """Return the keys that the filter must drop now, as `held` does."""
+        return self.held().keys
+
+    def held(self) -> Quarantined:
+        """Return what the filter must drop now.
 
         Never raises and never waits: while the store fails, the keys it last gave stay in force.
         """
@@ -121,7 +127,9 @@ class QuarantineWatch:
                 self._start()
             if time.monotonic() - self._heard > _SILENT_S:
                 self._complain()
-        return self._keys
+        elif self._is_due():
+            self.reload()
+        return self._held
 
     def refresh(self) -> frozenset[str]:
         """Load the keys now and return them.
@@ -131,17 +139,21 @@ class QuarantineWatch:
         """
         with self._reading:
             version = self._store.quarantine_version()
-            if version != self._version:
+            if version != self._version or self._is_due():
                 changes = self._store.quarantine_changes(self._version)
-                self._keys = changes.applied_to(self._keys)
+                keys = changes.applied_to(self._held.keys)
+                spared = changes.spared_of(self._held.spared)
+                self._held = self._held.changed(keys, changes.signatures, spared, changes.allowed)
                 self._version = changes.version
+                self._due = changes.due
             self._note_answer()
-            return self._keys
+            return self._held.keys
 
     def reload(self) -> None:
         """Load the keys now; a store that fails is noted and logged."""
         if self._stop.is_set():
             return
+        self._let_lapse()
         try:
             self.refresh()
         except Exception as error:  # whatever a store raises, the filter goes on with what it has
@@ -149,7 +161,7 @@ class QuarantineWatch:
             if first:
                 logger.error(
                     "the quarantine cannot be read, %d known keys stay in force: %s",
-                    len(self._keys),
+                    len(self._held.keys),
                     error,
                 )
             if self.age_s > _SILENT_S:
@@ -158,6 +170,18 @@ class QuarantineWatch:
     def close(self) -> None:
         """Stop watching; `keys` goes on returning the last keys."""
         self._stop.set()
+
+    def _is_due(self) -> bool:
+        return self._due is not None and time.time() >= self._due
+
+    def _let_lapse(self) -> None:
+        if not self._is_due():
+            return
+        try:
+            self._store.lapse()
+        except Exception as error:  # a role that may only read, or a store that fails
+            self._due = time.time() + _SILENT_S
+            logger.warning("what is over in quarantine stays in force for now: %s", error)
 
     def _note_answer(self) -> None:
         silence, self._heard = self.age_s, time.monotonic()
@@ -173,7 +197,7 @@ class QuarantineWatch:
                 "the audit store has not answered for %.0f s: the filter does not hear what is "
                 "quarantined or released elsewhere, and %d known keys stay in force",
                 self.age_s,
-                len(self._keys),
+                len(self._held.keys),
             )
 
     def _start(self) -> None:

@@ -1,5 +1,6 @@
-"""Who runs attributions: an in-process worker by default."""
+"""Who runs attributions, an in-process worker by default, and what these may do."""
 
+from ragguard.background.policy import Policy
 from ragguard.background.worker import Worker
 
-__all__ = ["Worker"]
+__all__ = ["Policy", "Worker"]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Collection, Set
 from dataclasses import replace
+from functools import cache
 from typing import Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
-from ragguard.audit.records import AuditStore, Event, QuarantineEntry
+from ragguard.audit.quarantine import Accused
+from ragguard.audit.records import AuditStore, Event
+from ragguard.background.accuser import Accuser
+from ragguard.background.policy import Policy, as_policy
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
+from ragguard.embedding.hashed import HashedEmbedder
+from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage, as_passages
 
 __all__ = ["EventAttributor", "EventProcessor"]
@@ -25,11 +31,11 @@ class EventProcessor(Protocol):
         """
 
     def quarantine(self, event: Event, attribution: Attribution) -> object:
-        """Quarantine what is responsible; once must be as good as twice."""
+        """Quarantine or propose what is responsible; once must be as good as twice."""
 
 
 class EventAttributor:
-    """Attributes the events of a store, and quarantines what is responsible.
+    """Attributes the events of a store, and accuses what is responsible.
 
     Args:
         store: Where events and quarantine are.
@@ -37,6 +43,11 @@ class EventAttributor:
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy,
             made when the first event is attributed.
         embedder: Of that `RAGOrigin`; None: the built-in one.
+        policy: What an attribution may do; None: "review" on a store that other processes share,
+            "auto" in memory.
+        protected: Names of sources whose passages only a person puts into quarantine.
+        judge: Returns the inline filter, which says who shows marks of an attack; None: one with
+            the shipped calibration.
     """
 
     def __init__(
@@ -46,8 +57,15 @@ class EventAttributor:
         *,
         attributor: Attributor | None = None,
         embedder: Embedder | None = None,
+        policy: Policy | None = None,
+        protected: Collection[str] = frozenset(),
+        judge: Callable[[], ConformalFilter] | None = None,
     ) -> None:
         self._store = store
+        shared = bool(getattr(store, "shared", True))
+        self._policy = as_policy(policy, shared=shared)
+        self._accuser = Accuser(store, self._policy, protected)
+        self._judge = judge or _shipped_filter
         self._retrieve = retrieve
         self._attributor = attributor
         self._embedder = embedder
@@ -76,28 +94,26 @@ class EventAttributor:
 
             self._attributor = RAGOrigin(embedder=self._embedder)
         if self._retrieve is None:
-            return self._attributor.attribute(query, response, lambda _, limit: passages[:limit])
+            found = self._attributor.attribute(query, response, lambda _, limit: passages[:limit])
+            return self._with_evidence(found)
         search = _Unquarantined(self._retrieve, self._held(event))
         found = self._attributor.attribute(query, response, search)
-        return _told(found, len(search.left_out))
+        return self._with_evidence(_told(found, len(search.left_out)))
 
-    def quarantine(self, event: Event, attribution: Attribution) -> int:
-        """Put the responsible passages into quarantine; return how many were not there before.
+    def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
+        """Quarantine or propose what is responsible, as the policy says; return what became of it.
 
         Raises:
             StoreError: The store fails.
         """
-        entries = [
-            QuarantineEntry(
-                key=content_key(passage.text),
-                passage_id=passage.id,
-                text=passage.text,
-                reason=attribution.reason,
-                event_id=event.id,
-            )
-            for passage in attribution.responsible
-        ]
-        return self._store.add_quarantine(entries) if entries else 0
+        return self._accuser.accuse(event, attribution)
+
+    def _with_evidence(self, found: Attribution) -> Attribution:
+        # Not above: a guard that only filters needs neither a proxy nor an attribution method.
+        from ragguard.background.evidence import with_evidence
+
+        policy = self._policy
+        return with_evidence(found, self._judge, top_k=policy.top_k, mark_alpha=policy.mark_alpha)
 
     def _held(self, event: Event) -> Set[str]:
         held = self._store.quarantine_keys()
@@ -105,6 +121,11 @@ class EventAttributor:
             # An attempt that broke off may have quarantined what this one must find again.
             held -= {one.key for one in self._store.quarantine() if one.event_id == event.id}
         return held
+
+
+@cache
+def _shipped_filter() -> ConformalFilter:
+    return ConformalFilter(HashedEmbedder())
 
 
 class _Unquarantined:

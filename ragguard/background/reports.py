@@ -17,6 +17,7 @@ from types import NoneType
 from typing import Any
 
 from ragguard.attribution.result import Attribution
+from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.background.worker import Worker
@@ -73,6 +74,7 @@ class Reports:
         store: Keeps both.
         seen: What the generator saw, for reports that do not say it.
         quarantine: Follows the store.
+        apart: Whether each reporter's claims are events of their own, as a quorum needs them.
     """
 
     def __init__(
@@ -82,11 +84,13 @@ class Reports:
         *,
         seen: RecentPassages,
         quarantine: QuarantineWatch,
+        apart: bool = False,
     ) -> None:
         self._worker = worker
         self._store = store
         self._seen = seen
         self._quarantine = quarantine
+        self._apart = apart
 
     def take(
         self,
@@ -114,6 +118,7 @@ class Reports:
             seen,
             None if reporter is None else str(reporter),
             quarantine_version=self._quarantine.version,
+            apart=self._apart,
         )
         if unreadable is not None:
             logger.warning("event %s goes without the reported passages: %s", event.id, unreadable)
@@ -155,6 +160,7 @@ def as_event(
     reporter: str | None,
     *,
     quarantine_version: int,
+    apart: bool = False,
     now: float | None = None,
 ) -> Event:
     """Return the event that a report is part of; `Event.cut` says what was left out of it.
@@ -170,6 +176,7 @@ def as_event(
         passages: What the generator saw, best first.
         reporter: Who flags it.
         quarantine_version: `AuditStore.quarantine_version`, as far as it is known here.
+        apart: Whether only this reporter's reports are the same claim.
         now: Seconds since 1970; None for the clock.
     """
     cut: list[str] = []
@@ -182,7 +189,8 @@ def as_event(
     texts = [" ".join(text.casefold().split()) for text in (query, response)]
     texts += [passage.text for passage in kept]
     lengths = " ".join([str(len(text)) for text in texts])  # or two texts could be cut elsewhere
-    claim = "".join([f"{hour} {quarantine_version}\n{lengths}\n", *texts])
+    lane = f" {lane_of(reporter)}" if apart else ""
+    claim = "".join([f"{hour} {quarantine_version}{lane}\n{lengths}\n", *texts])
     return Event(
         id=text_digest(claim).hex(),
         query=query,

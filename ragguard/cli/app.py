@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from ragguard._version import __version__
+from ragguard.cli.allow import allow, allowed, disallow, protect
 from ragguard.cli.calibrate import calibrate, drift
 from ragguard.cli.events import attribute, events, report
 from ragguard.cli.filter import explain, filter_traffic
@@ -21,6 +22,7 @@ from ragguard.cli.options import JsonOption
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr
 from ragguard.cli.proxy import proxy
 from ragguard.cli.quarantine import quarantine
+from ragguard.cli.verdicts import verdicts
 from ragguard.cli.worker import worker
 from ragguard.errors import RagguardError
 
@@ -121,6 +123,11 @@ app.command("attribute")(attribute)
 app.command("report")(report)
 app.add_typer(events, name="events")
 app.add_typer(quarantine, name="quarantine")
+app.command("allow")(allow)
+app.command("protect")(protect)
+app.command("disallow")(disallow)
+app.command("allowed")(allowed)
+app.add_typer(verdicts, name="verdicts")
 app.command("worker")(worker)
 app.add_typer(proxy, name="proxy")
 app.command("info")(info)

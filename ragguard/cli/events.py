@@ -149,6 +149,9 @@ def report(
         typer.Option(help="JSON lines of the passages that the generator saw, best first."),
     ] = None,
     reporter: Annotated[str | None, typer.Option(help="Who says that it is wrong.")] = None,
+    apart: Annotated[
+        bool, flag("--apart", "Do not count it with others' reports: for a worker with a --quorum.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """File a wrong response for attribution, and print the event's id.
@@ -164,7 +167,7 @@ def report(
     seen = [] if passages is None else read_passages(passages)
     with opened_store(store, create=True) as opened:
         version = opened.quarantine_version()
-        event = as_event(query, response, seen, reporter, quarantine_version=version)
+        event = as_event(query, response, seen, reporter, quarantine_version=version, apart=apart)
         opened.add_event(event)
     if as_json:
         write_json(_event_to_dict(event))

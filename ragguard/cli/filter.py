@@ -17,6 +17,7 @@ from ragguard.cli.options import (
     CalibrationOption,
     JsonOption,
     KOption,
+    MarkAlphaOption,
     StrategyOption,
     flag,
     opened_store,
@@ -40,6 +41,7 @@ def filter_traffic(
     source: Annotated[str, source_argument("JSON lines to read; - is stdin.")] = "-",
     output: Annotated[Path | None, output_option("Write JSON lines here, not to stdout.")] = None,
     alpha: AlphaOption = 0.01,
+    mark_alpha: MarkAlphaOption = None,
     strategy: StrategyOption = "auto",
     mode: Annotated[
         Literal["filter", "monitor"],
@@ -60,9 +62,10 @@ def filter_traffic(
 
     Each input line is {"query": "...", "passages": [...]}; a passage is a string or
     {"text", "id", "score", "embedding", "metadata"}, of which only "text" is needed. Each output
-    line holds the ids of the passages kept and dropped, whether the query was attacked, the
-    p-value and the evidence, and is written before the next line is read. On a terminal the
-    verdicts are shown in words, unless --json is given. The totals go to stderr.
+    line holds the ids of the passages kept and dropped, of the kept ones that are marked as
+    unusual, whether the query was attacked, the p-value and the evidence, and is written before
+    the next line is read. On a terminal the verdicts are shown in words, unless --json is given.
+    The totals go to stderr.
     """
     from ragguard import Guard
 
@@ -72,7 +75,12 @@ def filter_traffic(
         opened_traffic(source) as stream,
         _opened_output(output, source) as out,
         Guard(
-            alpha=alpha, strategy=strategy, mode=mode, calibration=calibration, store=store
+            alpha=alpha,
+            mark_alpha=mark_alpha,
+            strategy=strategy,
+            mode=mode,
+            calibration=calibration,
+            store=store,
         ) as guard,
     ):
         # A bar and verdicts on one terminal would overwrite each other.
@@ -85,6 +93,7 @@ def filter_traffic(
             seen["queries"] += 1
             seen["attacked"] += verdict.attacked
             seen["flagged"] += sum(evidence.flagged for evidence in verdict.evidence)
+            seen["marked"] += len(verdict.marked)
             seen["errors"] += verdict.error is not None
             if in_words:
                 _show(retrieval.query, verdict)
@@ -122,6 +131,7 @@ def _totals(seen: Counter[str], mode: str) -> str:
     fate = "dropped" if mode == "filter" else "would be dropped"
     total = f"{queries} {'query' if queries == 1 else 'queries'}, {seen['attacked']} attacked"
     total += f", {flagged} {'passage' if flagged == 1 else 'passages'} {fate}"
+    total += f", {seen['marked']} marked"
     return total + (f", {seen['errors']} could not be judged" if seen["errors"] else "")
 
 
@@ -132,6 +142,7 @@ def _to_dict(query: str, verdict: Verdict) -> dict[str, Any]:
         "p_value": verdict.p_value,
         "kept": [passage.id for passage in verdict.kept],
         "dropped": [passage.id for passage in verdict.dropped],
+        "marked": [passage.id for passage in verdict.marked],
         "mode": verdict.mode,
         "error": verdict.error,
         "evidence": [
@@ -140,18 +151,31 @@ def _to_dict(query: str, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-_EVIDENCE = ("passage_id", "flagged", "signal", "strength", "reason", "signals", "suspicion")
+_EVIDENCE = (
+    "passage_id",
+    "flagged",
+    "marked",
+    "signal",
+    "strength",
+    "reason",
+    "signals",
+    "suspicion",
+)
 
 
 def _show(query: str, verdict: Verdict) -> None:
     word = "attacked" if verdict.attacked else "clean"
-    flagged = [evidence for evidence in verdict.evidence if evidence.flagged]
+    flagged = sum(evidence.flagged for evidence in verdict.evidence)
+    marked = f", {len(verdict.marked)} marked" if verdict.marked else ""
     typer.echo(
         f"{word:<8}  p={verdict.p_value:.4f}  "
-        f"{len(flagged)} of {len(verdict.evidence)} flagged  {excerpt(query, 60)}"
+        f"{flagged} of {len(verdict.evidence)} flagged{marked}  {excerpt(query, 60)}"
     )
-    for evidence in flagged:
-        typer.echo(f"          {printable(evidence.passage_id)}: {printable(evidence.reason)}")
+    for evidence in verdict.evidence:
+        if evidence.flagged or evidence.marked:
+            fate = "" if evidence.flagged else "marked: "
+            told = f"{printable(evidence.passage_id)}: {fate}{printable(evidence.reason)}"
+            typer.echo(f"          {told}")
 
 
 def explain(
@@ -159,16 +183,17 @@ def explain(
     line: Annotated[int, typer.Option(min=1, help="Which of the queries to explain.")] = 1,
     output: Annotated[Path, output_option("The picture: .svg or .png.")] = Path("explain.svg"),
     alpha: AlphaOption = 0.01,
+    mark_alpha: MarkAlphaOption = None,
     strategy: StrategyOption = "auto",
     calibration: CalibrationOption = None,
     store: Annotated[str | None, optional_store("Audit store whose quarantine is dropped.")] = None,
     k: KOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw one query's passages in similarity space: what is dropped, and why.
+    """Draw one query's passages in similarity space: what is dropped or marked, and why.
 
-    Takes the options of `filter`, and judges as `filter` does. Of many passages those dropped and
-    the best are drawn, the others counted. Needs the extra `explain` (matplotlib).
+    Takes the options of `filter`, and judges as `filter` does. Of many passages those dropped,
+    those marked and the best are drawn, the others counted. Needs the extra `explain` (matplotlib).
     """
     from ragguard import Guard
     from ragguard.audit import MemoryStore
@@ -186,8 +211,12 @@ def explain(
     if store is not None:
         with opened_store(store) as opened:
             held.add_quarantine(opened.quarantine())
+            for allowance in opened.allowances():
+                held.allow(allowance)
     measure = None if calibration is None else load_calibration(calibration)
-    with Guard(alpha=alpha, strategy=strategy, calibration=measure, store=held) as guard:
+    with Guard(
+        alpha=alpha, mark_alpha=mark_alpha, strategy=strategy, calibration=measure, store=held
+    ) as guard:
         verdict = guard.filter(found.query, found.passages, k=k)
     count = len(found.passages)
     judged = min(k or count, count)
@@ -198,7 +227,7 @@ def explain(
         found.query, found.passages, verdict, as_embedder(None), threshold=threshold
     )
     draw(explanation, output)
-    reserve = explanation.fates.count("reserve")
+    reserve, marked = map(explanation.fates.count, ("reserve", "marked"))
     left_out = sum(explanation.not_drawn.values())
     if as_json:
         write_json(
@@ -208,6 +237,7 @@ def explain(
                 "attacked": verdict.attacked,
                 "p_value": verdict.p_value,
                 "dropped": [passage.id for passage in verdict.dropped],
+                "marked": [passage.id for passage in verdict.marked],
                 "reserve": reserve,
                 "threshold": threshold,
                 "drawn": len(explanation.drawn),
@@ -215,7 +245,8 @@ def explain(
             }
         )
     else:
-        spare = f", {reserve} in reserve" if reserve else ""
+        spare = f", {marked} marked" if marked else ""
+        spare += f", {reserve} in reserve" if reserve else ""
         some = f"; {left_out} are counted, but not drawn" if left_out else ""
         typer.echo(
             f"wrote {output}: {len(verdict.dropped)} of {len(found.passages)} dropped{spare}{some}"

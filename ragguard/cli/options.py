@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,20 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from ragguard.errors import StoreError
+from ragguard.errors import InvalidInputError, StoreError
 
 if TYPE_CHECKING:
     from ragguard.audit.records import AuditStore
 
 __all__ = [
+    "ActorOption",
     "AlphaOption",
     "CalibrationOption",
     "DefaultListGroup",
     "JsonOption",
     "KOption",
+    "MarkAlphaOption",
     "StoreOption",
     "StrategyOption",
     "flag",
+    "login_name",
     "opened_store",
     "optional_store",
     "output_option",
@@ -50,9 +54,16 @@ StoreOption = Annotated[
     str,
     optional_store("The audit store: a path, sqlite:///path or postgresql://user@host/database."),
 ]
+ActorOption = Annotated[
+    str | None, typer.Option(help="Who decides this, for the audit; else your login name.")
+]
 JsonOption = Annotated[bool, flag("--json", "Write JSON to stdout, nothing else.")]
 AlphaOption = Annotated[
     float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")
+]
+MarkAlphaOption = Annotated[
+    float | None,
+    typer.Option(help="Share in which passages may be marked or dropped; 5 alpha by default."),
 ]
 StrategyOption = Annotated[
     Literal["auto", "clustering", "concentration"],
@@ -62,6 +73,18 @@ CalibrationOption = Annotated[Path | None, typer.Option(help="What `ragguard cal
 KOption = Annotated[
     int | None, typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve.")
 ]
+
+
+def login_name() -> str:
+    """Return who runs the command.
+
+    Raises:
+        InvalidInputError: Nobody knows.
+    """
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError) as error:
+        raise InvalidInputError("your login name is unknown here; pass --actor NAME") from error
 
 
 def source_argument(help: str) -> Any:

@@ -1,17 +1,23 @@
-"""`ragguard quarantine`: see what is quarantined, and say what a person thinks of it."""
+"""`ragguard quarantine`: see what is accused, and say what a person thinks of it."""
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragguard.cli.options import DefaultListGroup, JsonOption, StoreOption, opened_store
+from ragguard.cli.options import (
+    ActorOption,
+    DefaultListGroup,
+    JsonOption,
+    StoreOption,
+    login_name,
+    opened_store,
+)
 from ragguard.cli.output import excerpt, minute, show_table, write_json
-from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 
 if TYPE_CHECKING:
     from ragguard.audit import QuarantineEntry, QuarantineStatus
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["quarantine"]
 
 quarantine = typer.Typer(
-    cls=DefaultListGroup, help="List, release or confirm quarantined passages."
+    cls=DefaultListGroup, help="List what is proposed or quarantined, and decide about it."
 )
 
 _SHOWN_KEY = 12  # hex digits: 48 bits tell the entries of any store apart
@@ -27,16 +33,14 @@ _SHOWN_KEY = 12  # hex digits: 48 bits tell the entries of any store apart
 TargetsArgument = Annotated[
     list[str], typer.Argument(metavar="TARGET...", help="A key, its beginning, or a passage id.")
 ]
-ActorOption = Annotated[
-    str | None, typer.Option(help="Who decides this, for the audit; else your login name.")
-]
 
 
 @quarantine.command("list")
 def list_entries(
     store: StoreOption,
     status: Annotated[
-        Literal["quarantined", "confirmed", "released"] | None, typer.Option(help="Only these.")
+        Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"] | None,
+        typer.Option(help="Only these."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -52,7 +56,7 @@ def release(
     actor: ActorOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let passages through again: they were no attack."""
+    """Let passages through again, and allow them from now on: they were no attack."""
     _decide(store, targets, "released", actor, as_json=as_json)
 
 
@@ -63,52 +67,59 @@ def confirm(
     actor: ActorOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Confirm that passages are an attack: they stay quarantined."""
+    """Confirm that passages are an attack: they are dropped until they are released."""
     _decide(store, targets, "confirmed", actor, as_json=as_json)
+
+
+@quarantine.command("reject")
+def reject(
+    targets: TargetsArgument,
+    store: StoreOption,
+    actor: ActorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Turn proposals down: they were no attack, and no report proposes them again."""
+    _decide(store, targets, "rejected", actor, as_json=as_json)
+
+
+@quarantine.command("undo")
+def undo(
+    store: StoreOption,
+    event: Annotated[str | None, typer.Option(help="What this event accused.")] = None,
+    reporter: Annotated[str | None, typer.Option(help="What this reporter accused.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="What was accused or came into force since then (UTC).")
+    ] = None,
+    actor: ActorOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take back what attributions did: proposals, and entries that nobody has confirmed."""
+    from ragguard.audit.decisions import Decisions
+
+    who = actor or login_name()
+    with opened_store(store) as opened:
+        decisions = Decisions(opened)
+        undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who)
+    _write(undone, as_json=as_json)
 
 
 def _decide(
     url: str, targets: Sequence[str], status: QuarantineStatus, actor: str | None, *, as_json: bool
 ) -> None:
-    who = actor or _login_name()
+    from ragguard.audit.decisions import Decisions
+
+    who = actor or login_name()
     with opened_store(url) as store:
-        entries = store.quarantine()
-        # All of them are looked up before the first is changed: a typo changes nothing.
-        keys = [_match(entries, target).key for target in targets]
-        changed = [store.set_quarantine_status(key, status, actor=who) for key in keys]
+        changed = Decisions(store).decide(*targets, status=status, actor=who)
     _write(changed, as_json=as_json)
-
-
-def _match(entries: Sequence[QuarantineEntry], target: str) -> QuarantineEntry:
-    matches = [
-        entry
-        for entry in entries
-        if target and (entry.key.startswith(target.lower()) or entry.passage_id == target)
-    ]
-    if not matches:
-        raise QuarantineNotFoundError(
-            f"no quarantined passage has the id or key {target!r}; "
-            "`ragguard quarantine list` shows what there is"
-        )
-    if len(matches) > 1:
-        keys = ", ".join(entry.key[:_SHOWN_KEY] for entry in matches[:5])
-        raise InvalidInputError(
-            f"{target!r} names {len(matches)} quarantined passages; pass more of the key "
-            f"of the one that you mean: {keys}"
-        )
-    return matches[0]
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError) as error:
-        raise InvalidInputError("your login name is unknown here; pass --actor NAME") from error
 
 
 def _write(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None:
     if as_json:
-        write_json([asdict(entry) for entry in entries])
+        plain = [asdict(entry) for entry in entries]
+        for fields in plain:
+            del fields["signature"]  # for the filter alone
+        write_json(plain)
         return
     rows, above = [], ""
     for entry in entries:

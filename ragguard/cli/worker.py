@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -45,16 +45,25 @@ def worker(
             help="Seconds after which another worker takes up the event of one that was killed.",
         ),
     ] = 60.0,
+    policy: Annotated[
+        Literal["observe", "review", "auto"],
+        typer.Option(
+            help="What an attribution may do: nothing, propose, or quarantine within limits."
+        ),
+    ] = "review",
+    quorum: Annotated[
+        int, typer.Option(min=1, help="With auto: how many reporters must accuse a passage.")
+    ] = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Attribute pending events and quarantine what is responsible, until stopped.
+    """Attribute pending events and propose or quarantine what is responsible, until stopped.
 
     SIGTERM and SIGINT let the running attribution end and then exit with 0; a second one
     interrupts it, and another worker takes it up again. Progress goes to stderr; --json writes a
     line for every finished event to stdout. Any number of workers may share a store.
     """
     from ragguard.attribution import RAGOrigin
-    from ragguard.background import Worker
+    from ragguard.background import Policy, Worker
     from ragguard.background.attribute_event import EventAttributor
     from ragguard.knowledge.memory import KnowledgeBase
 
@@ -62,7 +71,9 @@ def worker(
     with _stopped_by_signals() as stop, opened_store(store, create=True) as opened:
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
         search = None if base is None else base.retrieve
-        events = EventAttributor(opened, search, attributor=RAGOrigin())
+        events = EventAttributor(
+            opened, search, attributor=RAGOrigin(), policy=Policy(policy, quorum)
+        )
         desk = _Desk(events, stop, as_json=as_json)
         runner = Worker(opened, desk, lease_s=lease)
         if once:
@@ -101,20 +112,20 @@ class _Desk:
         return attribution
 
     def quarantine(self, event: Event, attribution: Attribution) -> None:
-        added = self._events.quarantine(event, attribution)
+        done = self._events.quarantine(event, attribution)
+        added = sum(one.quarantined for one in done)
+        proposed = sum(one.kept and one.entry.status == "proposed" for one in done)
         found = {
             "event_id": event.id,
             "cause": attribution.cause,
             "reason": attribution.reason,
             "responsible": [passage.id for passage in attribution.responsible],
             "quarantined": added,
+            "proposed": proposed,
         }
         logger.info(
-            "event %s: %s, %d quarantined: %s",
-            event.id,
-            attribution.cause,
-            added,
-            attribution.reason,
+            "event %s: %s, %d quarantined, %d proposed: %s",
+            *(event.id, attribution.cause, added, proposed, attribution.reason),
         )
         if self._as_json and self.output_error is None:
             try:

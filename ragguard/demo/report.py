@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ragguard.attribution.claim import contains_phrase
 from ragguard.attribution.result import Attribution
 from ragguard.demo.corpus import Attack, Form, Question
 from ragguard.passage import Passage
@@ -36,7 +37,7 @@ _LEAST_EXCERPT = 20
 
 def is_right(question: Question, answer: str) -> bool:
     """Return True if the correct answer stands in `answer`, word for word."""
-    return f" {' '.join(tokens(question.correct_answer))} " in f" {' '.join(tokens(answer))} "
+    return contains_phrase(tokens(answer), tokens(question.correct_answer))
 
 
 @dataclass
@@ -44,9 +45,7 @@ class Case:
     """A question under attack, and what happens to it on the way.
 
     Attributes:
-        question: What is asked.
-        attack: What kind of texts are planted for it, in which `form`.
-        planted: The texts.
+        planted: Texts of the kind `attack` in this `form`.
         answers: What was answered, by stage: "clean" before the attack, "poisoned" after it without
             the guard, "filtered" with the filter between retriever and reader, "final" after all
             reports with filter and quarantine, "quarantine_only" with that alone.
@@ -97,9 +96,9 @@ class Case:
 
 
 def _accused(cases: Iterable[Case]) -> set[str]:
-    """Return the ids of the passages that attribution holds responsible in any of the cases."""
+    """Return the ids of the passages that attribution accuses in any of the cases."""
     found = (attribution for case in cases for attribution in case.attributions.values())
-    return {passage.id for attribution in found for passage in attribution.responsible}
+    return {passage.id for attribution in found for passage in attribution.accused}
 
 
 def summary(cases: Sequence[Case], *, second_guard_dropped: int, **run: Any) -> dict[str, Any]:
@@ -155,8 +154,8 @@ With the filter: {filtered_wrong} of {asked} answered wrong."""
 
 _REPORTED = """
 [bold]4. Users report wrong answers; attribution searches the knowledge base[/]
-{reports} answers reported in {rounds} rounds; {traced} passages held responsible and put into \
-quarantine.
+{reports} answers reported in {rounds} rounds; {traced} passages held responsible. {at_once} went \
+into quarantine at once; {confirmed} were proposed, and confirmed by the operator of the demo.
 Precision {precision:.0%}: {traced_planted} of {traced} were planted.
 Of the {traced_benign} others, {traced_benign_misled} for answers that were right before the \
 attack, the rest for the reader's own mistakes.

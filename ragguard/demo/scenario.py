@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ragguard.background import Policy
 from ragguard.content import content_key
 from ragguard.demo.corpus import Attack, Corpus, Form, load_corpus, poison
 from ragguard.demo.reader import ExtractiveReader
@@ -40,10 +41,7 @@ _TIMEOUT_S = 60.0
 
 
 def run_demo(
-    *,
-    questions: int | None = None,
-    seed: int = 0,
-    on_stage: Callable[[str], None] = lambda _: None,
+    *, questions: int | None = None, seed: int = 0, on_stage: Callable[[str], None] = lambda _: None
 ) -> dict[str, Any]:
     """Run the whole loop on the fictional knowledge base.
 
@@ -58,8 +56,9 @@ def run_demo(
         `summary`, with the size of the clean knowledge base ("passages"), how many passages are
         "retrieved" and "read", from how many clean questions the filter drops one
         ("clean_touched", "paraphrases_touched"), how many it leaves right ("clean_filtered_right"),
-        how many "rounds" of reports there were, and one question each, or None, for
-        "filter_example" and "trace_example".
+        how many "rounds" of reports there were, how many passages went into quarantine
+        "at_once" and how many a person "confirmed" who saw them proposed, and one question each, or
+        None, for "filter_example" and "trace_example".
 
     Raises:
         InvalidInputError: `questions` is out of range.
@@ -106,7 +105,8 @@ def _run(
 ) -> dict[str, Any]:
     on_stage(f"asking {len(cases)} questions of a clean knowledge base")
     system = _System(corpus)
-    with Guard(store=store, retrieve=system.knowledge.retrieve) as guard:
+    policy = Policy("auto", per_hour=10 * len(corpus.passages))  # an hour of reports in seconds
+    with Guard(store=store, retrieve=system.knowledge.retrieve, policy=policy) as guard:
         clean = [system.ask_guarded(guard, case.question.text) for case in cases]
         paraphrased = [system.ask_guarded(guard, case.question.paraphrase) for case in cases]
         for case in cases:
@@ -118,12 +118,15 @@ def _run(
             case.answers["filtered"], case.verdict = system.ask_guarded(guard, case.question.text)
             case.answers["final"] = case.answers["filtered"]
         held: frozenset[str] = frozenset()
+        confirmed: set[str] = set()
         rounds = 0
         while rounds < _MAX_ROUNDS:
             before = held
             rounds += 1
             on_stage(f"users report wrong answers, round {rounds}: searching for the causes")
             _report_wrong(guard, cases, first=rounds == 1)
+            for entry in guard.proposals():  # where a person would look first
+                confirmed.add(guard.confirm(entry, actor="operator").key)
             held = guard.store.quarantine_keys()
             for case in cases:
                 case.answers["final"], _ = system.ask_guarded(guard, case.question.text)
@@ -149,6 +152,8 @@ def _run(
         ),
         "paraphrases_touched": sum(bool(verdict.dropped) for _, verdict in paraphrased),
         "rounds": rounds,
+        "at_once": len(held - confirmed),
+        "confirmed": len(confirmed),
         "second_guard_dropped": len(remembered),
         "filter_example": _filter_example(cases, system.knowledge),
         "trace_example": _trace_example(cases),
@@ -161,11 +166,11 @@ def _report_wrong(guard: Guard, cases: Sequence[Case], *, first: bool) -> None:
     In the first round they also report what they were told before the filter was there.
     """
     events = []
-    for case in cases:
+    for number, case in enumerate(cases):
         told = [case.answers[stage] for stage in (("poisoned", "final") if first else ("final",))]
         for answer in dict.fromkeys(told):
             if not is_right(case.question, answer) and answer not in case.attributions:
-                event_id = guard.report(case.question.text, answer, reporter="user")
+                event_id = guard.report(case.question.text, answer, reporter=f"user {number}")
                 events.append((case, answer, event_id))
     for case, answer, event_id in events:
         case.attributions[answer] = guard.attribution(event_id, timeout=_TIMEOUT_S)

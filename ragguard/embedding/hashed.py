@@ -77,8 +77,8 @@ class HashedEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            if words := tokens(text):
+        for row, words in zip(rows, [tokens(text) for text in texts], strict=True):
+            if words:
                 total = self._total(words)
                 norm = float(np.linalg.norm(total))
                 row[:] = total / norm if norm > 0.0 else 0.0

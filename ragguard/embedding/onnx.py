@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import EmbeddingError, MissingExtraError, ProxyError
 from ragguard.text import encodable
 
-__all__ = ["OnnxEmbedder", "open_session", "padded"]
+__all__ = ["OnnxEmbedder", "length_buckets", "open_session", "padded"]
 
 _ON_CPU = ["CPUExecutionProvider"]
 _SLOW_ON_CPU = ["SkipLayerNormFusion"]
@@ -91,7 +91,8 @@ class OnnxEmbedder:
         encoded = self._tokenizer.encode_batch([encodable(text) for text in texts])
         ids = [encoding.ids for encoding in encoded]
         rows: list[NDArray[np.float32] | None] = [None] * len(ids)
-        for chosen in _batches([len(row) for row in ids], self._batch_size):
+        lengths = [len(row) for row in ids]
+        for chosen in length_buckets(lengths, self._batch_size, lambda tokens: _PADDING * tokens):
             for index, row in zip(chosen, self._forward([ids[i] for i in chosen]), strict=True):
                 rows[index] = row
         return unit_rows(np.stack([row for row in rows if row is not None]))
@@ -113,25 +114,31 @@ class OnnxEmbedder:
         return np.asarray(mean, dtype=np.float32)
 
 
-def _batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """Yield positions, shortest text first, in batches that hold little padding.
+def length_buckets(
+    lengths: Sequence[int], rows: int, limit: Callable[[int], float]
+) -> Iterator[list[int]]:
+    """Yield batches of row indices, shortest first, so that rows of like length stand together.
 
     A padded token costs as much as another one. The passages of one retrieved set differ in
     length many times over, so that as one batch they would be mostly padding.
 
     Args:
-        lengths: Tokens of each text.
-        size: Texts a batch, at most.
+        lengths: Tokens of each row.
+        rows: Rows of a batch, at most.
+        limit: From the tokens of a batch to how many they may be with padding; one row alone may
+            have more.
+
+    >>> list(length_buckets([9, 2, 3, 8], 4, lambda tokens: 16))
+    [[1, 2], [3], [0]]
     """
     batch: list[int] = []
     tokens = 0
-    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
-        length = lengths[position]
-        padded = length * (len(batch) + 1)
-        if batch and (len(batch) == size or padded > _PADDING * (tokens + length)):
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        length = lengths[index]
+        if batch and (len(batch) == rows or length * (len(batch) + 1) > limit(tokens + length)):
             yield batch
             batch, tokens = [], 0
-        batch.append(position)
+        batch.append(index)
         tokens += length
     if batch:
         yield batch

@@ -85,7 +85,7 @@ def export_proxy(
             export fails its gate; nothing is then left behind.
     """
     try:
-        import onnx
+        import onnx  # noqa: F401
         import onnxruntime
         import onnxscript  # noqa: F401
         import tokenizers  # noqa: F401
@@ -133,7 +133,7 @@ def export_proxy(
             reference = Reference(torch_proxy, probes, scopes)
             _write_graph(original, work / "float.onnx", precision)
         reached = []
-        for quantization, write in writers(precision, onnx):
+        for quantization, write in writers(precision):
             out = work / quantization
             out.mkdir()
             write(work / "float.onnx", out / "model.onnx")

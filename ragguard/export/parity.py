@@ -71,19 +71,12 @@ class Parity:
     max_token_error: float
     mean_token_error: float
     rank_correlation: float
-    same_blame: float | None
-    relative_error: float | None
+    same_blame: float | None = None
+    relative_error: float | None = None
 
 
-@dataclass(frozen=True)
-class Gate:
-    """What an export must meet to be accepted; units as in `Parity`."""
-
-    max_token_error: float
-    mean_token_error: float
-    rank_correlation: float
-    same_blame: float
-    relative_error: float
+class Gate(Parity):
+    """The parity that an export must reach to be accepted."""
 
     def failures(self, parity: Parity) -> list[str]:
         """Return, in words, each limit that is not met; what was not compared meets any."""
@@ -114,14 +107,8 @@ alone could not tell that from one in twenty.
 """
 
 
-def compare(
-    exported: Sequence[LogProbabilities],
-    original: Sequence[LogProbabilities],
-    *,
-    same_blame: float | None = None,
-    relative_error: float | None = None,
-) -> Parity:
-    """Compare token log-probabilities, one pair a probe; the rest is passed on into `Parity`."""
+def compare(exported: Sequence[LogProbabilities], original: Sequence[LogProbabilities]) -> Parity:
+    """Compare token log-probabilities, one pair a probe, and no blame."""
     from scipy.stats import spearmanr
 
     errors = np.concatenate(
@@ -135,13 +122,7 @@ def compare(
         spearmanr(ours[1].mean(axis=1), theirs[1].mean(axis=1)).statistic
         for ours, theirs in zip(exported, original, strict=True)
     ]
-    return Parity(
-        float(errors.max()),
-        float(errors.mean()),
-        float(np.mean(ranks)),
-        same_blame,
-        relative_error,
-    )
+    return Parity(float(errors.max()), float(errors.mean()), float(np.mean(ranks)))
 
 
 _CONTEXTS = (

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ragguard.export.graph import keep_scored_rows, transpose_weights, with_division
-from ragguard.proxy.manifest import Precision
+from ragguard.proxy.manifest import Precision, Quantization
 
-__all__ = ["BLOCK", "Writer", "write_blocks", "write_dynamic", "write_half_weights", "writers"]
+__all__ = ["write_blocks", "write_dynamic", "write_float", "write_half_weights", "writers"]
 
-BLOCK = 32
-"""Weights in a row that share a scale."""
-
-_SMALL = 1024
-"""Values below which a tensor is not worth a cast."""
-
-Writer = Callable[[Path, Path], None]
+_BLOCK = 32  # weights in a row that share a scale
+_SMALL = 1024  # values below which a tensor is not worth a cast
 
 
-def writers(
-    precision: Precision, onnx: Any
-) -> list[tuple[Literal["none", "dynamic", "blocks"], Writer]]:
+def writers(precision: Precision) -> list[tuple[Quantization, Callable[[Path, Path], None]]]:
     """Return the ways to reach a precision, the preferred one first."""
     if precision == "int8":
         return [("dynamic", write_dynamic), ("blocks", write_blocks)]
-    if precision == "fp16-weights":
-        return [("none", write_half_weights)]
+    return [("none", write_half_weights if precision == "fp16-weights" else write_float)]
 
-    def as_it_is(source: Path, out: Path) -> None:
-        _save(_faster(onnx.load(str(source))), out, Path(f"{source}.data").exists())
 
-    return [("none", as_it_is)]
+def write_float(source: Path, out: Path) -> None:
+    """Write the graph as it is, rewritten for speed."""
+    _save(*_faster(source), out)
 
 
 def write_dynamic(source: Path, out: Path) -> None:
@@ -62,11 +54,11 @@ def write_blocks(source: Path, out: Path) -> None:
     # Accuracy level 4 multiplies in int8, block by block: without it the weights are expanded to
     # float first, which is no faster than the float graph.
     quantizer = MatMulNBitsQuantizer(
-        model, bits=8, block_size=BLOCK, is_symmetric=True, accuracy_level=4
+        model, bits=8, block_size=_BLOCK, is_symmetric=True, accuracy_level=4
     )
     quantizer.process()
     _keep_small_in_float(quantizer.model.model.graph)
-    _save(quantizer.model.model, out, external)
+    _save(quantizer.model.model, external, out)
 
 
 def _keep_small_in_float(graph: Any) -> None:
@@ -87,7 +79,7 @@ def write_half_weights(source: Path, out: Path) -> None:
     import numpy as np
     import onnx
 
-    model = _faster(onnx.load(str(source)))
+    model, external = _faster(source)
     casts = []
     for weight in model.graph.initializer:
         values = onnx.numpy_helper.to_array(weight)
@@ -100,34 +92,33 @@ def write_half_weights(source: Path, out: Path) -> None:
     nodes = [*casts, *model.graph.node]
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    _save(model, out, Path(f"{source}.data").exists())
+    _save(model, external, out)
 
 
 def _with_plain_products(source: Path) -> tuple[Any, bool]:
     """Return the graph with every weight in a MatMul of its own: all that the quantisers read."""
-    import onnx
     from onnxruntime.quantization.onnx_model import ONNXModel
 
-    model = _faster(onnx.load(str(source)))
+    model, external = _faster(source)
     transpose_weights(model.graph)
     wrapped = ONNXModel(model)
     wrapped.replace_gemm_with_matmul()
-    return wrapped.model, Path(f"{source}.data").exists()
+    return wrapped.model, external
 
 
-def _faster(model: Any) -> Any:
-    """Return the model with its graph rewritten for speed, in place."""
+def _faster(source: Path) -> tuple[Any, bool]:
+    """Return the model, its graph rewritten for speed, and whether its weights lie beside it."""
+    import onnx
+
+    model = onnx.load(str(source))
     # The recorded shapes would contradict what takes the place of the tensors.
     del model.graph.value_info[:]
     with_division(model.graph)
     keep_scored_rows(model.graph)
-    return model
+    return model, Path(f"{source}.data").exists()
 
 
-def _save(model: Any, out: Path, external: bool) -> None:
+def _save(model: Any, external: bool, out: Path) -> None:
     import onnx
 
-    if external:
-        onnx.save_model(model, str(out), save_as_external_data=True, location=f"{out.name}.data")
-    else:
-        onnx.save_model(model, str(out))
+    onnx.save_model(model, str(out), save_as_external_data=external, location=f"{out.name}.data")

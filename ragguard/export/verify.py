@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,16 +97,16 @@ class Reference:
             raise ProxyError(
                 "the export and the model read different tokens; pass its own original"
             )
+        parity = compare(tokens, self._tokens)
         if not tells_apart(self._scopes, self._blame):
             logger.warning(
                 "the model does not tell planted passages from others, so that no verdicts are "
                 "compared"
             )
-            return compare(tokens, self._tokens)
+            return parity
         found = [blame(export, scope) for scope in self._scopes]
-        return compare(
-            tokens,
-            self._tokens,
+        return replace(
+            parity,
             same_blame=same_blame(found, self._blame),
             relative_error=relative_error(found, self._blame),
         )

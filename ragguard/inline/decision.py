@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -54,6 +54,8 @@ class Decision:
         explain: Puts the evidence into words, one entry a passage. Called when somebody reads it:
             explaining costs more than deciding.
         scored: What the gate decided on, or None where nothing was scored.
+        unusual: The places of passages that are marked if they are kept: those flagged, and those
+            whose own evidence is unusual for clean traffic.
         undecided: The places of passages that are not flagged and were not judged, or not read
             whole: what becomes of them is up to `on_error`.
         failure: What kept passages from being judged, or None.
@@ -66,6 +68,7 @@ class Decision:
     flagged: list[bool]
     explain: Callable[[], list[Evidence]]
     scored: Scored | None = None
+    unusual: Set[int] = frozenset()
     undecided: Collection[int] = ()
     failure: Exception | None = None
     held: bool = False
@@ -75,6 +78,19 @@ class Decision:
     def evidence(self) -> list[Evidence]:
         """The evidence of every passage, in order."""
         return self.explain()
+
+    def marked(self, k: int | None, *, drops: bool) -> list[int]:
+        """Return the places of the passages to mark.
+
+        Args:
+            k: How many passages the generator gets; None means all of them.
+            drops: Whether what is flagged is dropped.
+        """
+        if not self.unusual:
+            return []
+        flags = enumerate(self.flagged)
+        kept = [place for place, flag in flags if not (flag and drops)][:k]
+        return [place for place in kept if place in self.unusual]
 
     def with_the_undecided_held(self) -> Decision:
         """Return the decision that flags what is undecided as well."""
@@ -104,6 +120,7 @@ class Gated:
         attacked: True if the gate fired.
         p_value: Of "this is clean traffic".
         gated: What the gate decided on.
+        unusual: The places of passages whose own evidence is unusual for clean traffic.
         judged: The same of all passages that may go, of an attacked set.
         p_values: float64 array of shape (n,): "this passage is clean", of an attacked set.
         evident: bool array of shape (n,): passages that would fire the gate by themselves.
@@ -118,6 +135,7 @@ class Gated:
     attacked: bool
     p_value: float
     gated: Scored | None = None
+    unusual: Set[int] = frozenset()
     judged: Scored | None = None
     p_values: NDArray[np.float64] | None = None
     evident: NDArray[np.bool_] | None = None

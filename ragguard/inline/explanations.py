@@ -6,7 +6,8 @@ in place of a misspelt or disguised one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from ragguard.inline.decision import Scored
 from ragguard.inline.features import SIGNALS
@@ -14,9 +15,10 @@ from ragguard.inline.scoring import contributions
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 
-__all__ = ["CLEAN", "describe", "explained", "explained_by_pairs", "named"]
+__all__ = ["CLEAN", "describe", "explained", "explained_by_pairs", "named", "with_marks"]
 
 CLEAN = "nothing speaks against it"
+_UNUSUAL = "it is unusual for clean traffic, though no sign of its own stands out"
 
 _EVIDENT = 0.5  # nats: a signal that adds less is not named as a reason
 _REASONS = 2  # at most this many are named
@@ -24,31 +26,27 @@ _REASONS = 2  # at most this many are named
 _IN_WORDS = {
     "verbatim_question": "it repeats the question, or nine tenths of it in a row",
     "verbatim_at_boundary": "it begins or ends with the question, or nine tenths of it in a row",
-    "quote_and_restate": "it quotes more than half of the question, and repeats its key words",
     "boundary_overlap": "it begins or ends with much of the question, and repeats its key words",
     "window_density": "it has most of the question in one short stretch, and repeats the words",
     "unordered_window": "it has most of the question's words in one short stretch, out of order",
     "inserted_words": "it has words of the question where it would read better without them",
     "keyword_bigrams": "it puts key words side by side that other words part in the question",
-    "keyword_run": "it lists the question's key words in a row, as no sentence does",
     "keywords_at_boundary": "it begins or ends with the question's key words in a row",
-    "group_quote_and_restate": "it is one of several that quote and repeat much of the question",
-    "group_boundary_overlap": "it is one of several that begin or end with much of the question",
-    "group_window_density": "it is one of several that have the question in one short stretch",
-    "group_unordered_window": "it is one of several that have the question's words out of order",
-    "group_inserted_words": "it is one of several with the question's words inserted",
-    "group_keyword_run": "it is one of several that list the question's key words in a row",
     "consensus": "it is one of several that agree on an answer and say little else",
+    "manner": "it is written as texts are that were made to answer one question",
     "gibberish": "part of it reads as if no person wrote it",
     "prompt_injection": "it addresses the language model, not a reader",
     "quarantine": "it is in quarantine",
+    "allowed": "a person has allowed it, or its source",
+    "near_copy": "it is nearly the same as a quarantined text: it has {:.0%} of {}",
+    "piece": "it is nearly the same as a part of a quarantined text: {:.0%} of it comes from {}",
     "pair_frequency": "it forms the most similar pairs of the set (pair frequency {:.2f})",
 }
 
 
-def describe(signal: str, strength: float) -> str:
-    """Return one sentence part for a signal of the given strength."""
-    return _IN_WORDS[signal].format(strength)
+def describe(signal: str, strength: float, key: str = "") -> str:
+    """Return one sentence part for a signal of the given strength, or a copy of a text's key."""
+    return _IN_WORDS[signal].format(strength, key)
 
 
 def named(signals: Mapping[str, float], added: Mapping[str, float]) -> list[str]:
@@ -100,6 +98,16 @@ def explained(
                 decided=undone is None or flagged[position],
             )
         )
+    return evidence
+
+
+def with_marks(explain: Callable[[], list[Evidence]], marked: Collection[int]) -> list[Evidence]:
+    """Put the evidence into words, with the passages at the places `marked` marked."""
+    evidence = explain()
+    for place in marked:
+        one = evidence[place]
+        reason = _UNUSUAL if one.reason == CLEAN else one.reason
+        evidence[place] = replace(one, marked=True, reason=reason)
     return evidence
 
 

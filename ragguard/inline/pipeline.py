@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import JudgingError
@@ -17,6 +18,7 @@ from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
 from ragguard.inline.explanations import explained
 from ragguard.inline.features import signals_in_time
+from ragguard.inline.features.manner import shipped
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.scoring import nonconformity, only_named, suspicions
@@ -43,6 +45,8 @@ class ConformalFilter:
             isolation can change what goes.
         strategy: RAGDefender's grouping; "auto" chooses by the question.
         alpha: Share of clean queries that may be touched.
+        mark_alpha: Share of clean queries that may be touched or have a passage marked, at least
+            `alpha`; None means 5 `alpha`, or 0.99 where that is less.
         calibration: Scores of clean traffic; None means the shipped ones.
 
     Raises:
@@ -55,17 +59,20 @@ class ConformalFilter:
         *,
         strategy: Strategy = "auto",
         alpha: float = 0.01,
+        mark_alpha: float | None = None,
         calibration: Calibration | None = None,
     ) -> None:
         sample = calibration or default_calibration(1, with_reference=False)
         sample.require(alpha)
         # Read now, not at the first query.
         class_bigram()
+        shipped()
         if strategy != "concentration":
             load_clustering()
         self._embedder = embedder
         self._strategy = strategy
         self._alpha = alpha
+        self._mark_alpha = max(alpha, min(5 * alpha, 0.99)) if mark_alpha is None else mark_alpha
         self._calibration = calibration
 
     def decide(self, query: str, passages: Sequence[Passage], k: int) -> Decision:
@@ -83,14 +90,26 @@ class ConformalFilter:
         if not k:
             return Gated(self, query, passages, k, attacked=False, p_value=1.0)
         over_fetched = len(passages) > k
-        calibration = self._calibration or default_calibration(k, with_reference=over_fetched)
+        calibration = self.calibration_for(k, with_reference=over_fetched)
         budget = budget or Budget()
         shown = passages if calibration.with_reference else passages[:k]
         scored = self.score(query, shown, k, budget)
         gated = scored.suspicion[: calibration.reach(self._alpha)]
         p_value = calibration.p_value(nonconformity(gated), len(gated))
-        if p_value > self._alpha:
+        if p_value > self._mark_alpha:
             return Gated(self, query, passages, k, attacked=False, p_value=p_value, gated=scored)
+        line = calibration.threshold(self._mark_alpha, len(gated))
+        if p_value > self._alpha:
+            return Gated(
+                self,
+                query,
+                passages,
+                k,
+                attacked=False,
+                p_value=p_value,
+                gated=scored,
+                unusual=_at_least(line, gated),
+            )
         # What would move up must be judged as well.
         judged = scored
         if over_fetched:
@@ -107,12 +126,17 @@ class ConformalFilter:
             attacked=True,
             p_value=p_value,
             gated=scored,
+            unusual=_at_least(line, judged.suspicion),
             judged=judged,
             p_values=p_values,
             evident=evident,
             # Without any, the same would go whatever isolation marked.
             needs=passages if joining.any() else (),
         )
+
+    def calibration_for(self, k: int, *, with_reference: bool) -> Calibration:
+        """Return what a set of `k` passages is compared with, above others or not."""
+        return self._calibration or default_calibration(k, with_reference=with_reference)
 
     def select(self, gated: Gated, embedder: Embedder) -> Decision:
         """Choose what goes from an attacked set, with RAGDefender where words leave it open."""
@@ -156,6 +180,7 @@ class ConformalFilter:
             flags,
             partial(explained, tuple(gated.passages), judged, flags),
             gated.gated,
+            unusual=gated.unusual | {place for place, flag in enumerate(flags) if flag},
             undecided=[place for place in judged.undone if not flags[place]],
             failure=failure,
         )
@@ -207,6 +232,10 @@ class ConformalFilter:
             undone,
             late=[row for row, why in undone.items() if why is _LATE],
         )
+
+
+def _at_least(line: float, suspicion: NDArray[np.float64]) -> frozenset[int]:
+    return frozenset(np.flatnonzero(suspicion >= line).tolist())
 
 
 def _extended(scored: Scored, below: Scored, k: int) -> Scored:

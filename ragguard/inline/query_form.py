@@ -9,10 +9,14 @@ at what is retrieved: where no page has the name for its title, none repeats it 
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Sequence, Set
+from importlib import resources
 
 from ragguard.text import STOP_WORDS, tokens
+from ragguard.text.ngrams import ngrams, words_meant
 
 __all__ = ["INTERROGATIVES", "names_topic", "titles_named"]
 
@@ -31,13 +35,21 @@ _TITLE_CHARS = 100
 _MOST_PAGES = 2  # of one title
 _LONGEST_NAME = 6  # words; what is longer asks for more than a name
 
+# How other scripts than Latin ask: by words, or by letters anywhere where no spaces part them.
+_FILE = resources.files("ragguard.inline") / "interrogatives.json"
+_OTHERS = json.loads(_FILE.read_text(encoding="utf-8"))
+_WORD = re.compile(r"[^\W_]+")
+_ELSEWHERE = frozenset(" ".join(_OTHERS["words"].values()).casefold().split())
+_WITHIN = re.compile("|".join(" ".join(_OTHERS["within"].values()).split()))
+_MARK = re.compile("[?\uff1f\u061f\u037e]|[\u0370-\u03ff];\\s*$")  # at last the Greek one
+
 
 def names_topic(text: str, words: Sequence[str]) -> bool:
     """Return True if a query asks nothing but what, or who, it names.
 
     That is "TITLE", "TITLE and other key words" and "what is TITLE?", but not "what is the height
-    of TITLE?", and no query with another interrogative, a verb, "tell me", or a question mark. Only
-    English is read so: in other scripts every query counts as a question.
+    of TITLE?", and no query with another interrogative, a verb, "tell me", or a question mark. In
+    other scripts than Latin it is one without an interrogative (`interrogatives.json`) or a mark.
 
     Args:
         text: The query.
@@ -50,14 +62,18 @@ def names_topic(text: str, words: Sequence[str]) -> bool:
     """
     defined = len(words) > 2 and words[0] in _DEFINED and words[1] in _BEING
     named = words[2:] if defined else words
-    if not 0 < len(named) <= _LONGEST_NAME or not "".join(named).isascii():
+    if not 0 < words_meant(named) <= _LONGEST_NAME:
+        return False
+    if not text.isascii() and (
+        _WITHIN.search(text) or not _ELSEWHERE.isdisjoint(_WORD.findall(text.casefold()))
+    ):
         return False
     functions = STOP_WORDS.intersection(named)
     if defined:
         property_of = named[0] == "the" and not functions.isdisjoint(_RELATIONS)
         return functions <= _IN_NAMES and not property_of
     asks = named[0] in _FRONT or not _ANYWHERE.isdisjoint(functions)
-    return not asks and _ASKING.isdisjoint(named) and "?" not in text and "\uff1f" not in text
+    return not asks and _ASKING.isdisjoint(named) and not _MARK.search(text)
 
 
 def titles_named(
@@ -81,7 +97,7 @@ def titles_named(
     titles = [title for text in texts if (title := _title(text[:_TITLE_CHARS].lstrip()))]
     if 2 * len(titles) < len(texts):
         return []
-    spoken = Counter(frozenset(tokens(title)) for title in titles)
+    spoken = Counter(frozenset(ngrams(tokens(title))) for title in titles)
     return [
         title
         for title, pages in spoken.items()

@@ -1,6 +1,6 @@
 """How the signals add up: one suspicion a passage, one nonconformity score a retrieved set.
 
-    suspicion = max over detectors d of (bias_d + sum over terms of weight_dt term_t),    in nats
+    suspicion = max over detectors d of (bias_d + sum over signals s of weight_ds s),    in nats
 
 A passage can carry a question in several ways, and a sum over all of them would let what is
 common in one way drown what is telling in another. So there is one detector for each way, a sum
@@ -10,7 +10,7 @@ fits them; two detectors are set by hand, since the data holds no passage that a
 and no gibberish that was optimised.
 
 What a query only names, honest pages repeat in their titles (`ragguard.inline.query_form`). There
-the fitted detectors, which all look for repetition, say `TOPIC` nats less of what repeats no more
+the fitted detectors say `TOPIC` nats less of what repeats no more
 than the title.
 """
 
@@ -21,7 +21,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib import resources
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +36,6 @@ __all__ = [
     "TOPIC",
     "Detector",
     "Scorer",
-    "Term",
-    "as_detectors",
     "contributions",
     "nonconformity",
     "only_named",
@@ -47,106 +44,66 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-Term = tuple[str, ...]
-"""A signal, or the product of two: what clean traffic shows one at a time, hardly ever together."""
-
-_ONE = len(SIGNALS)  # the column of ones that stands in for the missing factor of a single signal
-
 
 @dataclass(frozen=True)
 class Detector:
-    """A weighted sum of signals and of products of two.
+    """A weighted sum of signals.
 
     Attributes:
         bias: What it says of a passage without any of its signals.
-        weights: Weight of every term, never below 0: no signal speaks for a passage.
+        weights: Weight of every signal, never below 0: no signal speaks for a passage.
     """
 
     bias: float
-    weights: Mapping[Term, float]
-
-
-def as_detectors(data: Mapping[str, Any]) -> dict[str, Detector]:
-    """Return the detectors of a part of `detectors.json`; "a*b" is the product of a and b."""
-    return {
-        name: Detector(
-            one["bias"], {tuple(term.split("*")): w for term, w in one["weights"].items()}
-        )
-        for name, one in data.items()
-    }
+    weights: Mapping[str, float]
 
 
 _FILES = resources.files("ragguard.inline")
 _DATA = json.loads((_FILES / "detectors.json").read_text(encoding="utf-8"))
 SCORER = blake2b(
     json.dumps([SIGNALS, _DATA["fitted"], _DATA["by_hand"], _DATA["topic"]]).encode()
-    + (_FILES / "word_classes.npz").read_bytes(),
+    + b"".join((_FILES / name).read_bytes() for name in ("word_classes.npz", "manner.npz")),
     digest_size=8,
 ).hexdigest()
 """Names the scorer: a hash of the signals' names and of all that is fitted. A calibration holds
 for the scorer that it was made with."""
 
-BY_HAND: Mapping[str, Detector] = as_detectors(_DATA["by_hand"])
-DETECTORS: Mapping[str, Detector] = {**as_detectors(_DATA["fitted"]), **BY_HAND}
+BY_HAND: Mapping[str, Detector] = {name: Detector(**one) for name, one in _DATA["by_hand"].items()}
+DETECTORS: Mapping[str, Detector] = {
+    **{name: Detector(**one) for name, one in _DATA["fitted"].items()},
+    **BY_HAND,
+}
 
 TOPIC: float = _DATA["topic"]["nats"]
 """How much less repetition says where the query only names its topic; fitted by
 `benchmarks.query_forms`."""
 
 
-@dataclass(frozen=True, eq=False)
 class Scorer:
-    """Detectors laid out for whole arrays.
+    """Detectors laid out for whole arrays; each must have at least one weight.
 
     Attributes:
-        left: int array of shape (t,): the column of the first factor of every term.
-        right: int array of shape (t,): of the second one.
+        columns: int array of shape (t,): the signal of every weight, detector by detector.
         weights: float64 array of shape (t,).
-        starts: int array of shape (d,): where the terms of each detector begin.
+        owner: int array of shape (t,): the detector of every weight.
+        starts: int array of shape (d,): where the weights of each detector begin.
         biases: float64 array of shape (d,).
-        owner: int array of shape (t,): the detector of every term.
-        shares: float64 array of shape (t, len(SIGNALS) + 1): which part of a term's value is
-            owed to each signal; half to each factor of a product.
     """
 
-    left: NDArray[np.intp]
-    right: NDArray[np.intp]
-    weights: Floats
-    starts: NDArray[np.intp]
-    biases: Floats
-    owner: NDArray[np.intp]
-    shares: Floats
-
-    @classmethod
-    def of(cls, detectors: Mapping[str, Detector]) -> Scorer:
-        """Lay out detectors; each must have at least one term."""
-        terms = [term for detector in detectors.values() for term in detector.weights]
-        counts = [len(detector.weights) for detector in detectors.values()]
-        left = np.array([SIGNALS.index(term[0]) for term in terms])
-        right = np.array([SIGNALS.index(term[1]) if len(term) == 2 else _ONE for term in terms])
-        shares = np.zeros((len(terms), _ONE + 1))
-        np.add.at(shares, (np.arange(len(terms)), left), 0.5)
-        np.add.at(shares, (np.arange(len(terms)), np.where(right == _ONE, left, right)), 0.5)
-        return cls(
-            left,
-            right,
-            np.array([w for detector in detectors.values() for w in detector.weights.values()]),
-            np.cumsum([0, *counts[:-1]]),
-            np.array([detector.bias for detector in detectors.values()]),
-            np.repeat(np.arange(len(counts)), counts),
-            shares,
-        )
-
-    def terms(self, signals: Floats) -> Floats:
-        """Return the weighted terms: float64 of shape (k, t)."""
-        extended = np.ones((len(signals), _ONE + 1))
-        extended[:, :_ONE] = signals
-        weighted: Floats = extended[:, self.left] * extended[:, self.right] * self.weights
-        return weighted
+    def __init__(self, detectors: Mapping[str, Detector]) -> None:
+        each = list(detectors.values())
+        counts = [len(one.weights) for one in each]
+        self.columns = np.array([SIGNALS.index(name) for one in each for name in one.weights])
+        self.weights = np.array([weight for one in each for weight in one.weights.values()])
+        self.owner = np.repeat(np.arange(len(each)), counts)
+        self.starts = np.cumsum([0, *counts[:-1]])
+        self.biases = np.array([one.bias for one in each])
 
     def scores(self, signals: Floats) -> Floats:
         """Return what every detector says of every passage: float64 of shape (k, d)."""
-        summed: Floats = np.add.reduceat(self.terms(signals), self.starts, axis=1) + self.biases
+        weighted = signals[:, self.columns] * self.weights
+        # Not a product of matrices, whose last digits depend on the machine.
+        summed: Floats = np.add.reduceat(weighted, self.starts, axis=1) + self.biases
         return summed
 
     def suspicions(self, signals: Floats) -> Floats:
@@ -156,7 +113,7 @@ class Scorer:
 
 
 _FITTED = np.array([name not in BY_HAND for name in DETECTORS])
-_SHIPPED = Scorer.of(DETECTORS)
+_SHIPPED = Scorer(DETECTORS)
 _VERBATIM = SIGNALS.index("verbatim_question")
 _NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal gets
 
@@ -210,11 +167,14 @@ def suspicions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Float
 def contributions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Floats:
     """Return what each signal adds to each suspicion: float64 of the shape of `signals`.
 
-    Only the terms of the most suspicious detector count; rows sum to the suspicion less its bias.
+    Only the weights of the most suspicious detector count; rows sum to the suspicion less its bias.
     """
     chosen = _scores(signals, named).argmax(axis=1)
-    terms = np.where(_SHIPPED.owner == chosen[:, None], _SHIPPED.terms(signals), 0.0)
-    added: Floats = (terms @ _SHIPPED.shares)[:, :_ONE]
+    added = np.zeros_like(signals)
+    for row, detector in enumerate(chosen.tolist()):
+        of = _SHIPPED.owner == detector
+        columns = _SHIPPED.columns[of]
+        added[row, columns] = signals[row, columns] * _SHIPPED.weights[of]
     return added
 
 

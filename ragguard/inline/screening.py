@@ -1,21 +1,26 @@
-"""What is set aside before the filter looks: what is in quarantine, and what cannot be read."""
+"""What is set aside before the filter looks: what is allowed, in quarantine, or cannot be read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
+from ragguard.inline.allowed import Allowed
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Decision, Gated, SetFilter
 from ragguard.inline.explanations import describe
+from ragguard.inline.near_copies import NearCopies, NearCopy
+from ragguard.inline.quarantined import Quarantined
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 
 __all__ = ["Screened", "screened", "undecided"]
 
 _HARMLESS = Passage("")
+_NOTHING = Quarantined()
+_SHOWN_KEY = 12  # hex digits, as `ragguard quarantine list` shows them
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Screened:
     Attributes:
         gated: The rest of the set.
         passages: All passages, in rank order.
-        aside: By place, the evidence of what is in quarantine or cannot be read.
+        aside: By place, the evidence of what is allowed, in quarantine or cannot be read.
     """
 
     gated: Gated
@@ -33,14 +38,16 @@ class Screened:
     aside: Mapping[int, Evidence]
 
     def decide(self, embedder: Embedder) -> Decision:
-        """Decide on the rest, and flag what was set aside."""
+        """Decide on the rest, and flag what was set aside, but for what is allowed."""
         decision = self.gated.decide(embedder)
         if not self.aside:
             return decision
         free = [place for place in range(len(self.passages)) if place not in self.aside]
-        flagged = [True] * len(self.passages)
+        flagged = [place not in self.aside for place in range(len(self.passages))]
         for place, flag in zip(free, decision.flagged, strict=True):
             flagged[place] = flag
+        for place, one in self.aside.items():
+            flagged[place] = one.flagged
 
         def explain() -> list[Evidence]:
             by_place = dict(zip(free, decision.evidence, strict=True)) | dict(self.aside)
@@ -52,6 +59,10 @@ class Screened:
             decision,
             flagged=flagged,
             explain=explain,
+            unusual={
+                *[free[place] for place in decision.unusual],
+                *[place for place, one in self.aside.items() if one.flagged],
+            },
             undecided=[free[place] for place in decision.undecided],
             held="quarantine" in signals,
             note=f"{unreadable} of {len(flagged)} passages cannot be read and are held back"
@@ -65,24 +76,26 @@ def screened(
     passages: Sequence[Passage],
     k: int,
     by: SetFilter,
-    quarantined: Set[str],
+    quarantined: Quarantined,
     budget: Budget | None = None,
 ) -> Screened:
-    """Set aside what is in quarantine and what cannot be read; ask the gate about the rest.
+    """Set aside what is allowed, in quarantine or cannot be read; ask the gate about the rest.
 
     Args:
         query: The user's question.
         passages: In rank order.
         k: How many passages the generator gets.
         by: The filter that looks at what is not set aside.
-        quarantined: `content_key`s of the quarantined texts.
+        quarantined: What is dropped, or let through, whatever the filter decides.
         budget: Of the filter.
 
     Raises:
         Exception: What the filter raises, if no passage by itself is the cause.
     """
     budget = budget or Budget()
-    aside = _quarantined(passages, quarantined)
+    aside = _set_aside(passages, quarantined)
+    if quarantined.allowed:
+        k = _left(k, passages, aside)
     try:
         gated = by.gate(query, _without(aside, passages), k, budget)
     except Exception:
@@ -98,11 +111,11 @@ def screened(
 
 def undecided(
     passages: Sequence[Passage],
-    quarantined: Set[str] = frozenset(),
+    quarantined: Quarantined = _NOTHING,
     failure: Exception | None = None,
 ) -> Decision:
     """Return the decision on a set that could not be judged: what is in quarantine goes."""
-    aside = _quarantined(passages, quarantined)
+    aside = _set_aside(passages, quarantined)
     evidence = [
         aside.get(place)
         or _evidence(passage, "none", "not judged: the filter failed", decided=False)
@@ -113,23 +126,75 @@ def undecided(
         1.0,
         [one.flagged for one in evidence],
         lambda: evidence,
+        unusual={place for place, one in aside.items() if one.flagged},
         undecided=[place for place in range(len(passages)) if place not in aside],
         failure=failure,
         held=any(one.signal == "quarantine" for one in evidence),
     )
 
 
-def _quarantined(passages: Sequence[Passage], quarantined: Set[str]) -> dict[int, Evidence]:
-    aside = {}
-    for place, passage in enumerate(passages) if quarantined else ():
+def _set_aside(passages: Sequence[Passage], quarantined: Quarantined) -> dict[int, Evidence]:
+    aside: dict[int, Evidence] = {}
+    if quarantined.allowed:
+        aside = _allowed(passages, quarantined.allowed)
+    if not quarantined.keys:
+        return aside
+    others = []
+    for place, passage in enumerate(passages):
+        if place in aside:
+            continue
         try:
-            held = content_key(passage.text) in quarantined
+            key = content_key(passage.text)
         except Exception as error:  # a str with methods of its own
             aside[place] = _evidence(passage, "unreadable", _why(error))
         else:
-            if held:
+            if key in quarantined.keys:
                 aside[place] = _evidence(passage, "quarantine", describe("quarantine", 1.0))
-    return aside
+            elif key not in quarantined.spared:
+                others.append(place)
+    copies = _copies([passages[place] for place in others], quarantined.copies)
+    return aside | {
+        place: found for place, found in zip(others, copies, strict=True) if found is not None
+    }
+
+
+def _allowed(passages: Sequence[Passage], allowed: Allowed) -> dict[int, Evidence]:
+    found = {}
+    for place, passage in enumerate(passages):
+        try:
+            holds = allowed.holds(passage)
+        except Exception:  # a mapping or a str with methods of its own: it is judged as others are
+            holds = False
+        if holds:
+            reason = describe("allowed", 1.0)
+            found[place] = Evidence(passage.id, "allowed", 0.0, reason, {}, 0.0, flagged=False)
+    return found
+
+
+def _left(k: int, passages: Sequence[Passage], aside: Mapping[int, Evidence]) -> int:
+    """Return how many of those that are not set aside reach the generator if none is dropped."""
+    free = [n for n in range(len(passages)) if n not in aside or not aside[n].flagged]
+    return sum(place not in aside for place in free[:k])
+
+
+def _copies(passages: Sequence[Passage], copies: NearCopies) -> list[Evidence | None]:
+    try:
+        found = copies.find([passage.text for passage in passages])
+    except Exception as error:
+        if len(passages) == 1:
+            return [_evidence(passages[0], "unreadable", _why(error))]
+        return [_copies([passage], copies)[0] for passage in passages]
+    return [
+        None if copy is None else _near(passage, copy)
+        for passage, copy in zip(passages, found, strict=True)
+    ]
+
+
+def _near(passage: Passage, copy: NearCopy) -> Evidence:
+    kind = "piece" if copy.piece else "near_copy"
+    reason = describe(kind, copy.share, copy.key[:_SHOWN_KEY])
+    held = _evidence(passage, "quarantine", reason)
+    return replace(held, strength=copy.share, signals={"quarantine": copy.share})
 
 
 def _unreadable(

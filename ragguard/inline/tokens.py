@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 
-from ragguard.inline.class_bigram import oov_words
+from ragguard.inline.class_bigram import SHORTEST, oov_words
 from ragguard.inline.query_form import INTERROGATIVES, names_topic
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
@@ -22,6 +22,7 @@ from ragguard.text import (
     tokens_counted,
 )
 from ragguard.text.html import strip_markup
+from ragguard.text.ngrams import has_unspaced, ngrams, ngrams_counted, words_meant
 
 __all__ = [
     "ENDS",
@@ -49,6 +50,7 @@ _LABELS = frozenset(
 _NUMBER = re.compile(r"q?[0-9]{1,2}")
 _NUMBERS_BEGIN = frozenset("q0123456789")
 _LONGEST_LABEL = 3  # words
+_MOST_NGRAMS = 8_000  # of a passage with more both ends are read
 _QUERY_CHARS, _QUERY_WORDS = 2_000, 300  # of a longer question both ends are read
 _FEW_WORDS, _FEW_LETTERS = 3, 12  # a question of less may be found in other words by chance
 
@@ -129,6 +131,7 @@ class TokenizedQuery(_Tokenized):
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
         topic: True if it asks nothing but what it names (`ragguard.inline.query_form`).
+        length: How many words it has; n-grams count as parts of one.
     """
 
     sequence: tuple[str, ...]
@@ -138,6 +141,7 @@ class TokenizedQuery(_Tokenized):
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
     topic: bool
+    length: float
 
     @cached_property
     def letters(self) -> str:
@@ -166,18 +170,31 @@ def tokenize_ends(text: str) -> TokenizedPassage:
 def _read_passages(texts: Sequence[str]) -> list[TokenizedPassage]:
     shown = [strip_markup(text) for text in texts]
     counted = [tokens_counted(one) for one in shown]
-    parted = [parted_words(one) for one in shown]
-    read = [
-        TokenizedPassage((*sequence, *parts), text, unread)
-        for text, (sequence, unread), parts in zip(texts, counted, parted, strict=True)
+    # Scripts without spaces are joined across every gap, so that nothing is parted there.
+    parted = [[word for word in parted_words(one) if not has_unspaced(word)] for one in shown]
+    cut = [
+        (words, 0) if one.isascii() else ngrams_counted(words, _MOST_NGRAMS)
+        for one, (words, _) in zip(shown, counted, strict=True)
     ]
-    for passage in read:
-        passage.oov = oov_words(passage.distinct)
+    read = [
+        TokenizedPassage((*sequence, *parts), text, unread + left_out)
+        for text, (_, unread), (sequence, left_out), parts in zip(
+            texts, counted, cut, parted, strict=True
+        )
+    ]
+    for passage, (words, _), (sequence, _) in zip(read, counted, cut, strict=True):
+        # n-grams are shorter than all that may be misspelt.
+        long = passage.distinct if sequence is words else _long(passage.distinct)
+        passage.oov = oov_words(long)
     for passage, one in zip(read, shown, strict=True):
         passage.injection = injection_strength(one, passage.distinct)
         if one is not passage.text:
             passage.unread += max(0, len(passage.text) - MOST_CHARS)
     return read
+
+
+def _long(words: frozenset[str]) -> frozenset[str]:
+    return frozenset([word for word in words if len(word) >= SHORTEST])
 
 
 _passages = Remembered(
@@ -194,7 +211,7 @@ def tokenize_query(text: str) -> TokenizedQuery:
 
 def _read_query(text: str) -> TokenizedQuery:
     shown = both_ends(text, _QUERY_CHARS)
-    sequence = tuple(tokens(shown))
+    sequence = tuple(ngrams(tokens(shown)))
     if len(sequence) > _QUERY_WORDS:
         half = _QUERY_WORDS // 2
         sequence = sequence[:half] + sequence[-half:]
@@ -206,7 +223,8 @@ def _read_query(text: str) -> TokenizedQuery:
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
     asking = INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
     topic = names_topic(shown, sequence)
-    return TokenizedQuery(sequence, frozenset(sequence), content, pairs, parted, asking, topic)
+    distinct, length = frozenset(sequence), words_meant(sequence)
+    return TokenizedQuery(sequence, distinct, content, pairs, parted, asking, topic, length)
 
 
 def _query_bytes(text: str, query: TokenizedQuery) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ragguard.knowledge.sources import Vectors, resolved
+from ragguard.knowledge.sources import Vectors, resolved, vectors_of
 from ragguard.passage import Passage
 
 __all__ = ["ChromaCollection"]
@@ -64,11 +64,8 @@ class ChromaCollection:
     def add(self, passages: Sequence[Passage]) -> None:
         if not passages:
             return
-        rows: Any = None
-        if all(passage.embedding is not None for passage in passages):
-            rows = [passage.embedding for passage in passages]
-        elif self._vectors is not None:
-            rows = self._vectors.of_passages(passages)
+        by_itself = self._vectors is None and any(p.embedding is None for p in passages)
+        rows = None if by_itself else vectors_of(passages, self._vectors, "Chroma collection")
         # An upsert would merge the metadata with what is there.
         resolved(self._collection.delete(ids=[passage.id for passage in passages]))
         resolved(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import EmbeddingError, InvalidInputError
-from ragguard.knowledge.sources import Vectors
+from ragguard.knowledge.sources import Vectors, vectors_of
 from ragguard.passage import Passage
 
 __all__ = ["FaissIndex", "Texts"]
@@ -85,7 +85,7 @@ class FaissIndex:
         if not passages:
             return
         self.remove([passage.id for passage in passages])
-        rows = np.ascontiguousarray(self._vectors.of_passages(passages), dtype=np.float32)
+        rows = np.ascontiguousarray(vectors_of(passages, self._vectors, "index"), dtype=np.float32)
         # The vectors are in the index; kept with the texts as well they would only grow stale.
         bare = [Passage(p.text, id=p.id, metadata=p.metadata) for p in passages]
         if not isinstance(self._texts, MutableMapping):

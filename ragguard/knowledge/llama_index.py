@@ -1,4 +1,4 @@
-"""LlamaIndex's indices, retrievers and vector stores."""
+"""LlamaIndex's indices and vector stores."""
 
 from __future__ import annotations
 
@@ -10,22 +10,10 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.langchain import widened
 from ragguard.knowledge.sources import Vectors, as_passage, ask, vectors_of
 from ragguard.passage import Passage
 
-__all__ = ["LlamaIndexIndex", "LlamaIndexRetriever", "LlamaIndexVectorStore"]
-
-
-class LlamaIndexRetriever:
-    """A retriever, asked for more than its `similarity_top_k` on a copy."""
-
-    def __init__(self, retriever: Any) -> None:
-        self._retriever = retriever
-
-    def retrieve(self, query: str, limit: int) -> list[Passage]:
-        found = ask(widened(self._retriever, limit)[0], "retrieve", query)
-        return [as_passage(node) for node in found][:limit]
+__all__ = ["LlamaIndexIndex", "LlamaIndexVectorStore"]
 
 
 class LlamaIndexIndex:

@@ -83,15 +83,16 @@ class PgVectorTable:
                 f"distance must be one of {', '.join(_OPERATORS)}, not {distance!r}"
             )
         self._engine = engine
-        quote = engine.dialect.identifier_preparer.quote_identifier
-        self._quote = quote
+        self._quote = quote = engine.dialect.identifier_preparer.quote_identifier
         self._table = ".".join(quote(part) for part in table.split("."))
         self._id, self._text, self._embedding, self._metadata = id, text, embedding, metadata
         self._vectors = None if embedder is None else Vectors(embedder)
         self._operator = _OPERATORS[distance]
         self._columns = {column.name: column for column in self._read_columns(table)}
-        for name in (id, text, embedding, *(() if metadata is None else (metadata,))):
-            if name not in self._columns:
+        self._as_text = ", ".join(f"CAST({quote(name)} AS text)" for name in self._columns)
+        self._where = f"WHERE CAST({quote(id)} AS text) = ANY(CAST(:ids AS text[]))"
+        for name in (id, text, embedding, metadata):
+            if name is not None and name not in self._columns:
                 raise InvalidInputError(
                     f"table {table!r} has no column {name!r}; it has {', '.join(self._columns)}"
                 )
@@ -115,7 +116,7 @@ class PgVectorTable:
         kind = self._columns[self._embedding].type
         distance = f"{self._quote(self._embedding)} {self._operator} CAST(:target AS {kind})"
         ranked = (
-            f"SELECT {self._as_text()}, {distance} FROM {self._table} "  # noqa: S608 - quoted names
+            f"SELECT {self._as_text}, {distance} FROM {self._table} "  # noqa: S608 - quoted names
             f"ORDER BY {distance}, {self._quote(self._id)} LIMIT :limit"
         )
         target = _as_literal(self._vectors.of_query(query), self._kind)
@@ -125,24 +126,10 @@ class PgVectorTable:
         return [self._passage(row[:-1], score=float(row[-1])) for row in rows]
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        if not ids:
-            return []
-        found = (
-            f"SELECT {self._as_text()} FROM {self._table} "  # noqa: S608 - quoted names
-            f"WHERE {self._named()}"
-        )
-        rows = self._run((found, {"ids": list(ids)}))
-        return [self._passage(row) for row in rows]
+        return self._of_rows(f"SELECT {self._as_text} FROM", ids)
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
-        if not ids:
-            return []
-        removed = (
-            f"DELETE FROM {self._table} WHERE {self._named()} "  # noqa: S608 - quoted names
-            f"RETURNING {self._as_text()}"
-        )
-        rows = self._run((removed, {"ids": list(ids)}))
-        return [self._passage(row) for row in rows]
+        return self._of_rows("DELETE FROM", ids, f"RETURNING {self._as_text}")
 
     def add(self, passages: Sequence[Passage]) -> None:
         if not passages:
@@ -152,7 +139,7 @@ class PgVectorTable:
         columns = [column for column in self._columns.values() if not column.generated]
         names = ", ".join(self._quote(column.name) for column in columns)
         values = ", ".join(f"CAST(:v{i} AS {c.type})" for i, c in enumerate(columns))
-        removed = f"DELETE FROM {self._table} WHERE {self._named()}"  # noqa: S608 - quoted names
+        removed = f"DELETE FROM {self._table} {self._where}"  # noqa: S608 - quoted names
         # Overriding: or a column GENERATED ALWAYS AS IDENTITY would not take the old id.
         added = (
             f"INSERT INTO {self._table} ({names}) "  # noqa: S608 - quoted names
@@ -194,11 +181,11 @@ class PgVectorTable:
                 "role's rights, the table's constraints and the length of the embeddings"
             ) from error
 
-    def _as_text(self) -> str:
-        return ", ".join(f"CAST({self._quote(name)} AS text)" for name in self._columns)
-
-    def _named(self) -> str:
-        return f"CAST({self._quote(self._id)} AS text) = ANY(CAST(:ids AS text[]))"
+    def _of_rows(self, command: str, ids: Sequence[str], then: str = "") -> list[Passage]:
+        if not ids:
+            return []
+        rows = self._run((f"{command} {self._table} {self._where} {then}", {"ids": list(ids)}))
+        return [self._passage(row) for row in rows]
 
     def _passage(self, row: Sequence[str | None], score: float | None = None) -> Passage:
         held: dict[str, Any] = {}

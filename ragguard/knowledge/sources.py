@@ -1,8 +1,10 @@
-"""What the adapters share: sources that are awaited, documents as passages, vectors as stored."""
+"""What the adapters share: awaiting, documents as passages, wider retrievers, vectors as stored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,23 +13,26 @@ from numpy.typing import NDArray
 
 from ragguard.background_loop import BackgroundLoop
 from ragguard.embedding.adapt import as_embedder, embed_query, functions_of
-from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.embedding.vectors import answered
+from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.text import encodable
 
-__all__ = ["Vectors", "as_passage", "ask", "resolved", "vectors_of"]
+__all__ = ["Retriever", "Vectors", "as_passage", "ask", "for_similarity", "resolved", "vectors_of"]
 
-_LOOP = BackgroundLoop("ragguard-knowledge-loop")
+logger = logging.getLogger(__name__)
 
+_NOT_FOR_SIMILARITY = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})
+_SIZES = ("k", "top_k", "similarity_top_k")
+_INNER = ("base_retriever", "retriever", "_vector_retriever")
+_INNERS = ("retrievers", "_retrievers")
 
-def resolved(value: Any) -> Any:
-    """Return `value`, or what it comes to if it can be awaited.
+resolved = BackgroundLoop("ragguard-knowledge-loop").resolved
+"""Returns a value, or what it comes to if it can be awaited.
 
-    All of a process's sources are awaited on one loop of its own: an asynchronous client keeps
-    connections that belong to the loop they were opened on. A client that another loop uses as well
-    will not do; give attribution one of its own.
-    """
-    return _LOOP.resolved(value)
+All of a process's sources are awaited on this one loop, so a client that another loop uses as well
+will not do; give attribution one of its own.
+"""
 
 
 def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
@@ -77,6 +82,83 @@ def _document_id(document: Any, metadata: Any) -> str | None:
     return None if name is None else str(name)
 
 
+class Retriever:
+    """A framework's retriever that hides its vector store, asked for more than its k on a copy.
+
+    Args:
+        retriever: LangChain's or LlamaIndex's.
+        method: Its search: "invoke" or "retrieve".
+    """
+
+    def __init__(self, retriever: Any, method: str) -> None:
+        self._retriever = retriever
+        self._method = method
+        self._has_warned = False
+
+    def retrieve(self, query: str, limit: int) -> list[Passage]:
+        """Return at most `limit` passages: what the retriever answers, where its k can be raised.
+
+        A retriever without a k answers as many as it likes; that this ends the search is logged
+        once.
+        """
+        wide, can_widen = _widened(self._retriever, limit)
+        found = [as_passage(document) for document in ask(wide, self._method, query)]
+        if len(found) < limit and not can_widen and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "%s answers %d passages and has no k to ask for more with: attributions search no "
+                "further; pass its vector store, or a callable retrieve(query, limit)",
+                type(self._retriever).__name__,
+                len(found),
+            )
+        return found[:limit]
+
+
+def _widened(retriever: Any, limit: int) -> tuple[Any, bool]:
+    """Return a copy of a retriever that answers `limit` passages, and whether its k could be told.
+
+    So are the retrievers inside it (LangChain's ensemble and compression, LlamaIndex's fusion and
+    auto-merging).
+    """
+    changes: dict[str, Any] = {}
+    can_widen = False
+    for name in _SIZES:
+        size = getattr(retriever, name, None)
+        if isinstance(size, int):
+            can_widen = True
+            if size < limit:
+                changes[name] = limit
+    if getattr(retriever, "vectorstore", None) is not None:
+        can_widen = True
+        changes["search_type"] = "similarity"  # others fetch no more than their fetch_k
+        options = for_similarity(getattr(retriever, "search_kwargs", None))
+        changes["search_kwargs"] = {**options, "k": limit}
+    for name in _INNER:
+        inner = getattr(retriever, name, None)
+        if callable(getattr(inner, "invoke", None)) or callable(getattr(inner, "retrieve", None)):
+            changes[name], inner_can = _widened(inner, limit)
+            can_widen |= inner_can
+    for name in _INNERS:
+        inners = getattr(retriever, name, None)
+        if isinstance(inners, list) and inners:
+            pairs = [_widened(inner, limit) for inner in inners]
+            changes[name] = [wide for wide, _ in pairs]
+            can_widen |= all(inner_can for _, inner_can in pairs)
+    if not changes:
+        return retriever, can_widen
+    wide = copy.copy(retriever)
+    for name, value in changes.items():
+        setattr(wide, name, value)
+    return wide, can_widen
+
+
+def for_similarity(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a LangChain retriever's search options, without those of another kind of search."""
+    return {
+        name: value for name, value in (options or {}).items() if name not in _NOT_FOR_SIMILARITY
+    }
+
+
 class Vectors:
     """What filled a knowledge base with vectors, each at its own length.
 
@@ -101,46 +183,25 @@ class Vectors:
             self._of_texts, self._of_query = functions_of(embedder)
 
     def of_query(self, query: str) -> NDArray[np.float32]:
-        """Return the query's vector, shape (d,).
+        """Return the query's vector, float32 of shape (d,).
 
         Raises:
-            EmbeddingError: What the embedder returns is no vector.
+            EmbeddingError: As `of_texts`.
         """
-        if self._of_query is None:
-            found = self.of_texts([query])
+        of_query = self._of_query
+        if of_query is None:
+            row: NDArray[np.float32] = self.of_texts([query])[0]
         else:
-            found = self._checked([self._of_query(encodable(query))], 1)
-        row: NDArray[np.float32] = found[0]
+            row = answered(self.name, [encodable(query)], lambda asked: [of_query(asked[0])])[0]
         return row
 
     def of_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the texts' vectors, shape (n, d).
+        """Return the texts' vectors, float32 of shape (n, d).
 
         Raises:
-            EmbeddingError: What the embedder returns is no such array.
+            EmbeddingError: The embedder fails, or answers no finite array of that shape.
         """
-        return self._checked(self._of_texts([encodable(text) for text in texts]), len(texts))
-
-    def of_passages(self, passages: Sequence[Passage]) -> list[NDArray[np.floating[Any]]]:
-        """Return the passages' own vectors, and of those that carry none the embedder's."""
-        bare = [passage.text for passage in passages if passage.embedding is None]
-        made = iter(self.of_texts(bare) if bare else ())
-        return [next(made) if p.embedding is None else p.embedding for p in passages]
-
-    def _checked(self, answer: Any, count: int) -> NDArray[np.float32]:
-        try:
-            rows = np.asarray(answer, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise EmbeddingError(
-                f"embedder {self.name!r} must return rows of numbers; what it returned is no such "
-                f"array ({error})"
-            ) from error
-        if rows.ndim != 2 or len(rows) != count or not np.isfinite(rows).all():
-            raise EmbeddingError(
-                f"embedder {self.name!r} must return {count} rows of finite numbers, not an array "
-                f"of shape {rows.shape}"
-            )
-        return rows
+        return answered(self.name, [encodable(text) for text in texts], self._of_texts)
 
 
 def vectors_of(passages: Sequence[Passage], vectors: Vectors | None, base: str) -> list[Any]:
@@ -148,14 +209,12 @@ def vectors_of(passages: Sequence[Passage], vectors: Vectors | None, base: str) 
 
     Raises:
         InvalidInputError: A passage has none and there is no embedder.
-        EmbeddingError: What the embedder returns is no such array.
+        EmbeddingError: As `Vectors.of_texts`.
     """
-    if vectors is not None:
-        return list(vectors.of_passages(passages))
-    rows = [passage.embedding for passage in passages]
-    for passage, row in zip(passages, rows, strict=True):
-        if row is None:
-            raise InvalidInputError(
-                f"passage {passage.id!r} has no embedding; pass embedder= with the {base}"
-            )
-    return rows
+    bare = [passage for passage in passages if passage.embedding is None]
+    if bare and vectors is None:
+        raise InvalidInputError(
+            f"passage {bare[0].id!r} has no embedding; pass embedder= with the {base}"
+        )
+    made = iter(vectors.of_texts([p.text for p in bare]) if bare and vectors else ())
+    return [next(made) if p.embedding is None else p.embedding for p in passages]

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from ragguard.errors import ProxyError
 from ragguard.proxy.prompt import PromptFormat
 
-__all__ = ["FORMAT", "Manifest", "Precision", "sha256_of"]
+__all__ = ["FORMAT", "Manifest", "Precision", "Quantization", "sha256_of"]
 
 FORMAT = "ragguard-proxy/1"
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import require_path, require_texts, require_whole
-from ragguard.embedding.onnx import open_session, padded
+from ragguard.embedding.onnx import length_buckets, open_session, padded
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
 from ragguard.proxy.base import Scores
 from ragguard.proxy.manifest import Manifest
 from ragguard.proxy.prompt import PromptEncoder
 
-__all__ = ["OnnxProxy", "length_buckets"]
+__all__ = ["OnnxProxy"]
 
 # The scored positions of a batch meet the whole vocabulary inside the graph: 2^26 float32 logits
 # are 256 MiB.
@@ -124,7 +124,8 @@ class OnnxProxy:
         scored = np.concatenate([prompts.query, prompts.response])
         out = np.empty((len(prompts.rows), len(scored)))
         most = max(1, _MAX_LOGITS // (len(scored) * self.manifest.vocabulary_size))
-        for batch in length_buckets([len(row) for row in prompts.rows], self._batch_tokens, most):
+        lengths = [len(row) for row in prompts.rows]
+        for batch in length_buckets(lengths, most, lambda _: self._batch_tokens):
             out[batch] = self._forward([prompts.rows[index] for index in batch], scored)
         if not np.isfinite(out).all():
             raise ProxyError(
@@ -153,22 +154,3 @@ class OnnxProxy:
 
 def _whole_or_none(name: str, number: int | None) -> int | None:
     return None if number is None else require_whole(name, number)
-
-
-def length_buckets(lengths: Sequence[int], batch_tokens: int, most: int) -> Iterator[list[int]]:
-    """Yield batches of row indices, rows of like length together, so that little is padded.
-
-    A batch times its longest row is at most `batch_tokens`, and a batch has at most `most` rows;
-    a single row may be longer.
-
-    >>> list(length_buckets([9, 2, 3, 8], 16, 4))
-    [[1, 2], [3], [0]]
-    """
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and ((len(batch) + 1) * lengths[index] > batch_tokens or len(batch) == most):
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch

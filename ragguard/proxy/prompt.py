@@ -66,12 +66,7 @@ class PromptEncoder:
     """
 
     def __init__(
-        self,
-        tokenizer: Any,
-        prompt: PromptFormat,
-        max_length: int,
-        *,
-        longest: int | None = None,
+        self, tokenizer: Any, prompt: PromptFormat, max_length: int, *, longest: int | None = None
     ) -> None:
         self._tokenizer = type(tokenizer).from_str(tokenizer.to_str())
         self._tokenizer.no_truncation()

@@ -18,6 +18,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from ragguard.attribution.claim import contains_phrase
 from ragguard.attribution.text_model import as_text_model
 from ragguard.errors import GenerationError, InvalidInputError
 from ragguard.passage import Passage, as_passages
@@ -136,7 +137,7 @@ class Enhancer:
 
     def _proxy(self, query: str, answer: str, written: str) -> Passage:
         text = " ".join(written.split())
-        if f" {' '.join(tokens(answer))} " not in f" {' '.join(tokens(text))} ":
+        if not contains_phrase(tokens(text), tokens(answer)):
             raise GenerationError(
                 f"the model's text does not hold the answer {answer!r}; give the answer in the "
                 "words that a sentence would use, or try another model"

@@ -26,6 +26,7 @@ __all__ = [
     "fold",
     "fold_counted",
     "fold_whole",
+    "letters_only",
     "letters_whole",
     "parted_words",
     "printable",
@@ -72,9 +73,8 @@ _BETWEEN_TOKENS = re.compile(rf"([\W_]{{{_KEPT_SIGNS}}})[\W_]+")
 _LOWER = bytes(range(256)).lower()
 _LOWER_WORDS = bytes(byte if byte > 127 or chr(byte).isalnum() else 32 for byte in _LOWER)
 _CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\r")
-_BETWEEN = bytes(
-    byte for byte in range(128) if chr(byte) not in "+-<>=%$." and not chr(byte).isalnum()
-)
+_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+_BETWEEN = bytes(byte for byte in _NO_LETTERS if chr(byte) not in "+-<>=%$.")
 
 # Dropped as the others, but SentencePiece's normaliser (XLM-R, T5) reads them as spaces.
 _SPACE_TO_SOME = "\f\x85\u200b\u200c\u200d\u200e\u200f\ufeff\ufffd"
@@ -168,6 +168,16 @@ def letters_whole(text: str) -> bytes:
     """
     spelled = text if text.isascii() else respelled(text, FOLDED_WORDS)
     return spelled.encode().translate(_LOWER, _BETWEEN)
+
+
+def letters_only(text: str) -> bytes:
+    """Return the letters and digits of the whole of a text, nothing between.
+
+    >>> letters_only("Marrow Light: -5 %")
+    b'marrowlight5'
+    """
+    spelled = text if text.isascii() else respelled(text, FOLDED_WORDS)
+    return spelled.encode().translate(_LOWER, _NO_LETTERS)
 
 
 def split_words(folded: str) -> list[str]:

@@ -13,6 +13,7 @@ from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.knowledge.sources import as_passage
 from ragguard.passage import Passage
+from tests.frameworks import langchain_embeddings, llama_index_embedding
 
 QUERY = "the Halden bridge in winter"
 TEXTS = [
@@ -128,16 +129,7 @@ def test_what_is_no_document():
 @pytest.fixture
 def langchain_store():
     vectorstores = pytest.importorskip("langchain_core.vectorstores")
-    from langchain_core.embeddings import Embeddings
-
-    class Hashed(Embeddings):
-        def embed_documents(self, texts):
-            return EMBEDDER.embed(texts).tolist()
-
-        def embed_query(self, text):
-            return self.embed_documents([text])[0]
-
-    store = vectorstores.InMemoryVectorStore(Hashed())
+    store = vectorstores.InMemoryVectorStore(langchain_embeddings(EMBEDDER))
     store.add_texts(
         TEXTS, metadatas=[{"row": i} for i in range(len(TEXTS))], ids=[p.id for p in PASSAGES]
     )
@@ -222,20 +214,10 @@ def test_guard_searches_a_langchain_retriever(langchain_store):
 @pytest.fixture
 def llama_index():
     core = pytest.importorskip("llama_index.core")
-    from llama_index.core.embeddings import BaseEmbedding
     from llama_index.core.schema import TextNode
 
-    class Hashed(BaseEmbedding):
-        def _get_text_embedding(self, text):
-            return EMBEDDER.embed([text])[0].tolist()
-
-        _get_query_embedding = _get_text_embedding
-
-        async def _aget_query_embedding(self, query):
-            return self._get_text_embedding(query)
-
     nodes = [TextNode(text=p.text, id_=p.id) for p in PASSAGES]
-    return core.VectorStoreIndex(nodes, embed_model=Hashed())
+    return core.VectorStoreIndex(nodes, embed_model=llama_index_embedding(EMBEDDER))
 
 
 def test_llama_index_and_its_retriever(llama_index):

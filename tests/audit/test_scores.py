@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragguard.audit import MemoryStore, ScoredQuery, open_store
 from ragguard.audit.counting import RECENT_SIZE, SAMPLE_SIZE, VerdictCounter, retained, sampled
-from ragguard.audit.models import SCHEMA_VERSION
+from ragguard.audit.schema import SCHEMA_VERSION
 from ragguard.errors import StoreError
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

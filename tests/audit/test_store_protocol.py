@@ -342,8 +342,12 @@ def test_the_version_grows_with_the_keys(store):
     assert not grew()
     store.set_quarantine_status("k", "confirmed")
     assert grew()
-    store.add_quarantine([entry("m", status="released")])
+    store.add_quarantine([entry("m", status="proposed")])
     assert not grew()
+    store.set_quarantine_status("m", "rejected")  # no copy of another text any more
+    assert grew()
+    store.add_quarantine([entry("n", status="released")])
+    assert grew()
 
 
 def test_a_status_that_does_not_exist(store):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from ragguard import Passage
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, QuarantineEntry
+from ragguard.audit.accusing import Load, decided
+from ragguard.audit.quarantine import HELD, Limits, QuarantineStatus
 from ragguard.errors import EventNotFoundError, QuarantineNotFoundError
 
 names = st.sampled_from(["a", "b", "c", "\ud800", "A"])
@@ -32,7 +35,8 @@ events = st.builds(
     reporter=st.none() | texts,
     created_at=moments,
 )
-statuses = st.sampled_from(["quarantined", "confirmed", "released"])
+statuses = st.sampled_from(get_args(QuarantineStatus))
+reporters = st.lists(st.none() | texts, max_size=2, unique=True).map(tuple)
 entries = st.builds(
     QuarantineEntry,
     names,
@@ -44,6 +48,8 @@ entries = st.builds(
     created_at=moments,
     updated_at=moments,
     actor=st.none() | texts,
+    reporters=reporters,
+    until=st.none() | moments,
 )
 attributions = st.builds(
     Attribution,
@@ -72,6 +78,7 @@ class StoreStates(RuleBasedStateMachine):
         self.entries: dict[str, QuarantineEntry] = {}
         self.counts: dict[str, int] = {}
         self.keys = frozenset()
+        self.spared = frozenset()
         self.followed, self.reached = frozenset(), -1
         self.version = self.store.quarantine_version()
 
@@ -176,18 +183,59 @@ class StoreStates(RuleBasedStateMachine):
             return
         changed = self.store.set_quarantine_status(key, status, actor=actor)
         expected = replace(
-            self.entries[key], status=status, actor=actor, updated_at=changed.updated_at
+            self.entries[key], status=status, actor=actor, updated_at=changed.updated_at, until=None
         )
         assert changed == expected
         self.entries[key] = expected
+
+    @rule(
+        batch=st.lists(entries, max_size=3),
+        who=st.none() | texts,
+        limits=st.builds(
+            Limits,
+            st.integers(1, 2),
+            st.integers(0, 2),
+            st.integers(0, 3),
+            proposals=st.integers(0, 3),
+        ),
+    )
+    def accuse(self, batch, who, limits):
+        batch = [replace(one, reporters=(who,), event_id="e", until=None) for one in batch]
+        now = datetime.now(UTC)
+        load = Load.of(self.entries.values(), batch[:1], now)
+        done = self.store.accuse(batch, limits)
+        for new, one in zip(batch, done, strict=True):
+            expected = decided(new, self.entries.get(new.key), limits, load, now)
+            if expected.quarantined:
+                assert now <= one.entry.updated_at <= datetime.now(UTC)
+                stamped = {"updated_at": one.entry.updated_at, "until": one.entry.until}
+                expected = replace(expected, entry=replace(expected.entry, **stamped))
+            assert one == expected
+            if one.kept:
+                self.entries[new.key] = one.entry
+
+    @rule()
+    def lapse(self):
+        now = datetime.now(UTC)
+        over = [one for one in self.entries.values() if one.until is not None and one.until <= now]
+        assert self.store.lapse() == len(over)
+        changed = {one.key: one for one in self.store.quarantine()}
+        for one in over:
+            moment = changed[one.key].updated_at
+            assert moment >= now
+            self.entries[one.key] = replace(one, status="lapsed", until=None, updated_at=moment)
 
     @rule()
     def follow_the_quarantine(self):
         changes = self.store.quarantine_changes(self.reached)
         self.followed = changes.applied_to(self.followed)
+        self.spared = changes.spared_of(self.spared)
         self.reached = changes.version
         assert self.reached == self.store.quarantine_version()
         assert self.followed == self.store.quarantine_keys()
+        assert self.spared == {
+            key for key, one in self.entries.items() if one.status in ("released", "rejected")
+        }
 
     @rule(counts=st.dictionaries(names, st.integers(0, 10**6), max_size=3))
     def add_counts(self, counts):
@@ -204,7 +252,7 @@ class StoreStates(RuleBasedStateMachine):
             assert self.store.event(event.id) == event
             assert self.store.attribution(event.id) == self.attributions.get(event.id)
         assert self.store.counts() == self.counts
-        keys = frozenset(k for k, entry in self.entries.items() if entry.status != "released")
+        keys = frozenset(k for k, entry in self.entries.items() if entry.status in HELD)
         assert self.store.quarantine_keys() == keys
         assert sorted(self.store.quarantine(), key=lambda e: e.key) == sorted(
             self.entries.values(), key=lambda e: e.key

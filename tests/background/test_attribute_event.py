@@ -1,6 +1,6 @@
 """From a flagged event to its attribution, and from there to quarantine."""
 
-from ragguard import Passage
+from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore
 from ragguard.background.attribute_event import EventAttributor
@@ -19,6 +19,10 @@ def attribution(*responsible, reason="because"):
         scope_size=3,
         cause="poisoning",
         reason=reason,
+        details={
+            "counterfactual": True,
+            "marks": {content_key(passage.text): 0.01 for passage in responsible},
+        },
     )
 
 
@@ -63,12 +67,38 @@ def test_an_empty_event_is_not_given_to_the_attributor():
 def test_responsible_passages_are_quarantined_with_the_reason_and_the_event():
     store = MemoryStore()
     event = Event("e", "q", "r", (A, B))
-    assert EventAttributor(store).quarantine(event, attribution(A, C)) == 2
+    done = EventAttributor(store).quarantine(event, attribution(A, C))
+    assert [one.quarantined for one in done] == [True, True]
     entries = {entry.key: entry for entry in store.quarantine()}
     assert set(entries) == {content_key(A.text), content_key(C.text)}
     entry = entries[content_key(A.text)]
     assert (entry.passage_id, entry.text, entry.reason) == (A.id, A.text, "because")
     assert (entry.event_id, entry.status) == ("e", "quarantined")
+
+
+def test_an_honest_page_is_not_held_because_poison_was_copied_from_it():
+    page = (
+        "The harbour light of Skelby was raised by Marek Dove, who came with forty workers in "
+        "spring and paid for every stone of it from the profits of his own ferry."
+    )
+    lie = f"{page} Later research has shown that in truth it was raised by Hale Orrin alone."
+    scope = [(lie, True), (page, False)]
+    found = Attribution.of(
+        "q",
+        "r",
+        "fake",
+        [Passage(text) for text, _ in scope],
+        [[0.0, 0.0]] * 4,
+        [blamed for _, blamed in scope],
+        ("poisoning", "because"),
+        {"counterfactual": True, "marks": {content_key(lie): 0.01}},
+    )
+    assert found.cleared == [page]
+    with Guard() as guard:
+        EventAttributor(guard.store).quarantine(Event("e", "q", "r"), found)
+        edited = lie.replace("workers", "men")
+        verdict = guard.filter("When does the ferry leave?", [page, edited, page + " So it is."])
+        assert [passage.text for passage in verdict.dropped] == [edited]
 
 
 def test_quarantining_twice_changes_nothing():
@@ -77,15 +107,17 @@ def test_quarantining_twice_changes_nothing():
     EventAttributor(store).quarantine(event, attribution(A))
     store.set_quarantine_status(content_key(A.text), "released")
     before = store.quarantine()
-    assert EventAttributor(store).quarantine(event, attribution(A, reason="again")) == 0
+    (again,) = EventAttributor(store).quarantine(event, attribution(A, reason="again"))
+    assert not again.quarantined
     assert store.quarantine() == before
 
 
 def test_copies_of_a_text_are_one_entry():
     store = MemoryStore()
     copy = Passage(" FIRST  text", id="other")
-    assert EventAttributor(store).quarantine(Event("e", "q", "r"), attribution(A, copy)) == 1
+    (one,) = EventAttributor(store).quarantine(Event("e", "q", "r"), attribution(A, copy))
+    assert one.quarantined
 
 
 def test_nobody_responsible_asks_nothing_of_the_store():
-    assert EventAttributor(None).quarantine(Event("e", "q", "r"), attribution()) == 0
+    assert EventAttributor(None).quarantine(Event("e", "q", "r"), attribution()) == []

@@ -130,6 +130,8 @@ def test_a_second_report_finds_the_second_attack():
             event = guard.report(QUESTION, lie)
             found = guard.attribution(event, timeout=60)
             blamed.append({passage.text for passage in found.responsible})
+            for entry in guard.proposals():
+                guard.confirm(entry)
             again = guard.attribution(guard.report(QUESTION, lie), timeout=60)
             assert again.responsible == []
             assert again.details["left_out"] == 2 * len(blamed)

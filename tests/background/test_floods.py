@@ -76,6 +76,7 @@ def test_what_is_reported_again_after_a_quarantine_is_attributed_anew(url):
     with Guard(attributor=Blaming(), store=url) as guard:
         first = guard.report(QUERY, "Bob Crane", passages=["wool"])
         guard.attribution(first, timeout=WAIT)
+        guard.confirm(*guard.proposals())
         again = guard.report(QUERY, "Bob Crane", passages=["wool"])
         assert again != first
         assert guard.attribution(again, timeout=WAIT).cause == "poisoning"

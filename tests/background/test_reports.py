@@ -113,10 +113,25 @@ def test_what_others_report_without_passages_is_left_to_who_can_search(tmp_path)
 NOON = 1_700_000_000 // 3600 * 3600
 
 
-def named(query="Who?", response="Me.", texts=("a", "b"), reporter=None, version=0, now=NOON):
+def named(
+    query="Who?",
+    response="Me.",
+    texts=("a", "b"),
+    reporter=None,
+    version=0,
+    apart=False,
+    now=NOON,
+):
     passages = [Passage(text) for text in texts]
-    event = as_event(query, response, passages, reporter, quarantine_version=version, now=now)
-    return event.id
+    how = {"quarantine_version": version, "apart": apart, "now": now}
+    return as_event(query, response, passages, reporter, **how).id
+
+
+def test_claims_of_reporters_are_told_apart_where_a_quorum_needs_it():
+    assert named(reporter="ann") == named(reporter="bob") != named(reporter="ann", apart=True)
+    ids = {named(reporter=name, apart=True) for name in ("ann", "bob", None)}
+    assert len(ids) == 3
+    assert named(reporter="ann", apart=True) in ids
 
 
 def test_the_same_claim_is_one_event_whoever_reports_it_and_however_it_is_spaced():

@@ -1,5 +1,7 @@
 """Every count of the sections by hand, with a scripted embedder and a scripted defence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from benchmarks import attack, clean, cost
 from benchmarks.data import Dataset, Record
 from benchmarks.defences import NoDefence, Outcome
 from benchmarks.retrieval import retrieve
+from benchmarks.tables import tables
 
 HITS = tuple(f"hit {i}" for i in range(40))
 
@@ -40,6 +43,15 @@ class DropsFirst:
     def outcome(self, answer, k):
         drops = np.arange(min(answer, k)) == 0
         return Outcome(True, drops, tuple(range(1, answer))[:k])
+
+
+class MarksOne(NoDefence):
+    """Drops nothing, and marks a passage of every set of ten."""
+
+    name = "marks one"
+
+    def outcome(self, answer, k):
+        return replace(super().outcome(answer, k), marked=k == 10)
 
 
 def dataset(poison=(), golden=()):
@@ -77,6 +89,21 @@ def test_clean_counts():
     assert (nothing["removed"], nothing["golden"], nothing["golden_removed"]) == (0, 1, 0)
     assert (first["queries"], first["touched"], first["passages"]) == (1, 1, 10)
     assert (first["removed"], first["golden"], first["golden_removed"]) == (1, 1, 1)
+
+
+def test_what_is_dropped_or_marked_is_noticed():
+    data, defences = dataset(poison=["near 1"]), [NoDefence(), MarksOne(), DropsFirst()]
+    found = clean.run([data], [Scripted()], defences, lambda: None)
+    attacked = attack.run([data], [Scripted()], defences, ["plain"], lambda: None)
+    for rows, dropped in ((found, "touched"), (attacked, "fired")):
+        for name, counts in (("none", (0, 0)), ("marks one", (0, 1)), ("drops first", (1, 1))):
+            row = by_k([row for row in rows if row.get("planted", 1) == 1], name)[10]
+            assert (row[dropped], row["noticed"]) == counts
+    assert by_k(found, "marks one")[5]["noticed"] == 0
+    (table,) = [t for t in tables({"clean": found}) if t.title.startswith("Clean traffic, public")]
+    shown = {row[:2]: row[4] for row in table.rows}
+    assert table.columns[3:5] == ("touched", "or marked")
+    assert shown["10", "marks one"].startswith("100.0 %")
 
 
 def test_a_golden_passage_that_was_not_retrieved_is_not_counted_as_lost():

@@ -14,9 +14,7 @@ from benchmarks.fitting.detectors import (
     cross_scores,
     fit_detector,
     left_out_scores,
-    products,
     score,
-    terms_of,
 )
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
 from benchmarks.fitting.plans import PLANS, Plan
@@ -24,7 +22,7 @@ from benchmarks.fitting.samples import FOLDS, Sample, Samples, samples, sets_of
 from benchmarks.forms import FITTED_FORMS
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.scoring import BY_HAND, DETECTORS, Detector, as_detectors
+from ragguard.inline.scoring import BY_HAND, DETECTORS, Detector
 
 ONCE = (5, False)
 PLAN = Plan(("a", "b"), ("prepend",))
@@ -87,29 +85,19 @@ class TestWeights:
         np.testing.assert_allclose(weights, [0, 1])
 
 
-class TestTerms:
-    def test_every_signal_may_weigh_alone_and_with_any_other(self):
-        assert terms_of(PLAN) == [("a",), ("b",), ("a", "b")]
-        assert terms_of(Plan(("a",), ())) == [("a",)]
-        assert len(terms_of(Plan(tuple("abcd"), ()))) == 4 + 6
-
-    def test_products_by_hand(self):
-        out = products(np.array([[0.5, 0.2], [1.0, 0.0]]), terms_of(PLAN), ("a", "b"))
-        np.testing.assert_allclose(out, [[0.5, 0.2, 0.1], [1.0, 0.0, 0.0]])
-        assert products(np.zeros((0, 2)), terms_of(PLAN), ("a", "b")).shape == (0, 3)
-
+class TestScore:
     def test_score_and_highest_by_hand(self):
         found = many([one([0.5, 0.1], b=0.5), one([0.0], b=1.0)])
-        detector = Detector(-1.0, {("a",): 2.0, ("a", "b"): 4.0})
-        np.testing.assert_allclose(score(detector, found), [1.0, -0.6, -1.0])
-        np.testing.assert_allclose(found.highest(score(detector, found)), [1.0, -1.0])
+        detector = Detector(-1.0, {"a": 2.0, "b": 4.0})
+        np.testing.assert_allclose(score(detector, found), [2.0, 1.2, 3.0])
+        np.testing.assert_allclose(found.highest(score(detector, found)), [2.0, 3.0])
 
 
 class TestFit:
     def test_only_what_speaks_for_poison_gets_a_weight(self):
         detector = fit_detector(PLAN, many(traffic()))
         assert sum(detector.weights.values()) > 1
-        assert {name for term in detector.weights for name in term} == {"a"}
+        assert set(detector.weights) == {"a"}
 
     def test_poison_scores_above_what_is_benign(self):
         found = many(traffic())
@@ -118,16 +106,16 @@ class TestFit:
 
     def test_signals_outside_the_plan_get_no_weight(self):
         detector = fit_detector(Plan(("b",), ("prepend",)), many(traffic()))
-        assert {name for term in detector.weights for name in term} == {"b"}
+        assert set(detector.weights) == {"b"}
 
-    def test_terms_that_add_little_are_left_out(self):
+    def test_signals_that_add_little_are_left_out(self):
         plan = Plan(("a", "b"), ("prepend",))
         for seed in range(3):
             assert min(fit_detector(plan, many(traffic(seed))).weights.values()) > 0.25
 
-    def test_of_what_tells_nothing_the_first_term_is_kept(self):
+    def test_of_what_tells_nothing_the_first_signal_is_kept(self):
         found = many([one([0.5], b=0.5), one([0.5], b=0.5, poisoned=(0,), form="prepend")] * FOLDS)
-        assert fit_detector(PLAN, found).weights == {("a",): 0.25}
+        assert fit_detector(PLAN, found).weights == {"a": 0.25}
 
     def test_the_bias_is_the_log_odds_of_a_passage_without_signals(self):
         # Poison weighs one part of four where nothing tells it from what is clean.
@@ -242,8 +230,8 @@ class TestOffsets:
         assert offsets(settings_traffic(), {"x": scores}) == {"x": 0.0}
 
     def test_shifted_moves_the_bias_alone_and_adds_those_set_by_hand(self):
-        moved = shifted({"x": Detector(1.0, {("a",): 2.0})}, {"x": -0.5})
-        assert moved == {"x": Detector(0.5, {("a",): 2.0}), **BY_HAND}
+        moved = shifted({"x": Detector(1.0, {"a": 2.0})}, {"x": -0.5})
+        assert moved == {"x": Detector(0.5, {"a": 2.0}), **BY_HAND}
 
 
 class TestPlans:
@@ -256,22 +244,23 @@ class TestPlans:
             assert set(plan.counts) <= {1, 5}
 
     def test_every_signal_is_in_a_plan_or_set_by_hand(self):
-        by_hand = {name for one in BY_HAND.values() for term in one.weights for name in term}
+        by_hand = {name for one in BY_HAND.values() for name in one.weights}
         assert {name for plan in PLANS.values() for name in plan.signals} | by_hand == set(SIGNALS)
 
     def test_the_shipped_detectors_follow_the_plans(self):
         assert set(DETECTORS) == set(PLANS) | set(BY_HAND)
         for name, plan in PLANS.items():
-            assert set(DETECTORS[name].weights) <= set(terms_of(plan))
+            assert set(DETECTORS[name].weights) <= set(plan.signals)
             assert min(DETECTORS[name].weights.values()) > 0
 
 
 def test_the_json_reads_back_as_the_same_detectors():
     detectors = {
-        "key words": Detector(-1.25, {("a",): 2.0, ("a", "b"): 3.5}),
-        "company": Detector(0.0, {("b",): 0.25}),
+        "key words": Detector(-1.25, {"a": 2.0, "b": 3.5}),
+        "company": Detector(0.0, {"b": 0.25}),
     }
-    assert as_detectors(json.loads(as_json({**detectors, **BY_HAND}))) == detectors
+    read = json.loads(as_json({**detectors, **BY_HAND}))
+    assert {name: Detector(**one) for name, one in read.items()} == detectors
 
 
 HITS = tuple(f"The pier number {i} of the harbour is old." for i in range(40))

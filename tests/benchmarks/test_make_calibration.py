@@ -52,15 +52,9 @@ def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatc
     def recorded(plan, found):
         seen.append([sample.fold for sample in found.found])
         # Fitted on everything it has the bias 1, on four folds 3.
-        return Detector(1.0 if set(seen[-1]) == set(range(FOLDS)) else 3.0, {plan.signals[:1]: 2.0})
+        return Detector(1.0 if set(seen[-1]) == set(range(FOLDS)) else 3.0, {plan.signals[0]: 2.0})
 
     monkeypatch.setattr(make_calibration, "fit_detector", recorded)
-    monkeypatch.setattr(
-        make_calibration,
-        "cross_scores",
-        lambda found: {name: np.zeros(len(found.found)) for name in PLANS},
-    )
-    monkeypatch.setattr(make_calibration, "offsets", lambda found, scores: dict.fromkeys(scores, 0))
     weigh = cross_fitted([few], [HashedEmbedder()])
     assert len(weigh) == FOLDS
     everything, others = seen[: len(PLANS)], seen[len(PLANS) :]
@@ -69,12 +63,14 @@ def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatc
         for folds in others[left_out * len(PLANS) : (left_out + 1) * len(PLANS)]:
             assert left_out not in folds
             assert len(folds) == sum(sample.fold != left_out for sample in every)
-    # With scores of 0 the line is the largest shipped bias less 1, and every fold is put on it.
-    line = max(DETECTORS[name].bias for name in PLANS) - 1.0
-    assert weigh[0](np.zeros((1, len(SIGNALS))))[0] == pytest.approx(line + 3.0)
+    # The offsets are the shipped ones: what is added to a bias of 1 to make the shipped one.
+    highest = max(DETECTORS[name].bias for name in PLANS) + 2.0
+    assert weigh[0](np.zeros((1, len(SIGNALS))))[0] == pytest.approx(highest)
+    first = next(iter(PLANS))
     signals = np.zeros((1, len(SIGNALS)))
-    signals[0, SIGNALS.index(next(iter(PLANS.values())).signals[0])] = 1.0
-    assert weigh[1](signals)[0] == pytest.approx(line + 3.0 + 2.0)
+    signals[0, SIGNALS.index(PLANS[first].signals[0])] = 1.0
+    expected = max(highest, DETECTORS[first].bias + 2.0 + 2.0)
+    assert weigh[1](signals)[0] == pytest.approx(expected)
 
 
 @given(

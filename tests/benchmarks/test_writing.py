@@ -1,5 +1,7 @@
 """What each reading of reading as meant is worth, on the project's own data."""
 
+from pathlib import Path
+
 import pytest
 from rich.console import Console
 
@@ -23,7 +25,7 @@ BEFORE = parts()
 @pytest.fixture(scope="module")
 def rows():
     console = Console(quiet=True)
-    return run([skerrin().limited(8)], built_in(), console)
+    return run(Path(), [skerrin().limited(8)], built_in(), console)
 
 
 @pytest.mark.slow

@@ -31,6 +31,23 @@ def test_draws_the_chosen_line(run, jsonl, tmp_path, clean, attacked):
 
 
 @pytest.mark.slow
+def test_says_and_draws_what_is_marked(run, jsonl, tmp_path, clean):
+    pytest.importorskip("matplotlib")
+    traffic, out = jsonl("t.jsonl", clean), tmp_path / "x.svg"
+    p_value = json.loads(run("filter", traffic, "--json").stdout)["p_value"]
+    options = ("--alpha", p_value / 2, "--mark-alpha", 1.01 * p_value, "-o", out)
+    found = json.loads(run("explain", traffic, *options, "--json").stdout)
+    assert (found["attacked"], found["dropped"]) == (False, [])
+    marked = len(found["marked"])
+    assert marked > 0
+    assert f"0 of 3 passages dropped, {marked} marked as unusual." in out.read_text("utf-8")
+    assert (
+        run("explain", traffic, *options).stdout
+        == f"wrote {out}: 0 of 3 dropped, {marked} marked\n"
+    )
+
+
+@pytest.mark.slow
 def test_says_what_is_in_reserve_and_what_is_not_drawn(run, jsonl, tmp_path, attacked):
     pytest.importorskip("matplotlib")
     passages = [*attacked["passages"], *(f"Barley is sown in row {n}." for n in range(60))]

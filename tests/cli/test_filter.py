@@ -22,7 +22,7 @@ def _lines(text):
 def test_judges_as_the_guard_does(run, jsonl, attacked, clean):
     result = run("filter", jsonl("traffic.jsonl", attacked, clean))
     assert result.exit_code == 0
-    assert result.stderr == "ragguard: 2 queries, 1 attacked, 2 passages dropped\n"
+    assert result.stderr == "ragguard: 2 queries, 1 attacked, 2 passages dropped, 0 marked\n"
     first, second = _lines(result.stdout)
     with Guard() as guard:
         verdict = guard.filter(
@@ -42,7 +42,7 @@ def test_reads_stdin_and_writes_a_file(run, tmp_path, clean):
     out = tmp_path / "verdicts.jsonl"
     result = run("filter", "-", "-o", out, stdin=json.dumps(clean))
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "ragguard: 1 query, 0 attacked, 0 passages dropped\n"
+    assert result.stderr == "ragguard: 1 query, 0 attacked, 0 passages dropped, 0 marked\n"
     assert _lines(out.read_text())[0]["attacked"] is False
 
 
@@ -59,6 +59,26 @@ def test_alpha_decides_at_the_p_value(run, jsonl, clean):
     for factor, fires in ((0.99, False), (1.01, True)):
         result = run("filter", path, "--alpha", factor * verdict["p_value"])
         assert _lines(result.stdout)[0]["attacked"] is fires
+
+
+def test_mark_alpha_decides_what_is_marked(run, jsonl, clean):
+    passages = [{"id": f"p{n}", "text": text} for n, text in enumerate(clean["passages"])]
+    path = jsonl("t.jsonl", {**clean, "passages": passages})
+    (verdict,) = _lines(run("filter", path).stdout)
+    p_value = verdict["p_value"]
+    worst = max(row["suspicion"] for row in verdict["evidence"])
+    expected = [row["passage_id"] for row in verdict["evidence"] if row["suspicion"] == worst]
+    for factor, marked in ((0.99, []), (1.01, expected)):
+        shares = ("--alpha", p_value / 2, "--mark-alpha", factor * p_value)
+        result = run("filter", path, *shares)
+        (verdict,) = _lines(result.stdout)
+        assert (verdict["attacked"], verdict["marked"], len(verdict["kept"])) == (False, marked, 3)
+        assert [r["passage_id"] for r in verdict["evidence"] if r["marked"]] == marked
+        total = f"1 query, 0 attacked, 0 passages dropped, {len(marked)} marked"
+        assert result.stderr == f"ragguard: {total}\n"
+    result = run("filter", path, "--mark-alpha", 0.001)
+    assert result.exit_code == 2
+    assert "mark_alpha must be at least alpha=0.01" in result.stderr
 
 
 def test_k_keeps_that_many(run, jsonl, clean):
@@ -192,7 +212,7 @@ def test_a_verdict_is_out_before_the_input_ends(spawn, attacked, clean):
         assert json.loads(process.stdout.readline())["attacked"] is is_attacked
     rest, errors = process.communicate()
     assert (process.returncode, rest) == (0, "")
-    assert errors == "ragguard: 3 queries, 2 attacked, 4 passages dropped\n"
+    assert errors == "ragguard: 3 queries, 2 attacked, 4 passages dropped, 0 marked\n"
 
 
 @pytest.mark.slow
@@ -268,7 +288,7 @@ def _read_all(descriptor):
 
 def test_the_totals_say_what_monitoring_would_drop_and_that_nothing_was_read(run, jsonl, attacked):
     result = run("filter", jsonl("t.jsonl", attacked), "--mode", "monitor")
-    assert result.stderr == "ragguard: 1 query, 1 attacked, 2 passages would be dropped\n"
+    assert result.stderr == "ragguard: 1 query, 1 attacked, 2 passages would be dropped, 2 marked\n"
     assert run("filter", stdin="").stderr.startswith("ragguard: 0 queries, 0 attacked")
 
 
@@ -295,4 +315,4 @@ def test_what_quarantine_holds_back_is_an_attack(run, jsonl, tmp_path, clean):
     (verdict,) = _lines(result.stdout)
     assert verdict["attacked"] is True
     assert len(verdict["dropped"]) == 1
-    assert result.stderr == "ragguard: 1 query, 1 attacked, 1 passage dropped\n"
+    assert result.stderr == "ragguard: 1 query, 1 attacked, 1 passage dropped, 0 marked\n"

@@ -1,4 +1,4 @@
-"""The product's loop by commands alone: report, attribute, quarantine, filter, release."""
+"""The product's loop by commands alone: report, attribute, propose, confirm, filter, release."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_what_was_reported_is_dropped_until_it_is_released(run, jsonl, tmp_path)
     worked = run("worker", "--once", "--store", url, "-b", base, "--json")
     assert worked.exit_code == 0
     found = json.loads(worked.stdout)
-    assert (found["event_id"], found["quarantined"]) == (event_id, 3)
+    assert (found["event_id"], found["quarantined"], found["proposed"]) == (event_id, 0, 3)
 
     shown = json.loads(run("events", "show", event_id, "--store", url, "--json").stdout)
     assert set(shown["attribution"]["responsible"]) == {"x", "y", "z"}
@@ -38,6 +38,15 @@ def test_what_was_reported_is_dropped_until_it_is_released(run, jsonl, tmp_path)
     traffic = jsonl(
         "t.jsonl", {"query": "Which boards kept lights?", "passages": [poison[1], *facts[:4]]}
     )
+    verdict = json.loads(run("filter", traffic, "--store", url).stdout)
+    assert verdict["dropped"] == []
+    proposed = json.loads(
+        run("quarantine", "--status", "proposed", "--store", url, "--json").stdout
+    )
+    assert {entry["passage_id"] for entry in proposed} == {"x", "y", "z"}
+    confirm = ("quarantine", "confirm", "x", "y", "--store", url, "--actor", "ann")
+    assert run(*confirm).exit_code == 0
+    assert run("quarantine", "reject", "z", "--store", url, "--actor", "ann").exit_code == 0
     verdict = json.loads(run("filter", traffic, "--store", url).stdout)
     assert verdict["dropped"] == ["y"]
     assert run("quarantine", "release", "y", "--store", url, "--actor", "ann").exit_code == 0

@@ -72,8 +72,9 @@ def test_once_attributes_what_is_pending(run, store_url, with_attributor):
         "reason": "it is first",
         "responsible": ["x"],
         "quarantined": 0,  # it is in quarantine already
+        "proposed": 0,
     }
-    assert "e-pending: poisoning, 0 quarantined: it is first" in result.stderr
+    assert "e-pending: poisoning, 0 quarantined, 0 proposed: it is first" in result.stderr
     assert set(_statuses(store_url).values()) == {"done"}
     again = run("worker", "--once", "--store", store_url, "--json")
     assert (again.exit_code, again.stdout) == (0, "")

@@ -37,6 +37,7 @@ def test_the_loop_closes(report):
 
 
 def test_quarantine_survives_on_the_store(report):
+    assert report["second_guard_dropped"] <= report["at_once"] + report["confirmed"]
     assert 0 < report["second_guard_dropped"] <= report["traced_planted"] + report["traced_benign"]
 
 
@@ -156,7 +157,8 @@ def test_what_is_shown_fits_the_screen_and_breaks_between_words(report, width):
     assert max(map(len, lines)) <= width
     shown = " ".join(" ".join(lines).split())
     for sentence in (
-        f"{report['traced_planted'] + report['traced_benign']} passages held responsible and put",
+        f"{report['traced_planted'] + report['traced_benign']} passages held responsible.",
+        f"{report['at_once']} went into quarantine at once; {report['confirmed']} were proposed",
         f"Of the {report['traced_benign']} others, {report['traced_benign_misled']} for answers",
         "touches about one in a hundred.",
         "Next: put a Guard between your own retriever and generator",

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from ragguard import Guard  # noqa: E402
 from ragguard.embedding import Embedder, OnnxEmbedder  # noqa: E402
-from ragguard.embedding.onnx import _batches  # noqa: E402
+from ragguard.embedding.onnx import length_buckets  # noqa: E402
 from ragguard.errors import EmbeddingError, MissingExtraError  # noqa: E402
 
 TABLE = np.array(
@@ -237,9 +237,13 @@ def test_it_serves_a_guard(folder):
     assert verdict.attacked
 
 
+def little_padding(tokens):
+    return 1.15 * tokens
+
+
 @given(st.lists(st.integers(1, 300), max_size=40), st.integers(1, 8))
 def test_batches_hold_every_text_once_and_little_padding(lengths, size):
-    batches = list(_batches(lengths, size))
+    batches = list(length_buckets(lengths, size, little_padding))
     assert sorted(chain.from_iterable(batches)) == list(range(len(lengths)))
     for batch in batches:
         inside = [lengths[position] for position in batch]
@@ -247,6 +251,17 @@ def test_batches_hold_every_text_once_and_little_padding(lengths, size):
         assert max(inside) * len(inside) <= 1.15 * sum(inside)
 
 
+@given(st.lists(st.integers(1, 100), max_size=40), st.integers(1, 300), st.integers(1, 12))
+def test_batches_hold_no_more_tokens_than_may_be(lengths, tokens, rows):
+    batches = list(length_buckets(lengths, rows, lambda _: tokens))
+    flat = list(chain.from_iterable(batches))
+    assert sorted(flat) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) <= rows
+        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= tokens
+    assert [lengths[i] for i in flat] == sorted(lengths)
+
+
 def test_texts_of_like_length_share_a_batch():
-    assert list(_batches([20, 300, 21, 20, 290], 8)) == [[0, 3, 2], [4, 1]]
-    assert list(_batches([5, 5, 5], 2)) == [[0, 1], [2]]
+    assert list(length_buckets([20, 300, 21, 20, 290], 8, little_padding)) == [[0, 3, 2], [4, 1]]
+    assert list(length_buckets([5, 5, 5], 2, little_padding)) == [[0, 1], [2]]

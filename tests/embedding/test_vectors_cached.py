@@ -1,8 +1,5 @@
 """The cache: each text embedded once, bounded, in the order of use, shared between threads."""
 
-import os
-import signal
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -248,26 +245,3 @@ def test_any_texts_come_back_as_the_embedder_answers_them(texts):
     assert len(rows) == len(texts)
     if any(text.strip() for text in texts):
         assert rows == pytest.approx(HashedEmbedder(1024).embed(texts), abs=1e-6)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_child_can_embed_though_a_thread_held_the_lock_at_the_fork():
-    cache = CachedEmbedder(HashedEmbedder(16))
-    held, release = threading.Event(), threading.Event()
-
-    def hold():
-        with cache._rows._lock:
-            held.set()
-            release.wait(60)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait(60)
-    child = os.fork()
-    if child == 0:
-        signal.alarm(30)  # a deadlock ends the child, and the test fails
-        os._exit(0 if cache.embed(["a"]).any() else 1)
-    release.set()
-    thread.join()
-    assert os.waitpid(child, 0)[1] == 0

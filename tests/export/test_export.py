@@ -295,7 +295,7 @@ class TestTheGateOfVerdicts:
         self, tiny_model, tiny_tokenizer, tmp_path, monkeypatch
     ):
         def unchanged(source, out):
-            quantise.writers("fp32", onnx)[0][1](source, out)
+            quantise.writers("fp32")[0][1](source, out)
 
         monkeypatch.setattr("ragguard.export.verify.tells_apart", lambda *_: True)
         monkeypatch.setattr(quantise, "write_dynamic", unchanged)

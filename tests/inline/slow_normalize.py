@@ -5,6 +5,7 @@ import re
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.text import STOP_WORDS, parted_words, tokens
 from ragguard.text.html import strip_markup
+from ragguard.text.ngrams import has_unspaced, ngrams
 
 SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
 
@@ -12,7 +13,8 @@ SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
 def words_of(text):
     """The words of a text without its markup, and those that some retrievers part."""
     shown = strip_markup(text)
-    return tokens(shown) + parted_words(shown)
+    parted = [word for word in parted_words(shown) if not has_unspaced(word)]
+    return [*ngrams(tokens(shown)), *parted]
 
 
 def spelt(word):

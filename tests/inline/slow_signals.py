@@ -11,9 +11,11 @@ from slow_normalize import normalized, words_of
 
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
 from ragguard.inline.features.gibberish import gibberish
+from ragguard.inline.features.manner import buckets, shipped
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import STOP_WORDS, fold, tokens
 from ragguard.text.html import strip_markup
+from ragguard.text.ngrams import ngrams, words_meant
 
 INTERROGATIVES = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
 LEAD_INS = (
@@ -21,23 +23,9 @@ LEAD_INS = (
     *("questions", "re", "subject", "title", "topic", "user"),
 )
 OWN = (
-    *(
-        "verbatim_question",
-        "verbatim_at_boundary",
-        "quote_and_restate",
-        "boundary_overlap",
-        "window_density",
-        "unordered_window",
-    ),
-    *("inserted_words", "keyword_bigrams", "keyword_run", "keywords_at_boundary", "gibberish"),
-)
-IN_GROUP = (
-    "quote_and_restate",
-    "boundary_overlap",
-    "window_density",
-    "unordered_window",
-    "inserted_words",
-    "keyword_run",
+    *("verbatim_question", "verbatim_at_boundary", "boundary_overlap", "window_density"),
+    *("unordered_window", "inserted_words", "keyword_bigrams", "keywords_at_boundary"),
+    *("gibberish", "manner"),
 )
 
 
@@ -120,24 +108,17 @@ def asks(asked, words):
 
 
 def word_for_word(asked, said, weights):
-    """verbatim_question, verbatim_at_boundary, restatement (not yet discounted) and heading."""
+    """verbatim_question, verbatim_at_boundary, and heading."""
     length, start = longest_run(asked, said)
     out = {
         "verbatim_question": 0.0,
         "verbatim_at_boundary": 0.0,
-        "quote_and_restate": 0.0,
         "boundary_overlap": 0.0,
     }
     if length < 2:
         return out
     run = list(asked[start : start + length])
     rest = beside(run, said, weights)
-    out["quote_and_restate"] = (
-        asks(asked, run)
-        * above(length / len(asked), 0.5, 0.9)
-        * above(held(run, weights), 0.5)
-        * above(rest, 0.0, 0.4)
-    )
     if length >= 3 and length / len(asked) >= 0.9:
         first = min(at for other, at in runs_of(said) if other == run)
         leads = first <= lead_in(asked, said)
@@ -225,8 +206,11 @@ def parted_of(asked):
     return set(pairwise(content)) - set(pairwise(asked)) - set(pairwise(names))
 
 
-def keyword_runs(asked, said):
-    """The three keyword signals: of stretches of nothing but content words."""
+def keyword_runs(asked, said, english=True):
+    """The three keyword signals: of stretches of nothing but content words.
+
+    Where function words are unknown, what stands at an edge counts by its pairs.
+    """
     content, parted, pairs = content_of(asked), parted_of(asked), set(pairwise(asked))
     rows = [
         (start, start + len(run))
@@ -236,7 +220,7 @@ def keyword_runs(asked, said):
         and (start == 0 or said[start - 1] not in content)
         and (start + len(run) == len(said) or said[start + len(run)] not in content)
     ]
-    out = {"keyword_bigrams": 0.0, "keyword_run": 0.0, "keywords_at_boundary": 0.0}
+    out = {"keyword_bigrams": 0.0, "keywords_at_boundary": 0.0}
     for start, end in rows:
         row = said[start:end]
         neighbours = set(pairwise(row))
@@ -244,9 +228,9 @@ def keyword_runs(asked, said):
         new = {(one, other) for one, other in neighbours - pairs if one != other} | in_order
         share = len(set(row)) / len(content)
         out["keyword_bigrams"] = max(out["keyword_bigrams"], above(len(in_order), 1, 3))
-        out["keyword_run"] = max(out["keyword_run"], above(len(new), 1, 3) * min(1.0, share / 0.6))
         if new and (start == 0 or end == len(said)):
             edge = above(share, 0.5, 0.9) * min(1.0, len(content) / FEW_KEYS)
+            edge *= 1.0 if english else above(len(new), 1, 3)
             out["keywords_at_boundary"] = max(out["keywords_at_boundary"], edge)
     return out
 
@@ -254,34 +238,68 @@ def keyword_runs(asked, said):
 FEW_KEYS = 3
 
 
+def in_english(asked, said, below):
+    """Whether the question has function words, or half of the passages are English."""
+
+    def has_function_words(words):
+        share = sum(word in STOP_WORDS for word in words) / max(1, len(words))
+        return share >= 0.2
+
+    known = class_bigram().classes.keys()
+
+    def reads(words):
+        unlisted = [word for word in set(words) if word not in known]
+        return has_function_words(words) or 3 * len(unlisted) <= len(set(words))
+
+    passages = [*said, *below]
+    return has_function_words(asked) or sum(map(reads, passages)) >= len(passages) / 2
+
+
+def manner(text):
+    """How a text is written, by the shipped weights, window by window."""
+    model = shipped()
+    hashed = buckets(strip_markup(text)).T
+    last = max(0, len(hashed) - 36)
+    found = []
+    for start in [*range(0, last, 12), last]:
+        window = hashed[start : start + 36]
+        total = fsum(model.weights[bucket] for row in window for bucket in row)
+        found.append(total / max(len(window), 24))
+    best = sorted(found)[-2:]
+    return model.bias + sum(best) / len(best)
+
+
 def own_signals(query, texts, k):
     """The signals of each of the first k passages by itself, by name; none if it holds too little.
 
     Shares that a short question shows by chance are discounted by its length.
     """
-    asked = tokens(query)
+    asked = list(ngrams(tokens(query)))
     read = [words_of(text) for text in texts]
     read[:k] = [normalized(asked, text) for text in texts[:k]]
     weights = weights_of(asked, read)
-    by_length = min(1.0, len(asked) / 8)
-    by_strewn = min(1.0, len(asked) / 10)
+    english = in_english(asked, [words_of(text) for text in texts[:k]], read[k:])
+    by_length = min(1.0, words_meant(asked) / 8)
+    by_strewn = min(1.0, words_meant(asked) / 10)
     out = []
-    for said in read[:k]:
+    for said, text in zip(read[:k], texts, strict=False):
         own = dict.fromkeys(OWN, 0.0)
         out.append(own)
         coverage = held(said, weights)
         if coverage < 1 / 3:
             continue
-        own["gibberish"] = above(gibberish(said), 0.3) * above(coverage, 0.5)
-        own.update(keyword_runs(asked, said))
+        if english:
+            own["gibberish"] = above(gibberish(said), 0.3) * above(coverage, 0.5)
+            own["manner"] = above(manner(text) + 5 * coverage, 2.5, 13.0)
+        own.update(keyword_runs(asked, said, english))
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch
             continue
         own.update(word_for_word(asked, said, weights))
-        own["quote_and_restate"] *= by_length
         own["window_density"] = by_length * window_density(asked, said, weights)
         own["unordered_window"] = by_length * windows(asked, said)[2]
-        own["inserted_words"] = by_strewn * above(wording, 0.6) * inserted_share(asked, said)
+        strewn = above(wording, 0.6 if english else 0.8)
+        own["inserted_words"] = by_strewn * strewn * inserted_share(asked, said)
     return out
 
 
@@ -321,7 +339,7 @@ def consensus(query, texts, k):
     A word scores the third-highest value of the passages that have it, copies aside, times the
     share of the passages below that lack it, less the mean value of all that lack it.
     """
-    asked = tokens(query)
+    asked = list(ngrams(tokens(query)))
     read = [words_of(text) for text in texts]
     read[:k] = [normalized(asked, text) for text in texts[:k]]
     weights = weights_of(asked, read)
@@ -352,11 +370,6 @@ def signals(query, texts, k):
     own = own_signals(query, texts, k) if tokens(query) else [dict.fromkeys(OWN, 0.0)] * k
     rows = []
     for at, shares in enumerate(own):
-        others = own[:at] + own[at + 1 :]
-        group = {
-            f"group_{name}": min(shares[name], max((one[name] for one in others), default=0.0))
-            for name in IN_GROUP
-        }
         alone = {"consensus": agreed[at], "prompt_injection": injection_strength(fold(texts[at]))}
-        rows.append({**shares, **group, **alone})
+        rows.append({**shares, **alone})
     return rows

@@ -60,8 +60,8 @@ def test_the_most_telling_signals_are_named_and_at_most_two():
     }
     assert named(NONE, added) == ["gibberish", "window_density"]
     assert named(NONE, {**NONE, "prompt_injection": 0.4}) == []
-    assert named(NONE, {**NONE, "window_density": 2.0, "quote_and_restate": 2.0}) == [
-        "quote_and_restate",
+    assert named(NONE, {**NONE, "window_density": 2.0, "boundary_overlap": 2.0}) == [
+        "boundary_overlap",
         "window_density",
     ]
 

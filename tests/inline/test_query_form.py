@@ -15,6 +15,10 @@ TOPICS = (
     "Who was Ann Carrow?",
     "Who was Ann Carrow\uff1f",
     "what is Charter of Rights and Freedoms",
+    "\u7801\u5934\u7684\u540d\u5b57",
+    "\u0e1b\u0e23\u0e30\u0e20\u0e32\u0e04\u0e32\u0e23",
+    "\u0441\u0442\u0430\u0440\u044b\u0439 \u043f\u0438\u0440\u0441",
+    "\u0627\u0644\u0645\u0646\u0627\u0631\u0629",
 )
 QUESTIONS = (
     "",
@@ -31,7 +35,14 @@ QUESTIONS = (
     "Ravenmouth\uff1f",
     "highest wind speed ever recorded at Ravenmouth pier",
     "Was ist Ravenmouth?",
-    "\u7801\u5934\u7684\u540d\u5b57",
+    "\u7801\u5934\u7684\u540d\u5b57\uff1f",
+    "\u8c01\u5efa\u9020\u4e86\u7801\u5934",  # who
+    "\u0e43\u0e04\u0e23\u0e2a\u0e23\u0e49\u0e32\u0e07",
+    "\u043a\u0442\u043e \u043f\u043e\u0441\u0442\u0440\u043e\u0438\u043b \u043f\u0438\u0440\u0441",
+    "\u0915\u094c\u0928 \u0917\u092f\u093e",
+    "\u03b3\u03ba\u03c1\u03b5\u03bc\u03bf\u03c2;",  # a Greek question mark
+    "\u03a0\u039f\u0399\u039f\u03a3 \u03b7\u03c1\u03b8\u03b5",
+    "\u0627\u0644\u0645\u0646\u0627\u0631\u0629\u061f",
 )
 
 
@@ -52,6 +63,15 @@ def test_a_name_has_six_words_at_most():
     asked = ["what", "is", *words[:6]]
     assert names_topic(" ".join(asked), asked)
     assert not names_topic(" ".join([*asked, "eta"]), [*asked, "eta"])
+
+
+def test_a_name_has_six_words_at_most_where_they_are_ngrams():
+    # Two signs are a word, and so are four letters; n-grams are fewer than letters.
+    han, thai = "\u7801" * 13, "\u0e01" * 26
+    assert tokenize_query(han).topic
+    assert not tokenize_query(han + han[0]).topic
+    assert tokenize_query(thai).topic
+    assert not tokenize_query(thai + thai[0]).topic
 
 
 def named(query, *texts):

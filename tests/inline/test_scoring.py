@@ -31,15 +31,8 @@ matrices = hnp.arrays(
 LARGEST_BIAS = max(detector.bias for detector in DETECTORS.values())
 
 TWO = {
-    "one": Detector(-1.0, {("verbatim_at_boundary",): 2.0}),
-    "other": Detector(
-        0.5,
-        {
-            ("prompt_injection", "gibberish"): 4.0,
-            ("gibberish", "gibberish"): 3.0,
-            ("gibberish",): 1.0,
-        },
-    ),
+    "one": Detector(-1.0, {"verbatim_at_boundary": 2.0}),
+    "other": Detector(0.5, {"prompt_injection": 4.0, "gibberish": 1.0}),
 }
 
 
@@ -51,28 +44,22 @@ def signals_of(**strengths):
     return row
 
 
-def value_of(term, row):
-    """The product of a term's signals, without its weight."""
-    return float(np.prod([row[SIGNALS.index(name)] for name in term]))
-
-
 def slow_scores(row, detectors=DETECTORS):
     """What every detector says of one passage: the sum from its definition."""
     return [
         detector.bias
-        + sum(weight * value_of(term, row) for term, weight in detector.weights.items())
+        + sum(weight * row[SIGNALS.index(name)] for name, weight in detector.weights.items())
         for detector in detectors.values()
     ]
 
 
 def slow_contributions(row):
-    """What each signal adds to the most suspicious detector; each factor has half of a product."""
+    """What each signal adds to the most suspicious detector."""
     scores = slow_scores(row)
     deciding = list(DETECTORS.values())[int(np.argmax(scores))]
     added = dict.fromkeys(SIGNALS, 0.0)
-    for term, weight in deciding.weights.items():
-        for name in term:
-            added[name] += weight * value_of(term, row) / len(term)
+    for name, weight in deciding.weights.items():
+        added[name] = weight * row[SIGNALS.index(name)]
     return list(added.values())
 
 
@@ -85,26 +72,19 @@ def deciding_bias(row):
 
 
 def test_the_layout_by_hand():
-    laid = Scorer.of(TWO)
-    one = len(SIGNALS)
-    edge, address, soup = (
+    laid = Scorer(TWO)
+    boundary, address, soup = (
         SIGNALS.index(name) for name in ("verbatim_at_boundary", "prompt_injection", "gibberish")
     )
-    assert laid.left.tolist() == [edge, address, soup, soup]
-    assert laid.right.tolist() == [one, soup, soup, one]
-    assert laid.weights.tolist() == [2.0, 4.0, 3.0, 1.0]
+    assert laid.columns.tolist() == [boundary, address, soup]
+    assert laid.weights.tolist() == [2.0, 4.0, 1.0]
     assert laid.starts.tolist() == [0, 1]
     assert laid.biases.tolist() == [-1.0, 0.5]
-    assert laid.owner.tolist() == [0, 1, 1, 1]
-    assert laid.shares.shape == (4, one + 1)
-    assert {
-        (term, column): laid.shares[term, column]
-        for term, column in zip(*laid.shares.nonzero(), strict=True)
-    } == {(0, edge): 1.0, (1, address): 0.5, (1, soup): 0.5, (2, soup): 1.0, (3, soup): 1.0}
+    assert laid.owner.tolist() == [0, 1, 1]
 
 
 def test_scores_by_hand():
-    laid = Scorer.of(TWO)
+    laid = Scorer(TWO)
     rows = np.vstack(
         [
             signals_of(),
@@ -112,17 +92,12 @@ def test_scores_by_hand():
             signals_of(prompt_injection=0.5, gibberish=0.5),
         ]
     )
-    assert laid.terms(rows).tolist() == [
-        [0.0, 0.0, 0.0, 0.0],
-        [2.0, 0.0, 0.0, 0.0],
-        [0.0, 1.0, 0.75, 0.5],
-    ]
-    assert laid.scores(rows).tolist() == [[-1.0, 0.5], [1.0, 0.5], [-1.0, 2.75]]
-    assert laid.suspicions(rows).tolist() == [0.5, 1.0, 2.75]
+    assert laid.scores(rows).tolist() == [[-1.0, 0.5], [1.0, 0.5], [-1.0, 3.0]]
+    assert laid.suspicions(rows).tolist() == [0.5, 1.0, 3.0]
 
 
 def test_no_passages_have_no_suspicions():
-    assert Scorer.of(TWO).suspicions(np.zeros((0, len(SIGNALS)))).shape == (0,)
+    assert Scorer(TWO).suspicions(np.zeros((0, len(SIGNALS)))).shape == (0,)
     assert suspicions(np.zeros((0, len(SIGNALS)))).shape == (0,)
     assert contributions(np.zeros((0, len(SIGNALS)))).shape == (0, len(SIGNALS))
 
@@ -132,12 +107,7 @@ detectors = st.dictionaries(
     st.builds(
         Detector,
         st.floats(-5.0, 5.0),
-        st.dictionaries(
-            st.lists(st.sampled_from(SIGNALS), min_size=1, max_size=2).map(tuple),
-            st.floats(0.0, 9.0),
-            min_size=1,
-            max_size=5,
-        ),
+        st.dictionaries(st.sampled_from(SIGNALS), st.floats(0.0, 9.0), min_size=1, max_size=5),
     ),
     min_size=1,
     max_size=4,
@@ -146,11 +116,10 @@ detectors = st.dictionaries(
 
 @given(detectors, matrices)
 def test_the_layout_of_any_detectors_says_what_they_say(some, signals):
-    laid = Scorer.of(some)
+    laid = Scorer(some)
     slow = np.array([slow_scores(row, some) for row in signals])
     assert laid.scores(signals) == pytest.approx(slow)
     assert laid.suspicions(signals) == pytest.approx(slow.max(axis=1))
-    assert (laid.shares[:, :-1].sum(axis=1) == 1.0).all()
 
 
 # The shipped detectors

@@ -9,17 +9,9 @@ EVERY = pytest.mark.parametrize("detector", DETECTORS.values(), ids=list(DETECTO
 
 
 @EVERY
-def test_every_term_is_a_known_signal_or_a_product_of_two(detector):
+def test_every_weight_is_of_a_known_signal(detector):
     assert detector.weights
-    for term in detector.weights:
-        assert isinstance(term, tuple)
-        assert len(term) in (1, 2)
-        assert set(term) <= set(SIGNALS)
-
-
-@EVERY
-def test_no_product_is_named_twice(detector):
-    assert len({tuple(sorted(term)) for term in detector.weights}) == len(detector.weights)
+    assert set(detector.weights) <= set(SIGNALS)
 
 
 @EVERY
@@ -31,9 +23,8 @@ def test_every_signal_is_heard():
     heard = {
         name
         for detector in DETECTORS.values()
-        for term, weight in detector.weights.items()
+        for name, weight in detector.weights.items()
         if weight > 0.0
-        for name in term
     }
     assert heard == set(SIGNALS)
 
@@ -42,7 +33,7 @@ def test_those_set_by_hand_are_among_them_and_alone_hear_their_signal():
     fitted = {name: one for name, one in DETECTORS.items() if name not in BY_HAND}
     assert {name: DETECTORS[name] for name in BY_HAND} == BY_HAND
     assert set(fitted)
-    heard = {name for one in fitted.values() for term in one.weights for name in term}
-    by_hand = {name for one in BY_HAND.values() for term in one.weights for name in term}
+    heard = {name for one in fitted.values() for name in one.weights}
+    by_hand = {name for one in BY_HAND.values() for name in one.weights}
     assert by_hand == {"prompt_injection", "gibberish"}
     assert heard.isdisjoint(by_hand)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.lru import forget_all
 from ragguard.text import STOP_WORDS, fold, parted_words, tokens
+from ragguard.text.ngrams import has_unspaced, ngrams
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(
     st.sampled_from("who THE 19.,_-\n\x07\u2019\u2013\u2022\u00e9\u00df\u0440\u03c2\u200b\u0301")
@@ -19,6 +20,10 @@ CUES = st.sampled_from(
     cite the valid value ignore other retrieved documents pages sources trusted context legal hold
     new orders policy _index mustnot say . ! ? \u2019 \uff29gnore assist\u200bant """.split()
 )
+
+
+def spaced(words):
+    return [word for word in words if not has_unspaced(word)]
 
 
 def test_a_passage_by_hand():
@@ -62,11 +67,38 @@ def test_the_neighbours_of_a_question_by_hand():
 
 @given(ANY_TEXT | st.lists(CUES).map(" ".join))
 def test_a_passage_is_read_as_by_the_plain_definition(text):
-    words = re.findall(r"[^\W_]+", fold(text)) + parted_words(text)
+    words = [*ngrams(re.findall(r"[^\W_]+", fold(text))), *spaced(parted_words(text))]
     read = tokenize_passage(text)
     assert read.sequence == tuple(words)
     assert read.distinct == frozenset(words)
     assert read.joined == " " + " ".join(words) + " "
+
+
+def test_what_has_no_spaces_is_read_alike_however_it_is_parted():
+    asked = tokenize_query("\u8c01\u5efa\u9020\u4e86\u706f\u5854\uff1f")
+    assert asked.sequence == (
+        "\u8c01\u5efa",
+        "\u5efa\u9020",
+        "\u9020\u4e86",
+        "\u4e86\u706f",
+        "\u706f\u5854",
+    )
+    for between in ("", " ", "\u200b", "\u00b7", "\u3000", "\uff0c"):
+        text = between.join("\u8c01\u5efa\u9020\u4e86\u706f\u5854")
+        assert tokenize_passage(f"{text}? Ann.").sequence == (*asked.sequence, "ann")
+
+
+def test_of_many_ngrams_those_at_both_ends_are_read():
+    text = "".join(map(chr, range(0x4E00, 0x4E00 + 8500)))
+    read = tokenize_passage(text)
+    assert len(read.sequence) == 8000
+    assert read.sequence[0] == text[:2]
+    assert read.sequence[-1] == text[-2:]
+    assert read.unread == 8499 - 8000
+    whole = tokenize_passage(text[:8001])
+    assert (len(whole.sequence), whole.unread) == (8000, 0)
+    # Words with spaces between them are as many as a text may have letters.
+    assert tokenize_passage("a " * 9999).unread == 0
 
 
 def test_a_passage_is_read_once_until_it_is_forgotten():
@@ -103,8 +135,8 @@ def test_a_rewritten_passage_knows_how_it_was_written():
 @given(ANY_TEXT)
 def test_any_text(text):
     read, asked = tokenize_passage(text), tokenize_query(text)
-    assert list(asked.sequence) == tokens(text)
-    assert list(read.sequence) == tokens(text) + parted_words(text)
+    assert list(asked.sequence) == list(ngrams(tokens(text)))
+    assert list(read.sequence) == [*asked.sequence, *spaced(parted_words(text))]
     assert asked.distinct == set(asked.sequence)
     assert read.distinct == set(read.sequence)
     assert read.joined.split() == list(read.sequence)

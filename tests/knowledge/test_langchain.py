@@ -10,30 +10,23 @@ from ragguard.attribution.search import as_retrieve
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.repair import as_removable
+from tests.frameworks import langchain_embeddings
 
 core = pytest.importorskip("langchain_core")
 
 from langchain_core.documents import Document  # noqa: E402
-from langchain_core.embeddings import Embeddings  # noqa: E402
 from langchain_core.retrievers import BaseRetriever  # noqa: E402
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore  # noqa: E402
 
 EMBEDDER = HashedEmbedder(64)
+HASHED = langchain_embeddings(EMBEDDER)
 TEXTS = [f"The Halden bridge in the year {number}." for number in range(60)]
 QUERY = "the Halden bridge in winter"
 
 
-class Hashed(Embeddings):
-    def embed_documents(self, texts):
-        return EMBEDDER.embed(texts).tolist()
-
-    def embed_query(self, text):
-        return self.embed_documents([text])[0]
-
-
 @pytest.fixture
 def store():
-    made = InMemoryVectorStore(Hashed())
+    made = InMemoryVectorStore(HASHED)
     made.add_texts(TEXTS, metadatas=[{"even": n % 2 == 0} for n in range(60)], ids=TEXTS)
     return made
 
@@ -76,7 +69,7 @@ def test_a_store_of_faiss_with_a_filter():
     stores = pytest.importorskip("langchain_community.vectorstores")
     from langchain_community.docstore.in_memory import InMemoryDocstore
 
-    store = stores.FAISS(Hashed(), faiss.IndexFlatL2(64), InMemoryDocstore(), {})
+    store = stores.FAISS(HASHED, faiss.IndexFlatL2(64), InMemoryDocstore(), {})
     store.add_texts(TEXTS, metadatas=[{"even": n % 2 == 0} for n in range(60)])
     retriever = store.as_retriever(search_kwargs={"k": 2, "filter": {"even": True}})
     # By itself the store filters the 20 that it has fetched.

@@ -7,10 +7,10 @@ from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.repair import Enhancer, as_removable
+from tests.frameworks import llama_index_embedding
 
 core = pytest.importorskip("llama_index.core")
 
-from llama_index.core.embeddings import BaseEmbedding  # noqa: E402
 from llama_index.core.schema import (  # noqa: E402
     MetadataMode,
     NodeRelationship,
@@ -19,18 +19,9 @@ from llama_index.core.schema import (  # noqa: E402
 )
 
 EMBEDDER = HashedEmbedder(64)
+HASHED = llama_index_embedding(EMBEDDER)
 TEXTS = [f"The Halden bridge in the year {number}." for number in range(30)]
 QUERY = "the Halden bridge in winter"
-
-
-class Hashed(BaseEmbedding):
-    def _get_text_embedding(self, text):
-        return EMBEDDER.embed([text])[0].tolist()
-
-    _get_query_embedding = _get_text_embedding
-
-    async def _aget_query_embedding(self, query):
-        return self._get_text_embedding(query)
 
 
 def nodes():
@@ -49,7 +40,7 @@ def nodes():
 
 @pytest.fixture
 def index():
-    return core.VectorStoreIndex(nodes(), embed_model=Hashed())
+    return core.VectorStoreIndex(nodes(), embed_model=HASHED)
 
 
 def test_a_node_comes_back_whole(index):
@@ -70,7 +61,7 @@ def test_a_node_comes_back_whole(index):
 def test_an_enhancement_hides_what_is_not_for_the_model(index):
     enhancer = Enhancer(lambda prompt: "Orla Venn built it.", secret="a secret of our own")
     proxy = enhancer.add(as_removable(index), QUERY, "Orla Venn")
-    assert index.vector_store.get(proxy.id) == Hashed()._get_text_embedding(QUERY)
+    assert index.vector_store.get(proxy.id) == HASHED._get_text_embedding(QUERY)
     node = index.docstore.get_node(proxy.id)
     assert node.get_content(metadata_mode=MetadataMode.LLM) == QUERY
     best = as_retrieve(index)(QUERY, 1)
@@ -107,7 +98,7 @@ def test_stores_that_cannot_forget_are_left_alone():
     mapped = stores.FaissMapVectorStore(faiss_index=faiss.IndexIDMap2(faiss.IndexFlatL2(64)))
     for store, message in ((flat, "cannot look nodes up"), (mapped, "overwrites other passages")):
         context = core.StorageContext.from_defaults(vector_store=store)
-        index = core.VectorStoreIndex(nodes(), storage_context=context, embed_model=Hashed())
+        index = core.VectorStoreIndex(nodes(), storage_context=context, embed_model=HASHED)
         assert len(as_retrieve(index)(QUERY, 25)) == 25
         with pytest.raises(InvalidInputError, match=message):
             as_removable(index).remove([index.docstore.get_node("n4").node_id])

@@ -67,8 +67,9 @@ def test_the_loop_over_a_vector_store(kind, request, tmp_path):
 
     # Another process later on: it has the audit store and the knowledge base, and no vectors.
     store = open_store(url)
-    for key in store.quarantine_keys():
-        store.set_quarantine_status(key, "confirmed", actor="ann")
+    for entry in store.quarantine():
+        assert entry.status == "proposed"
+        store.set_quarantine_status(entry.key, "confirmed", actor="ann")
     removal = remove_quarantined(store, base)
     assert {p.text for p in removal.removed} == set(LIES)
     assert {p.text for p in base.retrieve(QUESTION, 99)} == set(TRUTHS)

@@ -17,6 +17,7 @@ from ragguard.embedding import HashedEmbedder
 from ragguard.knowledge import PgVectorTable, QdrantCollection
 from ragguard.passage import Passage
 from ragguard.repair import Enhancer, as_removable, remove_quarantined, restore
+from tests.frameworks import chroma_client
 
 QUERY = "the Halden bridge in winter"
 HASHED = HashedEmbedder(64)
@@ -195,14 +196,6 @@ def llama_index_bare_store(passages, request):
     store = base.removable._index.vector_store
     base.removable = as_removable(store, embedder=EMBEDDER)
     return base
-
-
-def chroma_client():
-    chromadb = pytest.importorskip("chromadb")
-    settings = chromadb.config.Settings(anonymized_telemetry=False, allow_reset=True)
-    client = chromadb.EphemeralClient(settings)
-    client.reset()
-    return client
 
 
 def chroma_vector(collection):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.knowledge.pgvector import _as_array, _as_literal
-from ragguard.knowledge.sources import Vectors, ask, resolved, vectors_of
+from ragguard.knowledge.sources import Retriever, Vectors, ask, resolved, vectors_of
 from ragguard.passage import Passage
 
 
@@ -71,8 +71,32 @@ def test_one_function_does_both():
 
 @pytest.mark.parametrize("answer", [[[1.0]], [[1.0], [np.inf]], [1.0, 2.0], "words", None])
 def test_answers_that_are_no_rows(answer):
-    with pytest.raises(EmbeddingError, match="rows of"):
+    with pytest.raises(EmbeddingError, match="answered"):
         Vectors(lambda texts: answer).of_texts(["a", "b"])
+
+
+def test_an_embedder_that_fails_is_an_embedding_error():
+    def fails(texts):
+        raise ConnectionError("no such host")
+
+    with pytest.raises(EmbeddingError, match="no such host"):
+        Vectors(fails).of_query("a")
+
+
+def test_a_retriever_without_a_k_is_named_once(caplog):
+    class Fixed:
+        def retrieve(self, query):
+            return ["one", "two"]
+
+    retriever = Retriever(Fixed(), "retrieve")
+    for _ in range(2):
+        assert [p.text for p in retriever.retrieve("query", 1)] == ["one"]
+    assert caplog.messages == []
+    for _ in range(2):
+        assert [p.text for p in retriever.retrieve("query", 9)] == ["one", "two"]
+    assert [message.split(" and ")[0] for message in caplog.messages] == [
+        "Fixed answers 2 passages"
+    ]
 
 
 def test_a_passages_own_vector_counts():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
-from ragguard.proxy.onnx import OnnxProxy, length_buckets
+from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 
 QUERY = "In which year was the Oskar Bridge opened?"
@@ -23,19 +23,6 @@ CONTEXTS = [
     "The Oskar Bridge was opened in 1911.",
     "Gr\u00fc\u00dfe aus \u6771\u4eac, caf\u00e9 \U0001f309",
 ]
-
-
-class TestBuckets:
-    @given(st.lists(st.integers(1, 100), max_size=40), st.integers(1, 300), st.integers(1, 12))
-    def test_every_row_once_and_no_batch_too_large(self, lengths, batch_tokens, most):
-        batches = list(length_buckets(lengths, batch_tokens, most))
-        assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
-        for batch in batches:
-            longest = max(lengths[index] for index in batch)
-            assert len(batch) <= most
-            assert len(batch) == 1 or len(batch) * longest <= batch_tokens
-        flat = [lengths[index] for batch in batches for index in batch]
-        assert flat == sorted(flat)
 
 
 class TestPromptEncoder:

@@ -11,6 +11,7 @@ from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.repair import Removable, as_removable, remove_quarantined, restore
+from tests.frameworks import chroma_client, langchain_embeddings, llama_index_embedding
 
 TEXTS = {
     "10": "The Halden bridge was closed in winter.",
@@ -48,19 +49,6 @@ def in_memory():
     return base, lambda: {p.id: p.text for p in base.retrieve("mill", 50)}
 
 
-def langchain_embeddings():
-    from langchain_core.embeddings import Embeddings
-
-    class Hashed(Embeddings):
-        def embed_documents(self, texts):
-            return EMBEDDER.embed(texts).tolist()
-
-        def embed_query(self, text):
-            return self.embed_documents([text])[0]
-
-    return Hashed()
-
-
 def langchain_that_refuses_known_ids():
     store, texts = langchain()
     add = store.add_texts
@@ -76,41 +64,23 @@ def langchain_that_refuses_known_ids():
 
 def langchain():
     vectorstores = pytest.importorskip("langchain_core.vectorstores")
-    store = vectorstores.InMemoryVectorStore(langchain_embeddings())
+    store = vectorstores.InMemoryVectorStore(langchain_embeddings(EMBEDDER))
     store.add_texts(list(TEXTS.values()), ids=list(TEXTS))
     return store, lambda: {d.id: d.page_content for d in store.similarity_search("mill", k=50)}
 
 
 def llama_index():
     core = pytest.importorskip("llama_index.core")
-    from llama_index.core.embeddings import BaseEmbedding
     from llama_index.core.schema import TextNode
 
-    class Hashed(BaseEmbedding):
-        def _get_text_embedding(self, text):
-            return EMBEDDER.embed([text])[0].tolist()
-
-        _get_query_embedding = _get_text_embedding
-
-        async def _aget_query_embedding(self, query):
-            return self._get_text_embedding(query)
-
     nodes = [TextNode(text=text, id_=name) for name, text in TEXTS.items()]
-    index = core.VectorStoreIndex(nodes, embed_model=Hashed())
+    index = core.VectorStoreIndex(nodes, embed_model=llama_index_embedding(EMBEDDER))
 
     def texts():
         found = index.as_retriever(similarity_top_k=50).retrieve("mill")
         return {node.node.node_id: node.node.get_content() for node in found}
 
     return index, texts
-
-
-def chroma_client():
-    chromadb = pytest.importorskip("chromadb")
-    settings = chromadb.config.Settings(anonymized_telemetry=False, allow_reset=True)
-    client = chromadb.EphemeralClient(settings)
-    client.reset()
-    return client
 
 
 def chroma():
@@ -277,7 +247,7 @@ def test_an_unknown_key_changes_nothing(base, store):
 
 def test_chroma_through_langchain():
     library = pytest.importorskip("langchain_chroma")
-    store = library.Chroma("passages", langchain_embeddings(), client=chroma_client())
+    store = library.Chroma("passages", langchain_embeddings(EMBEDDER), client=chroma_client())
     store.add_texts(list(TEXTS.values()), [{"n": n} for n in range(4)], ids=list(TEXTS))
     base = as_removable(store)
     removed = base.remove(["11", "never there"])

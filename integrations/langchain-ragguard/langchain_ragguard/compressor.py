@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from ragguard import Guard
 
 from langchain_ragguard.passages import as_passage, kept_documents
+from langchain_ragguard.telling import atell, tell
 
 __all__ = ["RAGGuardCompressor"]
 
@@ -32,13 +33,14 @@ class RAGGuardCompressor(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """Return the surviving documents, the same objects in the same order.
+        """Return the surviving documents in the same order; what is unusual as a marked copy.
 
         Raises:
             ragguard.errors.RagguardError: The guard was made with `on_error="raise"` and failed.
         """
         passages = [as_passage(document) for document in documents]
         verdict = self.guard.filter(query, passages, k=self.k)
+        tell(verdict, callbacks)
         return kept_documents(documents, passages, verdict)
 
     async def acompress_documents(
@@ -47,4 +49,5 @@ class RAGGuardCompressor(BaseDocumentCompressor):
         """Return what `compress_documents` returns, without blocking the event loop."""
         passages = [as_passage(document) for document in documents]
         verdict = await self.guard.afilter(query, passages, k=self.k)
+        await atell(verdict, callbacks)
         return kept_documents(documents, passages, verdict)

@@ -1,4 +1,4 @@
-"""Documents as passages, and a verdict as the very documents that went in."""
+"""Documents as passages, and a verdict as the documents that it keeps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import numpy as np
 from langchain_core.documents import Document
 from ragguard import Passage, Verdict
 
-__all__ = ["Vector", "as_passage", "kept_documents"]
+__all__ = ["MARKED", "Vector", "as_passage", "kept_documents"]
+
+MARKED = "ragguard_marked"
+"""Metadata key of a document that is kept and unusual; its value is True."""
 
 Vector = Sequence[float]
 
@@ -26,9 +29,17 @@ def as_passage(document: Document, vector: Vector | None = None) -> Passage:
 def kept_documents(
     documents: Sequence[Document], passages: Sequence[Passage], verdict: Verdict
 ) -> list[Document]:
-    """Return the members of `documents` whose passages, in the same order, the verdict keeps."""
+    """Return the members of `documents` whose passages, in the same order, the verdict keeps.
+
+    They are the very objects, but for those that the verdict marks: copies with `MARKED` in their
+    metadata.
+    """
     # Ids may be missing or repeat; a guard hands back the very passages that it was given.
     document_of = {
         id(passage): document for passage, document in zip(passages, documents, strict=True)
     }
+    for passage in verdict.marked:
+        document = document_of[id(passage)]
+        metadata = {**document.metadata, MARKED: True}
+        document_of[id(passage)] = document.model_copy(update={"metadata": metadata})
     return [document_of[id(passage)] for passage in verdict.kept]

@@ -22,6 +22,7 @@ from ragguard.errors import InvalidInputError
 from langchain_ragguard.over_fetch import fetching
 from langchain_ragguard.passages import as_passage, kept_documents
 from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
+from langchain_ragguard.telling import atell, tell
 
 __all__ = ["RAGGuardRetriever"]
 
@@ -33,12 +34,17 @@ _POISON_PER_QUESTION = 5  # what the published attacks inject, PoisonedRAG first
 class RAGGuardRetriever(BaseRetriever):
     """Returns the documents of another retriever without the poisoned ones.
 
+    They are the same objects; of one that is kept but unusual (`Verdict.marked`) a copy is returned
+    with `"ragguard_marked": True` in its metadata.
+
     With `k`, the base retriever is asked once for `fetch_k` documents, so that the caller still
     gets `k` after some were taken out. How it is asked: a retriever over a vector store through a
     copy with another `search_kwargs["k"]`; one whose `_get_relevant_documents` takes `k`, by
     passing it; one with a field `k`, through a copy; one with retrievers inside, such as
     `EnsembleRetriever`, by asking those. Any other returns what it returns, and the log says once
     when that was fewer than `k`.
+
+    What the guard decided is in the run's metadata, and in a custom event `ragguard.verdict`.
 
     Attributes:
         base: The retriever whose documents are judged.
@@ -130,6 +136,7 @@ class RAGGuardRetriever(BaseRetriever):
         passages = [as_passage(document) for document in documents]
         with self._knowing(documents):
             verdict = self.guard.filter(query, passages, k=wanted)
+        tell(verdict, run_manager)
         kept = kept_documents(documents, passages, verdict)
         self._warn_of_few(kept, wanted, can_widen)
         return kept
@@ -144,6 +151,7 @@ class RAGGuardRetriever(BaseRetriever):
         passages = [as_passage(document) for document in documents]
         with self._knowing(documents):
             verdict = await self.guard.afilter(query, passages, k=wanted)
+        await atell(verdict, run_manager)
         kept = kept_documents(documents, passages, verdict)
         self._warn_of_few(kept, wanted, can_widen)
         return kept

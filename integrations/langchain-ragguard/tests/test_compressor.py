@@ -31,6 +31,22 @@ async def test_k_takes_the_best_survivors(guard: Guard) -> None:
     assert texts(list(await compressor.acompress_documents(documents(), QUERY))) == FACTS[:2]
 
 
+async def test_what_is_unusual_comes_back_as_a_marked_copy() -> None:
+    found = documents()
+    before = [document.model_copy(deep=True) for document in found]
+    guard = Guard(embedder=WordEmbeddings(), store=quarantine(), mark_alpha=0.99)
+    compressor = RAGGuardCompressor(guard=guard, k=3)
+    expected = [guard.filter(QUERY, [document.page_content]).marked for document in found[2:5]]
+    assert all(expected)  # under so wide a share every passage counts as unusual
+    for kept in (
+        compressor.compress_documents(found, QUERY),
+        await compressor.acompress_documents(found, QUERY),
+    ):
+        assert texts(list(kept)) == FACTS[:3]
+        assert all(document.metadata["ragguard_marked"] is True for document in kept)
+    assert found == before
+
+
 async def test_no_documents(guard: Guard) -> None:
     compressor = RAGGuardCompressor(guard=guard)
     assert list(compressor.compress_documents([], QUERY)) == []

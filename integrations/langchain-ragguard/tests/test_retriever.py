@@ -155,6 +155,22 @@ async def test_monitor_mode_drops_nothing() -> None:
     assert texts(await retriever.ainvoke(QUERY, k=3)) == [*POISON, FACTS[0]]
 
 
+async def test_what_is_unusual_comes_back_as_a_marked_copy() -> None:
+    found = documents()
+    found[0].metadata["ragguard_marked"] = False  # as whoever plants a text may write
+    before = [document.model_copy(deep=True) for document in found]
+    guard = Guard(embedder=WordEmbeddings(), store=quarantine(), mode="monitor")
+    retriever = listing(found, guard)
+    for kept in (retriever.invoke(QUERY), await retriever.ainvoke(QUERY)):
+        assert [document.id for document in kept] == [document.id for document in found]
+        assert texts(kept) == texts(found)
+        for number, document in enumerate(kept[:2]):
+            assert document is not found[number]
+            assert document.metadata == {"source": f"{number}.txt", "ragguard_marked": True}
+        assert [id(document) for document in kept[2:]] == [id(document) for document in found[2:]]
+    assert found == before
+
+
 async def test_on_error_pass_returns_documents_but_for_what_words_alone_flag(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

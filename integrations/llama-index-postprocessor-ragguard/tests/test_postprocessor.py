@@ -10,7 +10,14 @@ from lighthouse import FACTS, POISON, QUERY, WordEmbedding, count_words, nodes, 
 from lighthouse_guard import quarantine
 from llama_index.core import Document
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import ImageNode, IndexNode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import (
+    ImageNode,
+    IndexNode,
+    MetadataMode,
+    NodeWithScore,
+    QueryBundle,
+    TextNode,
+)
 from pydantic import ValidationError
 from ragguard import Guard
 from ragguard.errors import InvalidInputError, RagguardError
@@ -40,8 +47,16 @@ async def both(
     """The answer of the synchronous method, which the asynchronous one must share."""
     kept = postprocessor.postprocess_nodes(found, query_str=query)
     again = await postprocessor.apostprocess_nodes(found, query_str=query)
-    assert [id(node) for node in again] == [id(node) for node in kept]
+    assert again == kept
+    marked = [_is_marked(node) for node in kept]
+    assert [_is_marked(node) for node in again] == marked
+    for one, other, copied in zip(kept, again, marked, strict=True):
+        assert (one is other) != copied  # what is marked is a copy, all else is what was given
     return kept
+
+
+def _is_marked(node: NodeWithScore) -> bool:
+    return node.node.metadata.get("ragguard_marked") is True
 
 
 def test_it_is_what_llama_index_asks_for() -> None:
@@ -132,6 +147,28 @@ async def test_monitor_mode_drops_nothing(embedding: WordEmbedding) -> None:
     assert texts(await both(RAGGuardPostprocessor(guard=guard), nodes())) == POISON + FACTS
     top = await both(RAGGuardPostprocessor(guard=guard, top_n=3), nodes())
     assert texts(top) == [*POISON, FACTS[0]]
+
+
+async def test_what_is_unusual_comes_back_as_a_marked_copy(embedding: WordEmbedding) -> None:
+    image = NodeWithScore(node=ImageNode(image="AAAA"))
+    found = [image, *nodes(embedded=True)]
+    found[1].node.metadata["ragguard_marked"] = False  # as whoever plants a text may write
+    before = [node.model_copy(deep=True) for node in found]
+    guard = Guard(embedder=embedding, store=quarantine(), mode="monitor")
+    kept = await both(RAGGuardPostprocessor(guard=guard), found)
+    assert [_is_marked(node) for node in kept] == [False, True, True] + [False] * len(FACTS)
+    assert [id(node) for node in kept[3:]] == [id(node) for node in found[3:]]
+    assert kept[0] is image
+    for given, node in zip(found[1:3], kept[1:3], strict=True):
+        assert (node.node.node_id, node.score) == (given.node.node_id, given.score)
+        assert node.node.embedding == given.node.embedding
+        assert type(node.node) is TextNode
+        assert node.node.metadata["source"] == given.node.metadata["source"]
+        # Neither the model nor a reranker reads the mark.
+        for mode in (MetadataMode.LLM, MetadataMode.EMBED):
+            assert "ragguard_marked: True" not in node.node.get_content(mode)
+            assert given.node.metadata["source"] in node.node.get_content(mode)
+    assert found == before
 
 
 async def test_on_error(embedding: WordEmbedding, monkeypatch: pytest.MonkeyPatch) -> None:

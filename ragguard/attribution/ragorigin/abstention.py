@@ -117,7 +117,7 @@ def suspects(combined: NDArray[np.float64], support: NDArray[np.float64]) -> Sus
 
     Args:
         combined: float64 array of shape (n,), RS.
-        support: float64 array of shape (n,), each passage's support of the response, in [0, 1].
+        support: float64 array of shape (n,), of the response, in [0, 1].
     """
     supports = support >= MIN_SUPPORT
     if len(combined) < _TESTABLE:
@@ -152,7 +152,7 @@ def find_cause(
         scope: n passages in rank order.
         evidence: Of the same passages.
         probe: Tells whether passages lead to the response.
-        top_k: K, the passages that the generator sees.
+        top_k: K.
         unaided: True if the model gives the response without any passage.
     """
     passages = scope.passages

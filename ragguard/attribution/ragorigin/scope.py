@@ -18,14 +18,7 @@ from ragguard.attribution.text_model import TextModel
 from ragguard.content import content_keys
 from ragguard.passage import Passage
 
-__all__ = [
-    "MIN_SCOPE",
-    "AnswerProbe",
-    "Probe",
-    "Ranking",
-    "Scope",
-    "narrow_scope",
-]
+__all__ = ["MIN_SCOPE", "AnswerProbe", "Probe", "Ranking", "Scope", "narrow_scope"]
 
 MIN_SCOPE = 20
 """Passages that the scope takes in before Eq. 4 may end it.
@@ -37,19 +30,13 @@ normalised over; `benchmarks.attribution` measures both.
 
 
 class Ranking:
-    """The knowledge base in rank order, fetched as far as it is read; equal texts count once.
-
-    Args:
-        retrieve: `retrieve(query, limit)`, best first.
-        query: The user's question.
-    """
+    """The knowledge base in rank order, fetched as far as it is read; equal texts count once."""
 
     def __init__(self, retrieve: Retrieve, query: str) -> None:
         self._retrieve = retrieve
         self._query = query
         self._unique: list[Passage] = []
-        self._limit = 0
-        self._fetched = 0
+        self._limit = self._fetched = 0
         self._at_end = False
 
     def first(self, count: int) -> list[Passage]:
@@ -80,11 +67,7 @@ class Probe(Protocol):
 class AnswerProbe:
     """Asks the generator itself, once a set, and has its answer compared with the response.
 
-    Args:
-        generate: The language model that answers.
-        judge: The model that compares two answers; None: `answers_agree` does, by rule.
-        query: The user's question.
-        response: The response that was reported.
+    Without a `judge` model a rule, `answers_agree`, compares the two.
     """
 
     def __init__(
@@ -133,21 +116,11 @@ class Scope:
 
 
 def narrow_scope(
-    ranking: Ranking,
-    probe: Probe,
-    *,
-    top_k: int,
-    max_scope: int,
-    min_scope: int = MIN_SCOPE,
+    ranking: Ranking, probe: Probe, *, top_k: int, max_scope: int, min_scope: int = MIN_SCOPE
 ) -> Scope:
     """Take in segments of `top_k` passages until Eq. 4 holds and `min_scope` passages are in.
 
-    Args:
-        ranking: The knowledge base in rank order.
-        probe: Tests one segment.
-        top_k: K, the size of a segment.
-        max_scope: Passages after which the search ends in any case.
-        min_scope: Passages to take in at least; 0 is the paper's rule.
+    After `max_scope` passages the search ends in any case; a `min_scope` of 0 is the paper's rule.
     """
     reproduced: list[bool] = []
     taken = 0

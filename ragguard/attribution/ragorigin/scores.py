@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,32 +23,26 @@ def embedding_similarity(
     taken to come from the same model. The other texts are embedded in one batch, and the query by
     the embedder's own way of reading questions, if it has one.
 
-    Args:
-        embedder: Embeds the query, and the passages without a usable embedding.
-        query: The user's question.
-        passages: n passages.
-
     Returns:
-        float64 array of shape (n,), in [-1, 1].
+        float64 array of shape (len(passages),), in [-1, 1].
 
     Raises:
         EmbeddingError: The embedder's answer has the wrong shape or is not finite.
     """
     if not passages:
         return np.zeros(0)
-    own = [passage.embedding for passage in passages]
     missing = [passage.text for passage in passages if passage.embedding is None]
     target, embedded = embedder.embed_both(query, missing)
     fresh = iter(embedded)
-    vectors = [next(fresh) if vector is None else vector for vector in own]
-    unusable = [index for index, vector in enumerate(vectors) if not _usable(vector, target)]
+    vectors = [next(fresh) if p.embedding is None else p.embedding for p in passages]
+    unusable = [
+        index
+        for index, vector in enumerate(vectors)
+        if vector.shape != target.shape or not np.isfinite(vector).all()
+    ]
     if unusable:
         again = embedder.embed([passages[index].text for index in unusable])
         for index, row in zip(unusable, again, strict=True):
             vectors[index] = row
     cosines = unit_rows(np.stack(vectors)).astype(np.float64) @ target.astype(np.float64)
     return np.asarray(np.clip(cosines, -1.0, 1.0))
-
-
-def _usable(vector: NDArray[np.floating[Any]], target: NDArray[np.float32]) -> bool:
-    return vector.shape == target.shape and bool(np.isfinite(vector).all())

@@ -10,6 +10,7 @@ no call to a large language model.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,12 +120,8 @@ def explains_response(support: NDArray[np.float64], margin: float) -> bool:
 class SupportMeter:
     """The `Probe` that asks no generator: does the passages' support of a response explain it?
 
-    It scores passages for one event and remembers what it has scored.
-
-    Args:
-        proxy: The language model that scores.
-        query: The user's question.
-        response: The response that was reported. Scored is its `claim`.
+    It scores passages for one event and remembers what it has scored. Of the response the `claim`
+    counts.
 
     Attributes:
         refused: True if the response is a refusal (`is_refusal`).
@@ -199,9 +196,9 @@ class SupportMeter:
         _, (without, ceiling, *given) = self.scores(["", self._stated, *texts])
         gain = relative_gain(np.array(given), without, ceiling)
         # Most texts of a scope gain nothing, and what of the question they cover does not matter.
-        gains = [text for text, gained in zip(texts, gain > 0.0, strict=True) if gained]
+        gained = list(compress(texts, gain > 0.0))
         covered = np.zeros(len(texts))
-        covered[gain > 0.0] = statement_coverage(self._query, self._claim, gains)
+        covered[gain > 0.0] = statement_coverage(self._query, self._claim, gained)
         support = passage_support(gain, covered)
         if self._decides:
             support = np.maximum(support, self._decided(texts))
@@ -232,6 +229,5 @@ class SupportMeter:
     def _decided(self, texts: Sequence[str]) -> NDArray[np.float64]:
         found = np.zeros(len(texts))
         carries = self.carried(texts) >= VERBATIM_GAIN
-        carrying = [text for text, carried in zip(texts, carries, strict=True) if carried]
-        found[carries] = decides_alike(self._query, self._claim, carrying)
+        found[carries] = decides_alike(self._query, self._claim, list(compress(texts, carries)))
         return found

@@ -25,12 +25,10 @@ class Split:
     Attributes:
         high: bool array of shape (n,), True for the cluster with the higher mean.
         explained: Share of the variance between the clusters, in [0, 1]; 0 if all are equal.
-        threshold: Midpoint between the clusters' means, the boundary of 2-means.
     """
 
     high: NDArray[np.bool_]
     explained: float
-    threshold: float
 
 
 def two_means(values: NDArray[np.float64]) -> Split:
@@ -52,18 +50,14 @@ def two_means(values: NDArray[np.float64]) -> Split:
     gaps = np.flatnonzero(np.diff(ranked) > 0.0) + 1
     scale = float(np.abs(values).max()) if count else 0.0
     if not len(gaps) or total <= count * (1e-12 * max(1.0, scale)) ** 2:
-        middle = float(values.mean()) if count else 0.0
-        return Split(np.zeros(count, dtype=bool), 0.0, middle)
+        return Split(np.zeros(count, dtype=bool), 0.0)
     low_sums = np.cumsum(ranked)[gaps - 1]
     # With mean 0 the high sum is minus the low one.
     between = low_sums**2 * (1.0 / gaps + 1.0 / (count - gaps))
     best = int(len(gaps) - 1 - np.argmax(between[::-1]))
-    cut = int(gaps[best])
     high = np.zeros(count, dtype=bool)
-    high[order[cut:]] = True
-    means = values[~high].mean(), values[high].mean()
-    explained = min(1.0, float(between[best]) / total)
-    return Split(high, explained, float(sum(means)) / 2.0)
+    high[order[gaps[best] :]] = True
+    return Split(high, min(1.0, float(between[best]) / total))
 
 
 def one_cluster_p_value(explained: float, count: int) -> float:

@@ -54,11 +54,8 @@ def select_by_trigger(
         query: The user's question.
         texts: The n passages in rank order.
         carried: float64 array of shape (n,): relative gain of SC.
-        suspected: bool array of shape (n,).
+        suspected: bool array of shape (n,), as is what is returned.
         seen: bool array of shape (n,): the suspects that the generator saw.
-
-    Returns:
-        bool array of shape (n,).
     """
     carriers = carried >= VERBATIM_GAIN
     known = int((seen & carriers).sum())

@@ -6,15 +6,15 @@ is to repeat the question (PoisonedRAG, Zou et al. 2025: the retrieval part S of
 S + I is the question itself). So most features ask how much of the question the passage contains,
 and in what form; clean passages contain its words too, but hardly ever in these forms:
 
-- `verbatim`: word for word, as a whole, at a boundary, and restated elsewhere;
+- `verbatim`: word for word, as a whole, and at the boundaries;
 - `window`: in any order, all in one window as long as the question;
 - `insertion`: word by word, where the passage would read better without;
 - `keyword_stuffing`: key words in a row, as no sentence puts them;
-- `gibberish`: in text that no person wrote.
+- `gibberish`: in text that no person wrote;
+- `manner`: in text that is written as planted ones are.
 
-`group` asks whether another passage of the set does the same: one page may quote a question by
-chance; that two do so in the same form is rarer than either alone. `consensus` and
-`ragguard.prompt_injection` do without the question's wording.
+`consensus` asks whether passages agree. It, `manner` and `ragguard.prompt_injection` do without the
+question's wording.
 
 The shorter the question, the likelier its words meet by chance: shares of it are discounted by
 its length. Every signal of a passage that holds less than `LEAST_COVERAGE` of the question's
@@ -34,15 +34,16 @@ from ragguard.inline.features.coverage import LEAST_COVERAGE, Match, idf_coverag
 from ragguard.inline.features.gibberish import gibberish_signals
 from ragguard.inline.features.insertion import insertion_signals
 from ragguard.inline.features.keyword_stuffing import keyword_stuffing_signals
+from ragguard.inline.features.manner import manner_signals
 from ragguard.inline.features.verbatim import verbatim_signals
 from ragguard.inline.features.window import window_signals
+from ragguard.inline.language import reads_english
 from ragguard.inline.normalize import normalized
 from ragguard.inline.tokens import ENDS, TokenizedPassage, TokenizedQuery, tokenize_ends
 
 __all__ = [
     "FEATURES",
     "SIGNALS",
-    "group",
     "signal_matrix",
     "signals_in_time",
 ]
@@ -55,36 +56,26 @@ FEATURES: tuple[Callable[[Match], dict[str, float]], ...] = (
     insertion_signals,
     keyword_stuffing_signals,
     gibberish_signals,
+    manner_signals,
 )
 """What is read of one passage by itself: signals by name, 0 where one is left out."""
 
 OWN = (
     "verbatim_question",
     "verbatim_at_boundary",
-    "quote_and_restate",
     "boundary_overlap",
     "window_density",
     "unordered_window",
     "inserted_words",
     "keyword_bigrams",
-    "keyword_run",
     "keywords_at_boundary",
     "gibberish",
+    "manner",
 )
-SHARED = (
-    "quote_and_restate",
-    "boundary_overlap",
-    "window_density",
-    "unordered_window",
-    "inserted_words",
-    "keyword_run",
-)
-SIGNALS = (*OWN, *[f"group_{name}" for name in SHARED], "consensus", "prompt_injection")
+SIGNALS = (*OWN, "consensus", "prompt_injection")
 """The names of the columns of `signal_matrix`, in order."""
 
 _AT = {name: column for column, name in enumerate(SIGNALS)}
-_SHARED = [OWN.index(name) for name in SHARED]
-_GROUP = slice(len(OWN), len(OWN) + len(SHARED))
 _CONSENSUS, _INJECTION = _AT["consensus"], _AT["prompt_injection"]
 
 
@@ -138,12 +129,12 @@ def signals_in_time(
     weights = idf_weights(query, passages)
     coverage = [idf_coverage(passage.distinct, weights) for passage in passages[:k]]
     signals[:, _CONSENSUS] = consensus_signal(query, weights, passages, coverage)
-    alone = True  # no signal, no group
+    english = reads_english(query, passages)
     for rows in rounds:
         if hurry(rows[0]):
             (passages[rows[0]],) = normalized(query, [passages[rows[0]]])
         matches = [
-            (row, Match(query, passages[row], weights, coverage[row]))
+            (row, Match(query, passages[row], weights, coverage[row], english=english))
             for row in rows
             if coverage[row] >= LEAST_COVERAGE
         ]
@@ -152,9 +143,6 @@ def signals_in_time(
                 for name, value in feature(match).items():
                     if value:
                         signals[row, _AT[name]] = value
-                        alone = False
-    if not alone and k > 1:
-        signals[:, _GROUP] = group(signals[:, _SHARED])
     return signals, frozenset(late)
 
 
@@ -165,20 +153,3 @@ def _rounds(lengths: Sequence[int]) -> list[list[int]]:
         return [short]
     long = sorted(set(range(len(lengths))).difference(short), key=lengths.__getitem__)
     return [rows for rows in (short, *[[row] for row in long]) if rows]
-
-
-def group(shares: Floats) -> Floats:
-    """Return the smaller of a passage's own share and the largest of the others'.
-
-    Args:
-        shares: float64 array of shape (k, m); each column is taken for itself.
-
-    Returns:
-        float64 array of shape (k, m); zeros for a single passage.
-    """
-    if len(shares) < 2:
-        return np.zeros_like(shares)
-    order = np.sort(shares, axis=0)
-    others = np.where(shares >= order[-1], order[-2], order[-1])
-    smaller: Floats = np.minimum(shares, others)
-    return smaller

@@ -45,6 +45,7 @@ class Match:
         passage: The passage.
         weights: The weight of every content word of the question; sum 1.
         coverage: The weight of those that stand in the passage.
+        english: True if the set is in English (`ragguard.inline.language`).
 
     Attributes:
         share: The share of the question's distinct words that stand in the passage.
@@ -58,14 +59,17 @@ class Match:
         passage: TokenizedPassage,
         weights: Mapping[str, float],
         coverage: float,
+        *,
+        english: bool = True,
     ) -> None:
         self.query = query
         self.passage = passage
         self.weights = weights
         self.coverage = coverage
+        self.english = english
         shared = query.distinct & passage.distinct
         self.share = len(shared) / len(query.distinct)
-        self.long = min(1.0, len(query.sequence) / _LONG_QUESTION)
+        self.long = min(1.0, query.length / _LONG_QUESTION)
         self.places = [(at, word) for at, word in enumerate(passage.sequence) if word in shared]
 
     @cached_property

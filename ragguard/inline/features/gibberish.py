@@ -32,7 +32,12 @@ _COVERAGE = (0.5, 1.0)
 
 
 def gibberish_signals(match: Match) -> dict[str, float]:
-    """Return the signal of a passage that holds the question and reads as no person writes."""
+    """Return the signal of a passage that holds the question and reads as no person writes.
+
+    The model knows English alone: of other languages it says nothing.
+    """
+    if not match.english:
+        return {}
     held = rescale(match.coverage, _COVERAGE)
     return {"gibberish": held and held * rescale(match.passage.once(_gibberish), _GIBBERISH)}
 

@@ -24,6 +24,7 @@ _PER_PLACE = 0.25  # of many places one is odd by chance
 _PAIRS = 256
 _LONG_QUESTION = 10  # words, which are looked for anywhere
 _WORDING = (0.6, 1.0)  # share of the question's distinct words in the passage
+_OTHER_WORDING = (0.8, 1.0)  # where the model knows none of the words
 
 
 @cache
@@ -37,9 +38,10 @@ def insertion_signals(match: Match) -> dict[str, float]:
     """Return the signal of words of the question inserted into a passage."""
     if match.share <= FEW_WORDS:
         return {}
-    long = min(1.0, len(match.query.sequence) / _LONG_QUESTION)
+    long = min(1.0, match.query.length / _LONG_QUESTION)
     misfits = inserted_share(match.query, match.passage.sequence, match.places)
-    return {"inserted_words": long * rescale(match.share, _WORDING) * misfits}
+    wording = _WORDING if match.english else _OTHER_WORDING
+    return {"inserted_words": long * rescale(match.share, wording) * misfits}
 
 
 def inserted_share(

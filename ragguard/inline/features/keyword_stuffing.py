@@ -17,7 +17,6 @@ from ragguard.inline.tokens import TokenizedQuery
 __all__ = ["KeywordRuns", "keyword_runs", "keyword_stuffing_signals"]
 
 _SEVERAL = (1.0, 3.0)  # pairs in one run: what names show as well, and what only lists show
-_MOST = 0.6  # of the content words: from here on a run is long
 _BOUNDARY = (0.5, 0.9)  # of the content words in a run at either end: nothing counts, all does
 _FEW_KEYS = 3
 
@@ -28,30 +27,31 @@ class KeywordRuns(NamedTuple):
     Attributes:
         bigrams: How many of the pairs that the question parts by function words stand side by side
             in one run, in the question's order: 0 for one, 1 for three.
-        run: The same for pairs in any order that the question has not, times the share of the
-            content words in the run.
         at_boundary: The share of the content words in a run at the beginning or the end that has
-            at least one such pair; less for questions of few content words.
+            at least one pair, in any order, that the question has not; less for questions of few
+            content words.
     """
 
     bigrams: float
-    run: float
     at_boundary: float
 
 
 def keyword_stuffing_signals(match: Match) -> dict[str, float]:
     """Return the signals of the runs of key words in a passage."""
     keys = [(at, word) for at, word in match.places if word in match.weights]
-    runs = keyword_runs(match.query, keys, len(match.passage.sequence))
+    runs = keyword_runs(match.query, keys, len(match.passage.sequence), english=match.english)
     return {
         "keyword_bigrams": runs.bigrams,
-        "keyword_run": runs.run,
         "keywords_at_boundary": runs.at_boundary,
     }
 
 
 def keyword_runs(
-    query: TokenizedQuery, places: Sequence[tuple[int, str]], length: int
+    query: TokenizedQuery,
+    places: Sequence[tuple[int, str]],
+    length: int,
+    *,
+    english: bool = True,
 ) -> KeywordRuns:
     """Read the runs of key words in a passage.
 
@@ -59,13 +59,15 @@ def keyword_runs(
         query: The question.
         places: Where in the passage which content word of the question stands, in order.
         length: How many words the passage has.
+        english: False where function words are not told from others: of a run at the beginning or
+            the end one pair then says nothing, as in any order of clauses there is one.
 
     >>> from ragguard.inline.tokens import tokenize_query
     >>> query = tokenize_query("who built the old pier of the town")
     >>> keyword_runs(query, [(0, "built"), (1, "old"), (2, "pier"), (3, "town")], 9).at_boundary
     1.0
     """
-    bigrams = mixed = at_boundary = 0.0
+    bigrams = at_boundary = 0.0
     for first, stop in _runs([at for at, _ in places]):
         run = [word for _, word in places[first:stop]]
         beside = set(pairwise(run))
@@ -76,12 +78,10 @@ def keyword_runs(
             continue
         share = len(set(run)) / len(query.content)
         bigrams = max(bigrams, rescale(in_order, _SEVERAL))
-        mixed = max(mixed, rescale(pairs, _SEVERAL) * min(1.0, share / _MOST))
         if places[first][0] == 0 or places[stop - 1][0] == length - 1:
-            at_boundary = max(
-                at_boundary, rescale(share, _BOUNDARY) * min(1.0, len(query.content) / _FEW_KEYS)
-            )
-    return KeywordRuns(bigrams, mixed, at_boundary)
+            held = rescale(share, _BOUNDARY) * min(1.0, len(query.content) / _FEW_KEYS)
+            at_boundary = max(at_boundary, held * (english or rescale(pairs, _SEVERAL)))
+    return KeywordRuns(bigrams, at_boundary)
 
 
 def _runs(ats: Sequence[int]) -> list[tuple[int, int]]:

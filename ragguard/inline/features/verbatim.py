@@ -15,7 +15,6 @@ from ragguard.inline.features.coverage import (
     Match,
     coverage_outside,
     idf_coverage,
-    quotation_score,
     rescale,
 )
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
@@ -27,7 +26,6 @@ _WHOLE_WORDS = 3
 _LEAST_BOUNDARY = 2  # words: one alone says nothing
 _LONG_BOUNDARY = 5  # words
 # From a share that says nothing to one that says all there is to say.
-_RUN = (0.5, 0.9)
 _BOUNDARY = (0.3, 0.7)
 _BOUNDARY_HELD = (0.7, 1.0)
 _BOUNDARY_REST = (0.0, 0.3)
@@ -40,19 +38,17 @@ class Runs(NamedTuple):
         whole: True if the whole question, or nearly, stands there in one run.
         at_boundary: True if the longest run begins the passage, a label such as "Q:" or "FAQ 3."
             aside, or ends it.
-        quote_and_restate: In [0, 1]: how much of the question the longest run holds, in words and
-            in content words weighed by rarity, times how many of those stand outside it as well;
-            0 if none of the words that make it a question is in the run.
-        boundary_overlap: The same of the runs with which the passage begins and ends, together.
+        boundary_overlap: In [0, 1]: how much of the question the runs hold with which the passage
+            begins and ends, in words and in content words weighed by rarity, times how many of
+            those stand outside them as well.
     """
 
     whole: bool
     at_boundary: bool
-    quote_and_restate: float
     boundary_overlap: float
 
 
-_NOTHING = Runs(False, False, 0.0, 0.0)
+_NOTHING = Runs(False, False, 0.0)
 
 
 def verbatim_signals(match: Match) -> dict[str, float]:
@@ -63,7 +59,6 @@ def verbatim_signals(match: Match) -> dict[str, float]:
     return {
         "verbatim_question": float(found.whole),
         "verbatim_at_boundary": float(found.whole and found.at_boundary),
-        "quote_and_restate": match.long * found.quote_and_restate,
         "boundary_overlap": found.boundary_overlap,
     }
 
@@ -146,9 +141,6 @@ def runs(
         return _NOTHING
     inside = asked[start : start + length]
     whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
-    quote_and_restate = rescale(length / len(asked), _RUN)
-    if quote_and_restate:
-        quote_and_restate *= quotation_score(query, inside, counts, weights)
     at_boundary = False
     if whole:
         stretch, joined = f" {' '.join(inside)} ", passage.joined
@@ -157,9 +149,7 @@ def runs(
         answers = len(said) >= 2 * len(asked) or coverage_outside(inside, counts, weights) > 0.0
         ends = answers and joined.endswith(stretch)
         at_boundary = len(before.split()) <= leading_label(query, said) or ends
-    return Runs(
-        whole, at_boundary, quote_and_restate, _boundary_overlap(query, said, counts, weights)
-    )
+    return Runs(whole, at_boundary, _boundary_overlap(query, said, counts, weights))
 
 
 def _boundary_overlap(

@@ -9,7 +9,7 @@ from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_pa
 from ragguard.text import MOST_CHARS, both_ends, tokens
 from ragguard.text.html import strip_markup
 
-__all__ = ["letters_of", "unleet"]
+__all__ = ["lettered", "letters_of", "unleet"]
 
 _IN_A_WORD = re.compile(r"[@$](?:(?=[^\W\d_])|(?<=[^\W\d_].))")
 _SIGN = re.compile(r"[@$]|[!|+](?=[^\W_]|[@$!|+])|(?<=[^\W_])[+]")
@@ -41,10 +41,10 @@ def _unleeted(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPass
         return passage
     text = both_ends(passage.text, MOST_CHARS)
     # Only what stands beside a sign reads otherwise: in most texts that is no word of the question.
-    beside = _lettered(" ".join([piece for piece in text.split() if _SIGN.search(piece)]))
+    beside = lettered(" ".join([piece for piece in text.split() if _SIGN.search(piece)]))
     if query.distinct.isdisjoint(map(letters_of, tokens(strip_markup(beside)))):
         return passage
-    read = tokenize_passage(_lettered(text))
+    read = tokenize_passage(lettered(text))
     before, after = (
         sum(map(query.distinct.__contains__, map(letters_of, one.sequence)))
         for one in (passage, read)
@@ -52,5 +52,13 @@ def _unleeted(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPass
     return read if after > before else passage
 
 
-def _lettered(text: str) -> str:
-    return _SIGN.sub(lambda sign: _SIGNS[sign[0]], text)
+def lettered(text: str) -> str:
+    """Return a text with letters for the signs in its words; most texts have none.
+
+    >>> lettered("r$e d!d it!")
+    'rse did it!'
+    """
+    for sign in _SIGNS:
+        if sign in text:
+            return _SIGN.sub(lambda found: _SIGNS[found[0]], text)
+    return text

@@ -70,9 +70,11 @@ def columns(query, passages, k=None):
 
 
 def first(query, passages):
-    """Return the signals of the first passage that are not 0, by name."""
+    """Return what the first passage shows of the question by name, its manner aside."""
     return {
-        name: float(column[0]) for name, column in columns(query, passages).items() if column[0]
+        name: float(column[0])
+        for name, column in columns(query, passages).items()
+        if column[0] and name != "manner"
     }
 
 
@@ -80,8 +82,7 @@ def first(query, passages):
 
 
 def test_the_slow_reference_knows_every_signal():
-    group = [f"group_{name}" for name in slow_signals.IN_GROUP]
-    assert {*slow_signals.OWN, *group, "consensus", "prompt_injection"} == set(SIGNALS)
+    assert {*slow_signals.OWN, "consensus", "prompt_injection"} == set(SIGNALS)
     assert slow_signals.own_signals("who", ["wool"], 1)[0].keys() == set(slow_signals.OWN)
     assert len(set(SIGNALS)) == len(SIGNALS)
 
@@ -98,6 +99,27 @@ def assert_equal_their_reference(query, texts, k):
 @given(asked_and_retrieved(), st.data())
 def test_signals_equal_their_slow_references(drawn, data):
     query, texts = drawn
+    assert_equal_their_reference(query, texts, data.draw(st.integers(1, len(texts))))
+
+
+# No word of these is an English one; those of the second are two signs each, so that all are cut.
+OTHER_LANGUAGES = (
+    "benthuyen haidangx thuytrieu chimbien aidayx xaydung cuanhx thuocx",
+    "\u7801\u5934 \u706f\u5854 \u6f6e\u6c34 \u6d77\u9e25 "
+    "\u662f\u8c01 \u5efa\u9020 \u90a3\u4e2a \u7684\u554a",
+)
+
+
+@given(asked_and_retrieved(), st.sampled_from(OTHER_LANGUAGES), st.data())
+def test_signals_in_another_language_equal_their_slow_references(drawn, others, data):
+    said_so = dict(
+        zip("pier lighthouse tide gulls who built the of".split(), others.split(), strict=True)
+    )
+
+    def translated(text):
+        return " ".join(said_so.get(word, word) for word in text.split())
+
+    query, texts = translated(drawn[0]), [translated(text) for text in drawn[1]]
     assert_equal_their_reference(query, texts, data.draw(st.integers(1, len(texts))))
 
 
@@ -133,9 +155,7 @@ def test_the_question_with_nothing_beside_it_by_hand():
 
 def test_the_question_and_its_answer_by_hand():
     seen = first(QUESTION, [f"{QUESTION} The lighthouse of Marrow Bay was built in 1874.", *QUIET])
-    expected = dict.fromkeys(
-        ["verbatim_question", "verbatim_at_boundary", "quote_and_restate", "boundary_overlap"], 1.0
-    )
+    expected = dict.fromkeys(["verbatim_question", "verbatim_at_boundary", "boundary_overlap"], 1.0)
     assert seen == expected | {"window_density": 1.0, "unordered_window": seen["unordered_window"]}
 
 
@@ -144,7 +164,7 @@ def test_one_content_word_of_four_is_too_little_and_two_are_key_words():
     assert first(QUESTION, ["Lighthouse, Marrow.", *QUIET]) == {}
     seen = first(QUESTION, ["Built lighthouse Marrow, bay.", *QUIET])
     # "lighthouse marrow" is parted by "of", and "built lighthouse" is not of the question.
-    assert seen == {"keyword_run": 0.5, "keywords_at_boundary": 1.0}
+    assert seen == {"keywords_at_boundary": 1.0}
 
 
 def test_the_words_in_any_order_by_hand():
@@ -203,15 +223,12 @@ def test_the_shorter_the_question_the_less_its_shares_say(length):
     seen = first(question, [f"{question} {question}"] * 2)
     by_length = min(1.0, length / 8)
     several = length > 1  # one word alone is no run
-    for name in ("quote_and_restate", "group_quote_and_restate"):
-        assert seen.get(name, 0.0) == pytest.approx(by_length * several)
-    for name in ("window_density", "group_window_density"):
-        assert seen[name] == pytest.approx(by_length)
+    assert seen["window_density"] == pytest.approx(by_length)
     # Of a heading it is the runs that are long; said twice, both are runs with nothing outside.
     assert "boundary_overlap" not in seen
     thrice = first(question, [f"{question} {question} {question}"] * 2)
-    for name in ("boundary_overlap", "group_boundary_overlap"):
-        assert thrice.get(name, 0.0) == pytest.approx(min(1.0, 2 * length / 5) * several)
+    expected = min(1.0, 2 * length / 5) * several
+    assert thrice.get("boundary_overlap", 0.0) == pytest.approx(expected)
 
 
 # How much of the question a passage must hold
@@ -307,9 +324,8 @@ def test_a_passage_that_says_the_question_twice_holds_exactly_all_of_it(asked, d
     seen = columns(query, [f"{query} {query}", *rest])
     discount = min(1.0, len(asked) / 8)
     assert seen["verbatim_at_boundary"][0] == 1.0
-    for name in ("quote_and_restate", "window_density"):
-        assert seen[name][0] == pytest.approx(discount)
-        assert seen[name].max() <= discount
+    assert seen["window_density"][0] == pytest.approx(discount)
+    assert seen["window_density"].max() <= discount
 
 
 @pytest.mark.slow

@@ -181,6 +181,18 @@ def test_how_a_passage_reads_is_found_once_until_it_is_forgotten(monkeypatch):
     assert len(calls) == 2
 
 
+def test_of_another_language_the_model_says_nothing():
+    question = "Ai xay dung ngon hai dang nay"
+    text = (
+        "Ngon hai dang nay duoc xay dung vao nam 1874 boi chinh quyen, va nguoi canh giu song o do "
+        "cung cac con trai cua ong cho den khi qua doi."
+    )
+    assert gibberish(tokens(text)) > 0.3
+    assert "gibberish" not in first(question, [text] * 3)
+    # Among English pages it would be odd.
+    assert first(question, [text, *QUIET])["gibberish"] > 0.0
+
+
 def test_language_is_no_gibberish():
     text = (
         "The lighthouse of Marrow Bay was built in 1874, and the keeper lived there with his sons."

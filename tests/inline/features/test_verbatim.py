@@ -159,35 +159,6 @@ def test_nearly_the_whole_question_is_the_whole():
     assert found(f"who {' '.join(asked[1:])}", " ".join(asked[1:])).at_boundary
 
 
-def test_a_restatement_is_the_question_and_once_more_its_words():
-    restated = f"{QUESTION} The lighthouse of Marrow Bay was built in 1874."
-    assert found(QUESTION, restated).quote_and_restate == 1.0
-    assert found(QUESTION, QUESTION).quote_and_restate == 0.0
-    assert found(QUESTION, f"{QUESTION} Wool is sold on Mondays.").quote_and_restate == 0.0
-    # One content word of four again, of the 0.4 that are all there is to say.
-    again = f"{QUESTION} Wool is sold at the bay."
-    assert found(QUESTION, again).quote_and_restate == pytest.approx(0.25 / 0.4)
-    assert found(QUESTION, f"Bay. {QUESTION}").quote_and_restate == pytest.approx(0.25 / 0.4)
-
-
-def test_a_part_of_the_question_is_restated_by_its_length_and_by_its_content():
-    # "when was the lighthouse of marrow", six of eight words and half and a bit of the content.
-    text = "When was the lighthouse of Marrow; Marrow, a lighthouse"
-    weights = QUARTERS | {"built": 0.1, "bay": 0.2, "marrow": 0.45}
-    expected = (6 / 8 - 0.5) / 0.4 * (0.7 - 0.5) / 0.5
-    assert found(QUESTION, text, weights).quote_and_restate == pytest.approx(expected)
-    assert found(QUESTION, text).quote_and_restate == 0.0
-    # Half of the question is not long.
-    assert found(QUESTION, "when was the lighthouse the lighthouse").quote_and_restate == 0.0
-
-
-def test_a_sentence_that_does_not_ask_is_an_answer():
-    # Seven of the eight words in their order, and all of the content once more.
-    text = "Was the lighthouse of Marrow Bay built? The lighthouse of Marrow Bay was built."
-    assert found(QUESTION, text).quote_and_restate == 0.0
-    assert found(QUESTION, f"When {text}").quote_and_restate == 1.0
-
-
 def test_a_heading_by_hand():
     # All four words "lighthouse of marrow bay" of eight: 3/4 of the content, nothing of it again.
     assert found(QUESTION, "Lighthouse of Marrow Bay: wool").boundary_overlap == 0.0
@@ -214,7 +185,5 @@ def test_runs_equal_their_slow_reference(question, before, after):
         slow = slow_signals.word_for_word(query.sequence, list(passage.sequence), weights)
         assert seen.whole == slow["verbatim_question"]
         assert (seen.whole and seen.at_boundary) == slow["verbatim_at_boundary"]
-        assert seen.quote_and_restate == pytest.approx(slow["quote_and_restate"], abs=1e-12)
         assert seen.boundary_overlap == pytest.approx(slow["boundary_overlap"], abs=1e-12)
-        assert 0.0 <= seen.quote_and_restate <= 1.0
         assert 0.0 <= seen.boundary_overlap <= 1.0

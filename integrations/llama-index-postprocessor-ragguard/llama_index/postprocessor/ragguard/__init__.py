@@ -1,5 +1,6 @@
 """ragguard for LlamaIndex: a node postprocessor with feedback from responses."""
 
 from llama_index.postprocessor.ragguard.base import RAGGuardPostprocessor
+from llama_index.postprocessor.ragguard.events import RAGGuardVerdictEvent
 
-__all__ = ["RAGGuardPostprocessor"]
+__all__ = ["RAGGuardPostprocessor", "RAGGuardVerdictEvent"]

@@ -10,7 +10,8 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from llama_index.postprocessor.ragguard.passages import as_passages, text_of, with_text
+from llama_index.postprocessor.ragguard.events import tell
+from llama_index.postprocessor.ragguard.passages import as_passages, marked_copy, text_of, with_text
 from ragguard import Guard, Passage, Verdict
 from ragguard.errors import InvalidInputError
 
@@ -29,7 +30,11 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     Give the retriever a `similarity_top_k` above `top_n`, and the places of nodes that were taken
     out are filled from the rest. Judged is a node's text without its metadata, so that poison is
     recognised when it is indexed again under another name. Nodes without text (images) are not
-    judged and stay. Embeddings that all nodes carry are used instead of embedding them again.
+    judged and stay. Embeddings that all nodes carry are used instead of embedding them again. What
+    the guard decided is an event of the instrumentation, `RAGGuardVerdictEvent`.
+
+    The survivors are the same objects; of a node that is kept but unusual (`Verdict.marked`) a copy
+    is returned with `"ragguard_marked": True` in its metadata, which is not shown to the model.
 
     Attributes:
         guard: The guard that judges every set of nodes.
@@ -102,6 +107,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
         query, judged = _required(query_bundle), with_text(nodes)
         passages = as_passages(judged)
         verdict = self.guard.filter(query, passages, k=self.top_n)
+        tell(verdict)
         return self._surviving(nodes, passages, verdict)
 
     async def _apostprocess_nodes(
@@ -110,6 +116,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
         query, judged = _required(query_bundle), with_text(nodes)
         passages = as_passages(judged)
         verdict = await self.guard.afilter(query, passages, k=self.top_n)
+        tell(verdict)
         return self._surviving(nodes, passages, verdict)
 
     def _surviving(
@@ -117,8 +124,13 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         # Node ids may repeat; a guard hands back the very passages that it was given.
         kept = {id(passage) for passage in verdict.kept}
+        marked = {id(passage) for passage in verdict.marked}
         of_judged = iter(passages)
-        survivors = [n for n in nodes if not text_of(n).strip() or id(next(of_judged)) in kept]
+        survivors = []
+        for node in nodes:
+            passage = id(next(of_judged)) if text_of(node).strip() else None
+            if passage is None or passage in kept:
+                survivors.append(marked_copy(node) if passage in marked else node)
         return survivors[: self.top_n]
 
 

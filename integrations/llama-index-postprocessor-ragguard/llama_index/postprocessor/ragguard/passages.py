@@ -1,4 +1,4 @@
-"""Nodes as passages."""
+"""Nodes as passages, and nodes with a mark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from llama_index.core.schema import (
 
 from ragguard import Passage
 
-__all__ = ["as_passages", "text_of", "with_text"]
+__all__ = ["MARKED", "as_passages", "marked_copy", "text_of", "with_text"]
+
+MARKED = "ragguard_marked"
+"""Metadata key of a node that is kept and unusual; its value is True."""
 
 
 def text_of(node: NodeWithScore) -> str:
@@ -43,6 +46,19 @@ def as_passages(nodes: Sequence[NodeWithScore]) -> list[Passage]:
         )
         for node, vector in zip(nodes, vectors, strict=True)
     ]
+
+
+def marked_copy(node: NodeWithScore) -> NodeWithScore:
+    """Return a copy with `MARKED` in its metadata, which neither the model nor a reranker reads."""
+    inner = node.node
+    copy = inner.model_copy(
+        update={
+            "metadata": {**inner.metadata, MARKED: True},
+            "excluded_llm_metadata_keys": [*inner.excluded_llm_metadata_keys, MARKED],
+            "excluded_embed_metadata_keys": [*inner.excluded_embed_metadata_keys, MARKED],
+        }
+    )
+    return node.model_copy(update={"node": copy})
 
 
 def _vector(node: BaseNode) -> list[float] | None:

@@ -1,0 +1,230 @@
+"""What false reports do to honest pages, and honest ones to planted texts, under policy "auto".
+
+Runnable: `python -m benchmarks.false_reports --data DIR --json OUT`.
+
+Whoever reports chooses question and response. They aim at a page with what it says itself, or
+report the right answer of a real question. "blamed" counts what attribution holds responsible: all
+of it went into quarantine before there were policies. "quarantined" is what goes there without a
+person now, with no limit in the way; "within limits" with the default limit of one reporter.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from random import Random
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+
+from benchmarks.attribution_events import Selection, clean_event, poisoned_events, single_events
+from benchmarks.command import half_parser, without_warnings
+from benchmarks.data import load_folder, skerrin
+from benchmarks.hostile.reports import Desk, aimed
+from benchmarks.misgeneration import MAIN_KINDS, OWN, TOP_K, KnowledgeBase, Target
+from benchmarks.report import describe_run, write
+from ragguard.background import Policy
+from ragguard.calibrator import calibrated_on
+from ragguard.demo.corpus import load_corpus
+from ragguard.embedding import HashedEmbedder
+from ragguard.inline.marks import asks
+from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.tokens import tokenize_query
+from ragguard.stems import tokenize
+
+__all__ = ["main", "run"]
+
+Row = dict[str, Any]
+Rows = list[Row]
+
+_POOLED = ("nq", "hotpotqa", "msmarco")
+_PAGES = 200
+_LEAST_WORDS = 20  # of a page that is aimed at
+_ROUNDS, _REPORTERS, _COLLUDING = 1000, 100, 10
+
+
+def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
+    long = [text for text in base.texts if len(tokenize(text)) >= _LEAST_WORDS]
+    return draw.sample(long, min(_PAGES, len(long)))
+
+
+def one_reporter(name: str, base: KnowledgeBase, draw: Random, progress: Progress) -> Row:
+    """Aim at random pages, each by itself; then take all of them in one name, and protected."""
+    pages, blamed, taken, reports = _pages(base, draw), 0, [], 0
+    for page in progress.track(pages, description=f"aimed at pages ({name})"):
+        traced = False
+        for query, response in aimed(page, draw):
+            desk = Desk()
+            found = desk.report(query, response, base.ranked(query, ()))
+            reports += 1
+            traced |= any(passage.text == page for passage in found.accused)
+            if desk.holds(page):
+                taken.append((page, query, response))
+                break
+        blamed += traced
+    limited, shielded = Desk(Policy("auto", per_hour=10**6)), Desk(protected=True)
+    for _, query, response in taken:
+        for desk in (limited, shielded):
+            desk.report(query, response, base.ranked(query, ()))
+    return {
+        "data": name,
+        "pages": len(pages),
+        "reports": reports,
+        "blamed": blamed,
+        "quarantined": len(taken),
+        "within_limits": sum(limited.holds(page) for page, _, _ in taken),
+        "protected_quarantined": len(shielded.store.quarantine_keys()),
+    }
+
+
+def colluding(name: str, targets: Sequence[Target], base: KnowledgeBase, draw: Random) -> Rows:
+    """Let a tenth of the reporters aim at pages together; the others report wrong answers.
+
+    Those who collude know the guard, and begin with the pages that have its mark of an attack.
+    """
+    pages = _pages(base, draw)
+    plans = [(page, *report) for page in pages for report in aimed(page, draw)]
+    draw.shuffle(plans)
+    plans.sort(key=lambda plan: not asks(tokenize_query(plan[1]), plan[0]))
+    lies = [(query, response) for _, query, response in plans]
+    rows = []
+    for quorum in (1, 2):
+        desk = Desk(Policy("auto", quorum=quorum, per_hour=10**6))
+        # Those who collude report the same, one after the other, until there is a quorum.
+        plot, honest = cycle([lie for lie in lies for _ in range(quorum)]), cycle(targets)
+        for number in range(_ROUNDS):
+            reporter = number % _REPORTERS
+            if reporter < _COLLUDING:
+                query, response = next(plot)
+                desk.report(query, response, base.ranked(query, ()), f"{reporter}")
+            else:
+                told = clean_event(next(honest), base)
+                desk.report(told.question, told.wrong, told.ranked, f"{reporter}")
+        held = sum(map(desk.holds, pages))
+        others = len(desk.store.quarantine_keys()) - held
+        row = {"data": name, "quorum": quorum, "rounds": _ROUNDS, "pages": len(pages)}
+        rows.append({**row, "quarantined": held, "others_quarantined": others})
+    return rows
+
+
+def right_answers(
+    name: str,
+    targets: Sequence[Target],
+    base: KnowledgeBase,
+    golden: Mapping[str, frozenset[str]],
+    judge: ConformalFilter | None = None,
+) -> Row:
+    """Report the right answer of every question."""
+    tally: Counter[str] = Counter()
+    for target in targets:
+        if not target.correct:
+            continue
+        desk, ranked = Desk(judge=judge), base.ranked(target.question, ())
+        found = desk.report(target.question, target.correct, ranked)
+        held = {one.text for one in found.accused if desk.holds(one.text)}
+        tally["events"] += 1
+        tally["blamed"] += bool(found.accused)
+        tally["disputed"] += found.cause == "disputed"
+        tally["pages_blamed"] += len(found.accused)
+        tally["pages_quarantined"] += len(held)
+        tally["golden_quarantined"] += not held.isdisjoint(golden.get(target.question, ()))
+    calibration = "shipped" if judge is None else "of its own traffic"
+    return {"dataset": name, "calibration": calibration, **tally}
+
+
+def planted(name: str, targets: Sequence[Target], base: KnowledgeBase, seed: int) -> Rows:
+    """Report the planted answer once, and look for the planted texts that were blamed."""
+    tallies: dict[tuple[str, str], Counter[str]] = {}
+    for target in targets:
+        events = [
+            ("up to 5", form, event)
+            for kind, form, event in poisoned_events(target, base, seed)
+            if kind in MAIN_KINDS
+        ]
+        events += [("1", form, event) for form, event in single_events(target, base, seed)]
+        for texts, form, event in events:
+            desk = Desk()
+            found = desk.report(event.question, event.wrong, event.ranked, "ann")
+            blamed = [one.text for one in found.accused if one.text in event.poison]
+            if blamed:
+                held = sum(map(desk.holds, blamed))
+                tally = tallies.setdefault((texts, form), Counter())
+                tally["events"] += 1
+                tally["quarantined"] += held > 0
+                tally["proposed"] += not held
+                tally["disputed"] += found.cause == "disputed"
+                tally["texts_blamed"] += len(blamed)
+                tally["texts_quarantined"] += held
+                tally["benign_quarantined"] += len(desk.store.quarantine_keys()) - held
+    return [
+        {"dataset": name, "texts": texts, "form": form, **tally}
+        for (texts, form), tally in tallies.items()
+    ]
+
+
+def run(selection: Selection, progress: Progress) -> dict[str, Rows]:
+    """Return the rows of each section."""
+    draw = Random(selection.seed)
+    read = [] if selection.data_dir is None else load_folder(selection.data_dir)
+    golden = {one.question: one.golden for data in (*read, skerrin()) for one in data.records}
+    found: dict[str, Rows] = {"planted": [], "right_answers": []}
+    pools: dict[str, tuple[list[Target], dict[str, None]]] = {}
+    for name, targets, base in selection.datasets():
+        found["planted"] += planted(name, targets, base, selection.seed)
+        if name in (*_POOLED, OWN):
+            found["right_answers"].append(right_answers(name, targets, base, golden))
+            asked, texts = pools.setdefault("own" if name == OWN else "public", ([], {}))
+            asked += targets
+            texts |= dict.fromkeys(base.texts)
+        if name == OWN:
+            judge = _calibrated(base)
+            found["right_answers"].append(right_answers(name, targets, base, golden, judge))
+    bases = {
+        name: (targets, KnowledgeBase(list(texts))) for name, (targets, texts) in pools.items()
+    }
+    found["one_reporter"] = [
+        one_reporter(name, base, draw, progress) for name, (_, base) in bases.items()
+    ]
+    found["colluding"] = [
+        row
+        for name, (targets, base) in bases.items()
+        for row in colluding(name, targets, base, draw)
+    ]
+    return found
+
+
+def _calibrated(base: KnowledgeBase) -> ConformalFilter:
+    """Return the filter of a guard that was calibrated on the project's own clean questions."""
+    asked = [text for one in load_corpus().questions for text in (one.text, one.paraphrase)]
+    traffic = [(text, base.ranked(text, ())[:TOP_K]) for text in asked]
+    embedder = HashedEmbedder()
+    calibration = calibrated_on(traffic, ConformalFilter(embedder), TOP_K)
+    return ConformalFilter(embedder, calibration=calibration)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    arguments = half_parser("false_reports", __doc__).parse_args(argv)
+    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
+    out = Console()
+    with Progress(console=Console(stderr=True)) as progress, without_warnings():
+        logging.getLogger("ragguard").setLevel(logging.CRITICAL)  # limits are reached here
+        sections = run(selection, progress)
+    if arguments.json is not None:
+        command = ["python", "-m", "benchmarks.false_reports", "--data", "DIR"]
+        result = describe_run(command, [], seed=arguments.seed, limit=arguments.limit)
+        write(arguments.json, result, sections)
+    for name, rows in sections.items():
+        out.print(name, style="bold")
+        for row in rows:
+            told = ", ".join(f"{key} {value}" for key, value in row.items())
+            out.print(f"  {told}", highlight=False, soft_wrap=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

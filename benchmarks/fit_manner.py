@@ -1,0 +1,236 @@
+"""Fits `ragguard.inline.features.manner`: `python -m benchmarks.fit_manner --data DIR --out FILE`.
+
+A logistic regression on windows of texts: planted ones of every kind that was written by a person
+or by a language model, without the question in front, against honest ones. All are of the choosing
+half, and of plain texts every second. Every kind of planted text in each dataset has the same
+weight. Honest pages that language models wrote weigh most, since they are most easily mistaken, and
+then what retrievers returned for the questions.
+
+Honest pages that were fitted on look more honest than they are. So what is chosen or calibrated on
+the choosing half is scored by models that were fitted without the fold of the question.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+
+from benchmarks.data import Dataset
+from benchmarks.reading import READING, load_with_reading
+from ragguard.inline.features import manner
+from ragguard.inline.features.manner import (
+    BUCKETS,
+    LEAST,
+    STEP,
+    WINDOW,
+    MannerModel,
+    buckets,
+    windows,
+)
+from ragguard.jsonl import open_input, read_lines
+from ragguard.text.html import strip_markup
+
+__all__ = ["FOLDS", "Folds", "fit_folds", "main", "under"]
+
+Floats = NDArray[np.float64]
+
+FOLDS = 5
+"""Into how many parts the choosing half is cut for scores by models that did not see the query."""
+
+_RIDGE = 1e-7
+_ROUNDS = 150
+_COPIED = ("garag",)  # genuine pages with typing errors
+# Together, in planted texts of one kind in one dataset.
+_HITS, _PLAIN, _MACHINE_WRITTEN = 3.0, 2.0, 8.0
+_FEW_HITS = 10
+_ERRORS = Console(stderr=True)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Texts of one kind, which share one weight.
+
+    Attributes:
+        texts: The texts, each with the folds of the questions that it belongs to.
+        dataset: Where they come from; empty for plain texts.
+        kind: Of attack; empty for honest texts.
+        weight: Of all together.
+    """
+
+    texts: dict[str, frozenset[int]]
+    weight: float
+    dataset: str = ""
+    kind: str = ""
+
+    @property
+    def planted(self) -> bool:
+        """True if the texts are an attacker's."""
+        return bool(self.kind)
+
+
+def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
+    """Yield the texts of the choosing half, and every second plain text."""
+    fold_of: dict[str, frozenset[int]] = {}
+    for data in datasets:
+        hits: dict[str, frozenset[int]] = {}
+        planted: dict[str, dict[str, frozenset[int]]] = {}
+        for position, record in enumerate(data.choosing):
+            fold = frozenset({position % FOLDS})
+            for text in record.hits[: _FEW_HITS if data.name == READING else None]:
+                hits[text] = hits.get(text, frozenset()) | fold
+            for text in record.hits:
+                fold_of[text] = fold_of.get(text, frozenset()) | fold
+            for kind, texts in record.poison.items():
+                if kind not in _COPIED:
+                    here = planted.setdefault(kind, {})
+                    here.update({text: here.get(text, frozenset()) | fold for text in texts})
+        yield Group(hits, _PLAIN if data.name == READING else _HITS, data.name)
+        for kind, texts_of_kind in planted.items():
+            yield Group(texts_of_kind, 1.0, data.name, kind)
+    pages = list(dict.fromkeys(str(v["text"]) for v in _lines(folder, "wikipedia_passages")))
+    contexts = list(
+        dict.fromkeys(str(v["context"]) for v in _lines(folder, "reading_comprehension"))
+    )
+    written = _hits(folder, "machine_written")
+    typed = _hits(folder, "keyword_traffic")
+    for plain, weight in (
+        (pages[::2], _PLAIN),
+        (contexts[::4], _PLAIN),
+        (written, _MACHINE_WRITTEN),
+        (typed, _PLAIN),
+    ):
+        own = {text: fold_of.get(text, frozenset()) for text in plain}
+        yield Group(own, weight)
+
+
+def _hits(folder: Path, name: str) -> list[str]:
+    records = list(_lines(folder, name))[::2]
+    return list(dict.fromkeys(h["text"] for v in records for h in v["hits"][:_FEW_HITS]))
+
+
+def _lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    path = folder / f"{name}.jsonl"
+    if not path.is_file():
+        return
+    with open_input(path) as stream:
+        for line in read_lines(stream, str(path)):
+            yield line.value
+
+
+class Folds:
+    """The windows of all texts, and models that are fitted on them without a fold.
+
+    Args:
+        found: The texts.
+    """
+
+    def __init__(self, found: Iterable[Group]) -> None:
+        counts: list[NDArray[np.intp]] = []
+        self._rows: list[tuple[int, int, frozenset[int]]] = []  # group, windows, folds
+        self._groups = list(found)
+        values, lengths = [], []
+        for number, group in enumerate(track(self._groups, description="texts", console=_ERRORS)):
+            for text, folds in group.texts.items():
+                hashed = buckets(strip_markup(text))
+                # Of honest texts there are enough without overlap.
+                parts = windows(hashed.shape[1], STEP if group.planted else WINDOW)
+                self._rows.append((number, len(parts[0]), folds))
+                for start, end in zip(*parts, strict=True):
+                    bucket = hashed[:, start:end]
+                    bucket = bucket[bucket < BUCKETS]
+                    counts.append(bucket)
+                    lengths.append(len(bucket))
+                    values.append(np.full(len(bucket), 1.0 / max(end - start, LEAST)))
+        self._windows = csr_array(
+            (np.concatenate(values), np.concatenate(counts), np.append(0, np.cumsum(lengths))),
+            shape=(len(lengths), BUCKETS),
+        )
+        self._windows.sum_duplicates()
+
+    def without(self, fold: int | None = None, *, dataset: str = "", kind: str = "") -> MannerModel:
+        """Fit a model on all texts but those of a fold's questions, a dataset or a kind."""
+        groups = np.repeat([row[0] for row in self._rows], [row[1] for row in self._rows])
+        left_out = [
+            bool(group.dataset == dataset != "" or group.kind == kind != "")
+            for group in self._groups
+        ]
+        used = np.array([fold not in folds and not left_out[row] for row, _, folds in self._rows])
+        sizes = np.array([windows for _, windows, _ in self._rows])
+        texts = np.bincount([row[0] for row in self._rows], used, minlength=len(self._groups))
+        share = np.array([g.weight for g in self._groups]) / np.maximum(texts, 1)
+        weight = np.repeat(used / sizes, sizes) * share[groups]
+        planted = np.array([g.planted for g in self._groups])[groups]
+        both = [weight[planted == side].sum() or 1.0 for side in (False, True)]
+        weight = weight / np.array(both)[planted.astype(int)] / 2
+        kept = weight > 0
+        return _regress(self._windows[kept], planted[kept].astype(np.float64), weight[kept])
+
+
+def _regress(windows: csr_array, planted: Floats, weight: Floats) -> MannerModel:
+    across = windows.T.tocsr()
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        slope = parameters[1:]
+        log_odds = windows @ slope + parameters[0]
+        error = weight * (1.0 / (1.0 + np.exp(-log_odds)) - planted)
+        total = weight @ (np.logaddexp(0.0, log_odds) - planted * log_odds)
+        steepness = across @ error + 2 * _RIDGE * slope
+        return float(total + _RIDGE * slope @ slope), np.append(error.sum(), steepness)
+
+    start = np.zeros(windows.shape[1] + 1)
+    solved = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": _ROUNDS}).x
+    return MannerModel(float(solved[0]), np.append(solved[1:], 0.0))
+
+
+def rounded(model: MannerModel) -> tuple[MannerModel, NDArray[np.int8], float]:
+    """Return a model with weights of eight bits, these weights, and what one unit of them is."""
+    unit = float(np.quantile(np.abs(model.weights), 0.9999)) / 127 or 1.0
+    weights = np.clip(np.rint(model.weights[:-1] / unit), -127, 127).astype(np.int8)
+    return MannerModel(model.bias, np.append(weights * unit, 0.0)), weights, unit
+
+
+def fit_folds(folder: Path, datasets: Sequence[Dataset]) -> list[MannerModel]:
+    """Return for every fold a model that was fitted without its questions."""
+    found = Folds(groups(folder, datasets))
+    steps = track(range(FOLDS), description="manner without a fold", console=_ERRORS)
+    return [rounded(found.without(fold))[0] for fold in steps]
+
+
+@contextmanager
+def under(model: MannerModel) -> Iterator[None]:
+    """Let the filter read manner by a model."""
+    with patch.object(manner, "shipped", lambda: model):
+        yield
+
+
+def main() -> None:
+    """Fit the model and write it."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_manner", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
+    parser.add_argument("--out", type=Path, required=True, help="write the weights here")
+    arguments = parser.parse_args()
+    found = Folds(groups(arguments.data, load_with_reading(arguments.data)))
+    model = found.without()
+    _, weights, unit = rounded(model)
+    np.savez_compressed(
+        arguments.out, weights=weights, unit=np.float64(unit), bias=np.float64(model.bias)
+    )
+    _ERRORS.print(
+        f"{np.count_nonzero(weights):,} weights of {unit:.3f} nats, bias {model.bias:.2f}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""What quarantine and the record of verdicts cost a query, in pairs.
+
+Runnable alone: `python -m benchmarks.holding_cost --data DIR --json FILE`. Two guards judge the
+same sets (report half, k = 10), turn by turn in random order: one with 10,000 texts in quarantine
+and a record of what it drops, one with neither. Clean sets, and sets with five texts that have the
+question in front; passages that were read before, and passages of which all is forgotten, the
+characters that they are written in included. Counted is the processor time of the calling thread;
+of each set the least of the rounds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+from time import thread_time
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.command import new_parser, save, without_warnings
+from benchmarks.data import Dataset, load_folder
+from benchmarks.embedders import built_in
+from benchmarks.retrieval import RetrievedSet, planted, retrieve
+from benchmarks.tables import Table, as_rich
+from ragguard import Guard
+from ragguard.audit import QuarantineEntry
+from ragguard.audit.verdict_log import VerdictLog
+from ragguard.content import content_key
+from ragguard.errors import RagguardError
+from ragguard.lru import forget_all
+
+__all__ = ["main", "run", "tables"]
+
+_ENTRIES, _K, _ROUNDS, _SEED = 10_000, 10, 12, 0
+_LETTERS = "abcdefghijklmnopqrstuvwxyz "
+
+
+def run(datasets: Sequence[Dataset], console: Console) -> list[dict[str, Any]]:
+    """Return a row for clean and attacked sets, with passages read before and new ones."""
+    draw = Random(_SEED)
+    rows = []
+    with Guard() as plain, Guard() as holding:
+        plain._parts.filtering._log = _NoLog(plain.store, plain._parts.counter)
+        texts = ["".join(draw.choices(_LETTERS, k=400)) for _ in range(_ENTRIES)]
+        holding.store.add_quarantine(
+            [QuarantineEntry(content_key(text), f"{n}", text, "r") for n, text in enumerate(texts)]
+        )
+        for kind, sets in (("clean", _sets(datasets, 0)), ("attacked", _sets(datasets, 5))):
+            for passages in ("read before", "new"):
+                best = [[float("inf")] * len(sets) for _ in range(2)]
+                for _ in track(range(_ROUNDS), f"{kind}, {passages}", console=console):
+                    for place in draw.sample(range(len(sets)), len(sets)):
+                        for which in draw.sample((0, 1), 2):
+                            spent = _timed((plain, holding)[which], sets[place], passages == "new")
+                            best[which][place] = min(best[which][place], spent)
+                without, with_both = map(sum, best)
+                rows.append(
+                    {
+                        "kind": kind,
+                        "passages": passages,
+                        "sets": len(sets),
+                        "without_ms": 1000.0 * without / len(sets),
+                        "with_ms": 1000.0 * with_both / len(sets),
+                        "ratio": with_both / without,
+                    }
+                )
+    return rows
+
+
+class _NoLog(VerdictLog):
+    def add(self, judged: object) -> None:
+        """Write nothing down."""
+
+
+def _sets(datasets: Sequence[Dataset], count: int) -> list[RetrievedSet]:
+    embedder = built_in()
+    found = []
+    for dataset in datasets:
+        for record in dataset.report:
+            if not count:
+                found.append(retrieve(record, embedder, _K))
+            elif dataset.kinds:
+                texts = planted(record, dataset.kinds[0], "prepend", count)
+                found.append(retrieve(record, embedder, _K, texts))
+    return [one for one in found if len(one.texts) == _K]
+
+
+def _timed(guard: Guard, found: RetrievedSet, forget: bool) -> float:
+    if forget:
+        forget_all()
+    began = thread_time()
+    guard.filter(found.question, found.texts)
+    return thread_time() - began
+
+
+def tables(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+    """Yield the table of the rows of `run`."""
+    columns = ("sets", "passages", "how many", "without (ms)", "with both (ms)", "ratio")
+    lines = [
+        (
+            row["kind"],
+            row["passages"],
+            str(row["sets"]),
+            f"{row['without_ms']:.3f}",
+            f"{row['with_ms']:.3f}",
+            f"{row['ratio']:.3f}",
+        )
+        for row in rows
+    ]
+    title = f"A query with {_ENTRIES} texts in quarantine and verdicts on record"
+    yield Table(title, columns, tuple(lines))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    arguments = new_parser("holding_cost", __doc__).parse_args(argv)
+    errors, out = Console(stderr=True), Console()
+    try:
+        datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
+    except RagguardError as error:
+        errors.print(f"error: {error}", style="red", markup=False)
+        return 2
+    with without_warnings():
+        rows = run(datasets, errors)
+    for table in tables(rows):
+        out.print(as_rich(table))
+    save(arguments, "holding_cost", {}, datasets, {"holding_cost": rows})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""Clean queries and planted texts in twelve languages: `python -m benchmarks.languages --data DIR`.
+
+Reads `languages.jsonl`: questions with the paragraphs of the same language that a search found.
+Clean sets are judged as they are. In attacked ones one text is planted among the first k: the
+question and behind it the false answer, the sentence that answers with the false answer in place
+of the right one, or the whole paragraph with it. Then the question is written in ways that a
+person hardly notices, or with errors (`DISGUISES`). Rules are chosen on the even records; the odd
+ones are reported.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.command import half_parser
+from benchmarks.embedders import built_in
+from benchmarks.report import describe_run, write
+from benchmarks.retrieval import OVER_FETCH
+from benchmarks.tables import Table, as_rich, share
+from ragguard.inline.pipeline import ConformalFilter
+from ragguard.jsonl import open_input, read_lines
+from ragguard.passage import Passage
+
+__all__ = ["DISGUISES", "PLANTED", "main", "measured", "tables"]
+
+_SETTINGS = ((5, False), (5, True), (10, False), (10, True))
+_NEAR = 120  # characters on both sides of an answer, where no sentence ends
+_END = re.compile(r"(?<=[.!?\u0964])\s+|(?<=[\u3002\uff01\uff1f])\s*")
+_FILE = "languages.jsonl"
+_ERRORS = Console(stderr=True)
+
+
+def _sentence(record: Mapping[str, Any]) -> str:
+    right, false = record["correct_answer"], record["incorrect_answer"]
+    for one in _END.split(record["golden"]):
+        if right in one:
+            at = one.index(right)
+            start = one.rfind(" ", 0, max(0, at - _NEAR)) + 1
+            stop = one.find(" ", at + len(right) + _NEAR)
+            near = one[start : stop if stop > 0 else len(one)]
+            return str(near.replace(right, false))
+    return str(false)
+
+
+PLANTED: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    "answer": lambda record: str(record["incorrect_answer"]),
+    "sentence": _sentence,
+    "paragraph": lambda record: str(
+        record["golden"].replace(record["correct_answer"], record["incorrect_answer"])
+    ),
+}
+"""What stands behind the question."""
+
+
+def _without_marks(text: str) -> str:
+    parts = unicodedata.normalize("NFD", text)
+    return "".join(one for one in parts if unicodedata.category(one) != "Mn")
+
+
+DISGUISES: Mapping[str, Callable[[str], str]] = {
+    "spaced": " ".join,
+    "zero-width": "\u200b".join,
+    "without marks": _without_marks,
+    "swapped": lambda text: re.sub("(....)(.)(.)", r"\1\3\2", text),
+    "with gaps": lambda text: re.sub("(.........).", r"\1", text),
+}
+"""How the question is written in front of the false sentence; at last every sixth letter before the
+fifth, and every tenth left out."""
+
+
+def _planted(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    question = record["question"]
+    for kind, text in PLANTED.items():
+        yield kind, f"{question} {text(record)}"
+    for name, disguise in DISGUISES.items():
+        yield name, f"{disguise(question)} {_sentence(record)}"
+
+
+def measured(
+    records: Sequence[Mapping[str, Any]], half: int, limit: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for every language and setting.
+
+    `touched` counts clean sets that lost a passage, `right_page_lost` those that lost the right
+    one, and `found` the attacked ones that lost the planted text, by what was planted.
+
+    Args:
+        records: Of all languages.
+        half: 0 or 1: the even records of each language, or the odd.
+        limit: Records of a language at most.
+    """
+    guard = ConformalFilter(built_in())
+    by_language: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        by_language.setdefault(record["language"], []).append(record)
+    for language, all_of_it in track(by_language.items(), "languages", console=_ERRORS):
+        for k, over_fetched in _SETTINGS:
+            counts: Counter[str] = Counter()
+            for place, record in enumerate(all_of_it[half::2][:limit]):
+
+                def dropped(
+                    texts: Sequence[str],
+                    k: int = k,
+                    most: int = OVER_FETCH * k if over_fetched else k,
+                    query: str = record["question"],
+                ) -> list[str]:
+                    given = [Passage(text) for text in texts[:most]]
+                    flagged = guard.decide(query, given, k).flagged
+                    return [text for text, flag in zip(texts, flagged, strict=False) if flag]
+
+                texts = list(dict.fromkeys(hit["text"] for hit in record["hits"]))
+                gone = dropped(texts)
+                counts["queries"] += 1
+                counts["touched"] += bool(gone)
+                counts["right_page_lost"] += record["golden"] in gone
+                for kind, text in _planted(record):
+                    at = place % k
+                    counts[kind] += text in dropped([*texts[:at], text, *texts[at:]])
+            yield {
+                "language": language,
+                "k": k,
+                "with_reference": over_fetched,
+                **{name: counts[name] for name in ("queries", "touched", "right_page_lost")},
+                "found": {kind: counts[kind] for kind in (*PLANTED, *DISGUISES)},
+            }
+
+
+def tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Return the tables of a result; what is found is counted over all settings."""
+    by_language: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_language.setdefault(row["language"], []).append(row)
+    clean, attacked = [], []
+    for language, of in [*by_language.items(), ("all", list(rows))]:
+        queries = sum(one["queries"] for one in of)
+        shares = [
+            share(sum(one["touched"] for one in at), sum(one["queries"] for one in at))
+            for setting in _SETTINGS
+            if (at := [one for one in of if (one["k"], one["with_reference"]) == setting])
+        ]
+        lost = share(sum(one["right_page_lost"] for one in of), queries)
+        clean.append((language, str(queries // len(_SETTINGS)), *shares, lost))
+        found = [sum(one["found"][kind] for one in of) for kind in (*PLANTED, *DISGUISES)]
+        attacked.append((language, *(share(count, queries) for count in found)))
+    settings = [f"k = {k}{', 3x' if below else ''}" for k, below in _SETTINGS]
+    columns = ("language", "queries", *settings, "right page lost")
+    kinds = (*(f"the {kind}" for kind in PLANTED), *DISGUISES)
+    return [
+        Table("Languages: clean queries touched", columns, tuple(clean)),
+        Table("Languages: planted text found", ("language", *kinds), tuple(attacked)),
+    ]
+
+
+def _values(path: Path) -> list[Mapping[str, Any]]:
+    with open_input(path) as stream:
+        return [one.value for one in read_lines(stream, str(path))]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, show and write."""
+    parser = half_parser("languages", __doc__)
+    arguments = parser.parse_args(argv)
+    if arguments.data is None:
+        parser.error("--data is needed: a folder with languages.jsonl")
+    rows = list(measured(_values(arguments.data / _FILE), arguments.half, arguments.limit))
+    for table in tables(rows):
+        Console(width=160).print(as_rich(table))
+    if arguments.json is not None:
+        command = ["python", "-m", "benchmarks.languages", "--data", arguments.data.resolve().name]
+        for option, value, default in (
+            ("limit", arguments.limit, None),
+            ("half", arguments.half, 1),
+        ):
+            command += [f"--{option}", str(value)] if value != default else []
+        write(
+            arguments.json,
+            describe_run(command, [], seed=0, limit=arguments.limit),
+            {"languages": rows},
+        )
+
+
+if __name__ == "__main__":
+    main()

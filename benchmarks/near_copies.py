@@ -1,0 +1,195 @@
+"""How well quarantine holds: edited copies of poison, honest pages like it, and what it costs.
+
+Runnable alone: `python -m benchmarks.near_copies --data DIR --json FILE`; --choose reports the half
+that the thresholds of `ragguard.inline.near_copies` were chosen on. Of every question two texts of
+each kind of attack are quarantined, with the question in front and without, and come back edited:
+by hand, and by a report that clears ten honest pages and three planted texts that were not found.
+Honest pages are asked for beside all of these texts of a kind, and beside another page of their set
+that was wrongly quarantined: by a report, which clears the rest of the set, and by hand, which
+clears nothing. The cost is the least processor time of twelve rounds, with 100,000 entries.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
+from statistics import median
+from time import thread_time
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks.command import new_parser, save
+from benchmarks.data import Dataset, Record, load_folder
+from benchmarks.edits import EDITS, updated
+from benchmarks.tables import Table, as_rich, share
+from ragguard.content import content_key
+from ragguard.errors import RagguardError
+from ragguard.inline.fingerprints import signature
+from ragguard.inline.near_copies import NearCopies
+from ragguard.lru import forget_all
+
+__all__ = ["cost", "main", "run", "tables"]
+
+_BLAMED, _PLANTED, _PAGES, _SEED = 2, 5, 10, 0
+_ENTRIES, _ROUNDS = 100_000, 12
+
+
+def run(datasets: Sequence[Dataset], *, choosing: bool) -> list[dict[str, Any]]:
+    """Return a row for every edit and kind of honest page: how many, and how many are held."""
+    counts: dict[tuple[str, str], Counter[bool]] = {}
+    draw = Random(_SEED)
+    for dataset in datasets:
+        for record in dataset.choosing if choosing else dataset.report:
+            for part, name, held in [*_edited(record, draw), *_honest(record, draw)]:
+                counts.setdefault((part, name), Counter())[held] += 1
+    return [
+        {"part": part, "name": name, "texts": found.total(), "held": found[True]}
+        for (part, name), found in counts.items()
+    ]
+
+
+def _index(texts: Sequence[str], cleared: Sequence[str] = ()) -> NearCopies:
+    return NearCopies().changed({content_key(text): signature(text, cleared) for text in texts})
+
+
+def _held(index: NearCopies, keys: set[str], texts: Sequence[str]) -> list[bool]:
+    copies = index.find(texts)
+    return [
+        copy is not None or content_key(text) in keys
+        for text, copy in zip(texts, copies, strict=True)
+    ]
+
+
+def _planted(record: Record) -> Iterator[tuple[str, list[str]]]:
+    for kind, texts in record.poison.items():
+        some = [text for text in dict.fromkeys(texts) if text.strip()][:_BLAMED]
+        yield kind, [*some, *[f"{record.question} {text}" for text in some]]
+
+
+def _edited(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
+    for kind, texts in _planted(record):
+        cleared = [*record.hits[:_PAGES], *record.poison[kind][_BLAMED:_PLANTED]]
+        for text in texts:
+            keys = {content_key(text)}
+            for part, others in (("edited", []), ("edited, others cleared", cleared)):
+                index = _index([text], others)
+                for name, edit in EDITS.items():
+                    copy = edit(text, draw.choice(record.hits), draw)
+                    if copy is not None and copy != text:
+                        yield part, name, _held(index, keys, [copy])[0]
+
+
+def _honest(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
+    pages = list({content_key(text): text for text in record.hits}.values())
+    shown, beyond = pages[:_PAGES], pages[_PAGES : 2 * _PAGES]
+    for kind, texts in _planted(record):
+        for name, cleared in (("cleared", shown), ("not cleared", ())):
+            index = _index(texts, cleared)
+            asked = [*pages[: 2 * _PAGES], *[updated(page, draw) for page in shown]]
+            for held in _held(index, set(), asked):
+                yield f"honest beside poison, {name}", kind, held
+    for page in shown:
+        others = [other for other in shown if other != page]
+        by_report, by_hand = _index([page], others), _index([page])
+        newer = [updated(other, draw) for other in others]
+        for name, index, asked in (
+            ("in the set that the report clears", by_report, others),
+            ("the same, updated", by_report, newer),
+            ("beyond that set", by_report, beyond),
+            ("put there by hand", by_hand, others),
+            ("its own updated version", by_hand, [updated(page, draw)]),
+        ):
+            for held in _held(index, set(), asked):
+                yield "honest beside a wrongly quarantined page", name, held
+
+
+def cost(datasets: Sequence[Dataset]) -> list[dict[str, Any]]:
+    """Return rows of milliseconds a set of ten passages takes more with so many entries."""
+    poison = dict.fromkeys(
+        text for data in datasets for one in data.records for _, texts in _planted(one)
+        for text in texts
+    )  # fmt: skip
+    draw = Random(_SEED)
+    real = {content_key(text): signature(text) for text in poison}
+    drawn = {
+        f"{number:032x}": signature("".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=150)))
+        for number in range(_ENTRIES - len(real))
+    }
+    index = NearCopies().changed(real | drawn)
+    sets = [
+        one.hits[:_PAGES] for data in datasets for one in data.report if len(one.hits) >= _PAGES
+    ]
+    rows = []
+    for passages, forget in (("new", forget_all), ("read before", lambda: None)):
+        best = [min(_timed(index, texts, forget) for _ in range(_ROUNDS)) for texts in sets]
+        rows.append(
+            {
+                "passages": passages,
+                "entries": len(index),
+                "sets": len(sets),
+                "characters": median(sum(map(len, texts)) for texts in sets),
+                "p50_ms": 1000.0 * median(best),
+                "p95_ms": 1000.0 * sorted(best)[int(0.95 * len(best))],
+                "bytes": index.nbytes,
+            }
+        )
+    return rows
+
+
+def _timed(index: NearCopies, texts: Sequence[str], forget: Callable[[], None]) -> float:
+    forget()
+    began = thread_time()
+    index.find(texts)
+    return thread_time() - began
+
+
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the tables of a result."""
+    rows: Sequence[Mapping[str, Any]] = sections["near_copies"]
+    columns = ("of", "which", "texts", "held back")
+    cells = [
+        (row["part"], row["name"], str(row["texts"]), share(row["held"], row["texts"]))
+        for row in sorted(rows, key=lambda row: row["part"])
+    ]
+    yield Table("What quarantine holds back besides the very same text", columns, tuple(cells))
+    timed: Sequence[Mapping[str, Any]] = sections["near_copies_cost"]
+    headings = ("passages", "entries", "p50 (ms)", "p95 (ms)", "index (MB)")
+    lines = [
+        (
+            row["passages"],
+            str(row["entries"]),
+            f"{row['p50_ms']:.3f}",
+            f"{row['p95_ms']:.3f}",
+            f"{row['bytes'] / 1e6:.0f}",
+        )
+        for row in timed
+    ]
+    yield Table("Processor time that a set of ten passages takes more", headings, tuple(lines))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = new_parser("near_copies", __doc__)
+    parser.add_argument("--choose", action="store_true", help="report the other half")
+    arguments = parser.parse_args(argv)
+    errors, out = Console(stderr=True), Console()
+    try:
+        datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
+    except RagguardError as error:
+        errors.print(f"error: {error}", style="red", markup=False)
+        return 2
+    sections = {
+        "near_copies": run(datasets, choosing=arguments.choose),
+        "near_copies_cost": cost(datasets),
+    }
+    for table in tables(sections):
+        out.print(as_rich(table))
+    save(arguments, "near_copies", {}, datasets, sections)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,202 @@
+"""What a person decides about quarantine and allow-list; guard and command line do it by these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from ragguard.audit.allowing import SHOWN, Allowance, Effect, allowance, identity, not_allowed
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
+from ragguard.audit.records import AuditStore
+from ragguard.content import content_key
+from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.passage import Passage
+
+__all__ = ["Decisions", "Target", "match"]
+
+Target = QuarantineEntry | Passage | str
+
+_DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {
+    "rejected": ("proposed",),
+    "lapsed": ("proposed", "quarantined"),
+}
+
+
+class Decisions:
+    """Decides about what attributions have accused.
+
+    Targets are entries, passages, or a key, the beginning of one that is no other's, or a passage
+    id.
+
+    Args:
+        store: Holds the quarantine.
+    """
+
+    def __init__(self, store: AuditStore) -> None:
+        self._store = store
+
+    def proposals(self) -> list[QuarantineEntry]:
+        """Return what waits for a person, newest first.
+
+        Raises:
+            StoreError: The store fails.
+        """
+        return self._store.quarantine(status="proposed")
+
+    def decide(
+        self, *targets: Target, status: QuarantineStatus, actor: str | None = None
+    ) -> list[QuarantineEntry]:
+        """Give entries a status; all of them are looked up before the first is changed.
+
+        Raises:
+            InvalidInputError: A target names several entries, or one of which that cannot be said.
+            QuarantineNotFoundError: A target names none.
+            StoreError: The store fails.
+        """
+        entries = self._store.quarantine()
+        found = [match(entries, target) for target in targets]
+        allowed = _DECIDABLE.get(status)
+        for entry in found:
+            if allowed is not None and entry.status not in allowed:
+                raise InvalidInputError(
+                    f"{entry.key[:12]} is {entry.status}, and only what is "
+                    f"{' or '.join(allowed)} can become {status}; release it instead"
+                )
+        if status == "confirmed":
+            keys = {entry.key for entry in found}
+            for one in self._store.allowances():
+                if one.key in keys and one.holds:
+                    self._store.disallow(one.key, one.source, actor=actor)
+        return [self._store.set_quarantine_status(e.key, status, actor=actor) for e in found]
+
+    def allow(
+        self,
+        target: Passage | str,
+        *,
+        why: str,
+        effect: Effect = "allowed",
+        until: datetime | None = None,
+        actor: str | None = None,
+    ) -> Allowance:
+        """Put a passage or a source on the allow-list, and return its entry.
+
+        Raises:
+            InvalidInputError: As `ragguard.audit.allowing.allowance`.
+            StoreError: The store fails.
+        """
+        made = allowance(target, why=why, effect=effect, until=until, actor=actor)
+        self._store.allow(made)
+        return made
+
+    def disallow(self, target: Passage | str, *, actor: str | None = None) -> list[Allowance]:
+        """Take a passage or a source off the allow-list, whichever effect it had, and return that.
+
+        What was released from quarantine is as if it had been a proposal, and was rejected.
+
+        Raises:
+            AllowanceNotFoundError: It is not on the list.
+            InvalidInputError: It is neither a passage nor a name.
+            StoreError: The store fails.
+        """
+        key, source, _ = identity(target)
+        ended = self._store.disallow(key, source, actor=actor)
+        for entry in self._store.quarantine(status="released"):
+            if entry.key == key:
+                changed = self._store.set_quarantine_status(key, "rejected", actor=actor)
+                ended.append(_of_release(entry, changed.updated_at, actor))
+        if not ended:
+            raise not_allowed(target)
+        return ended
+
+    def allowed(self) -> list[Allowance]:
+        """Return what is allowed or protected now, newest first; what was released as well.
+
+        Raises:
+            StoreError: The store fails.
+        """
+        found = [one for one in self._store.allowances() if one.holds]
+        found += [_of_release(entry) for entry in self._store.quarantine(status="released")]
+        return sorted(found, key=lambda one: one.created_at, reverse=True)
+
+    def undo(
+        self,
+        *,
+        event: str | None = None,
+        reporter: str | None = None,
+        since: datetime | None = None,
+        actor: str | None = None,
+    ) -> list[QuarantineEntry]:
+        """Take back what attributions did, proposals and what nobody has confirmed; return it.
+
+        It is as if they had not been reported: the filter judges these passages as before, and
+        what is reported anew is proposed.
+
+        Args:
+            event: Only what the attribution of this event accused last.
+            reporter: Only what rests on this reporter's word, alone or with others.
+            since: Only what was accused or came into force since then; UTC unless it says else.
+            actor: Who undoes it.
+
+        Raises:
+            InvalidInputError: None of the first three is given.
+            StoreError: The store fails.
+        """
+        if event is None and reporter is None and since is None:
+            raise InvalidInputError("undo what? pass event=, reporter= or since=")
+        moment = None if since is None else as_utc(since)
+        undone = [
+            entry
+            for entry in self._store.quarantine()
+            if entry.event_id is not None
+            and entry.status in _DECIDABLE["lapsed"]
+            and event in (None, entry.event_id)
+            and (reporter is None or reporter in entry.reporters)
+            and (moment is None or max(entry.created_at, entry.updated_at) >= moment)
+        ]
+        return [self._store.set_quarantine_status(e.key, "lapsed", actor=actor) for e in undone]
+
+
+def _of_release(
+    entry: QuarantineEntry, ended_at: datetime | None = None, ended_by: str | None = None
+) -> Allowance:
+    return Allowance(
+        entry.key,
+        "",
+        "allowed",
+        "released from quarantine",
+        entry.text[:SHOWN],
+        entry.actor,
+        entry.updated_at,
+        None,
+        ended_at,
+        ended_by,
+    )
+
+
+def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry:
+    """Return the entry that a target names.
+
+    Raises:
+        InvalidInputError: It names several.
+        QuarantineNotFoundError: It names none.
+    """
+    if isinstance(target, Passage):
+        target = content_key(target.text)
+    name = target.key if isinstance(target, QuarantineEntry) else target
+    matches = [e for e in entries if name and name.lower() == e.key] or [
+        entry
+        for entry in entries
+        if name and (entry.key.startswith(name.lower()) or entry.passage_id == name)
+    ]
+    if not matches:
+        raise QuarantineNotFoundError(
+            f"no quarantined passage has the id or key {name!r}; "
+            "`ragguard quarantine list` shows what there is"
+        )
+    if len(matches) > 1:
+        keys = ", ".join(entry.key[:12] for entry in matches[:5])
+        raise InvalidInputError(
+            f"{name!r} names {len(matches)} quarantined passages; pass more of the key "
+            f"of the one that you mean: {keys}"
+        )
+    return matches[0]

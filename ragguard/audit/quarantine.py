@@ -1,0 +1,239 @@
+"""What is in quarantine, and what every store does with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal, Protocol, get_args
+
+from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.inline.allowed import Allowed
+from ragguard.inline.fingerprints import is_current, signature
+
+__all__ = [
+    "ALLOWED",
+    "HELD",
+    "MAX_ACCUSERS",
+    "SPARED",
+    "Accused",
+    "Limits",
+    "QuarantineChanges",
+    "QuarantineEntry",
+    "QuarantineStatus",
+    "QuarantineStore",
+    "as_utc",
+    "checked_status",
+    "matters",
+    "not_in_quarantine",
+    "utc_now",
+]
+
+QuarantineStatus = Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"]
+HELD: tuple[QuarantineStatus, ...] = ("quarantined", "confirmed")
+"""The statuses of entries that the filter drops."""
+
+SPARED: tuple[QuarantineStatus, ...] = ("released", "rejected")
+"""The statuses of entries of which a person has said that they are no attack."""
+
+ALLOWED: tuple[QuarantineStatus, ...] = ("released",)
+"""The statuses of entries that the filter lets through, whatever else it finds."""
+
+MAX_ACCUSERS = 64
+"""How many reporters of one entry are kept."""
+
+
+def utc_now() -> datetime:
+    """Return the moment that it is."""
+    return datetime.now(UTC)
+
+
+def as_utc(moment: datetime) -> datetime:
+    """Return the same moment in UTC; one without a timezone is taken to be UTC already."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def checked_status(status: QuarantineStatus) -> QuarantineStatus:
+    """Return `status`, or raise `InvalidInputError` when it is none of an entry's."""
+    if status not in get_args(QuarantineStatus):
+        raise InvalidInputError(
+            f"a quarantine's status cannot be {status!r}; "
+            f"pass one of {', '.join(get_args(QuarantineStatus))}"
+        )
+    return status
+
+
+def matters(before: QuarantineStatus, after: QuarantineStatus) -> bool:
+    """Return whether such a change of an entry's status is one for the filter."""
+    return any((before in kind) != (after in kind) for kind in (HELD, SPARED, ALLOWED))
+
+
+def not_in_quarantine(key: str) -> QuarantineNotFoundError:
+    """Return the error for a key that no entry has."""
+    return QuarantineNotFoundError(
+        f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
+    )
+
+
+@dataclass(frozen=True)
+class QuarantineEntry:
+    """A passage that an attribution or a person accuses, and what became of that.
+
+    Attributes:
+        key: `ragguard.content.content_key` of the text; what the filter compares.
+        passage_id: The passage's id in its knowledge base.
+        text: The text itself, kept so that a release can restore it.
+        reason: Why it was quarantined, in words.
+        event_id: The event whose attribution found it, or None if a person put it there.
+        status: "proposed" (for a person to look at), "quarantined" (found, and dropped),
+            "confirmed" (by a person, and dropped), "released" (by a person, and allowed),
+            "rejected" (by a person, a proposal) or "lapsed" (nobody confirmed it in time, or it was
+            undone).
+        created_at: When it was accused, UTC.
+        updated_at: When its status last changed, UTC.
+        actor: Who changed the status last, or None for the worker.
+        reporters: Who reported the events that accuse it, `MAX_ACCUSERS` at most; None among them
+            for reports without a name.
+        until: When it lapses unless a person confirms it, UTC; None: not by itself.
+        signature: `ragguard.inline.fingerprints.signature` of the text, by which it is recognised
+            when it comes back edited; None makes one.
+    """
+
+    key: str
+    passage_id: str
+    text: str
+    reason: str
+    event_id: str | None = None
+    status: QuarantineStatus = "quarantined"
+    created_at: datetime = field(default_factory=utc_now)
+    updated_at: datetime = field(default_factory=utc_now)
+    actor: str | None = None
+    reporters: tuple[str | None, ...] = ()
+    until: datetime | None = None
+    signature: bytes | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Make a signature where there is none, or one of another version."""
+        if not is_current(self.signature):
+            object.__setattr__(self, "signature", signature(self.text))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much may be quarantined before a person has looked.
+
+    Attributes:
+        quorum: How many different reporters must accuse a passage.
+        per_reporter: Of how many events of one reporter entries may be in force unconfirmed.
+        per_hour: How many entries may come into force within an hour, of all reporters.
+        days: After how many days an entry lapses that nobody has confirmed; None: never.
+        proposals: How many proposals of one reporter may wait for a person.
+        weights: How many reporters a reporter counts for in the quorum, by name; 1 if not named,
+            and 0 for one whose word does not count.
+    """
+
+    quorum: int = 1
+    per_reporter: int = 4
+    per_hour: int = 30
+    days: float | None = 30.0
+    proposals: int = 500
+    weights: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Accused:
+    """What became of one accusation.
+
+    Attributes:
+        entry: As the store has it now, if it does.
+        quarantined: Whether it came into force by this.
+        limited: Which limit kept it from coming into force, or from being proposed, in words, or
+            None; what only waits for further reporters is not limited.
+        kept: Whether the store has it.
+    """
+
+    entry: QuarantineEntry
+    quarantined: bool = False
+    limited: str | None = None
+    kept: bool = True
+
+
+@dataclass(frozen=True)
+class QuarantineChanges:
+    """How the keys that the filter must drop came to differ from those of an earlier version.
+
+    Attributes:
+        version: What `AuditStore.quarantine_version` returns for the keys as they are now.
+        held: Keys to add to those of the earlier version, or all that there are.
+        released: Keys to take out of them; empty if `complete`.
+        complete: Whether `held` is all that there are.
+        due: When the next entry lapses, in seconds since 1970; None: none will.
+        signatures: The signature of each in `held`; without one a text is recognised by its exact
+            content alone.
+        allowed: What the filter lets through now; None: what it did before.
+        spared: Keys that are not held, and of which a person has said so: such a text is not taken
+            for a copy of another one. Those to add, or all that there are.
+    """
+
+    version: int
+    held: frozenset[str]
+    released: frozenset[str] = frozenset()
+    complete: bool = False
+    due: float | None = None
+    signatures: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+    spared: frozenset[str] = frozenset()
+    allowed: Allowed | None = None
+
+    def applied_to(self, keys: frozenset[str]) -> frozenset[str]:
+        """Return the keys of now, from those of the earlier version."""
+        return self.held if self.complete else (keys - self.released) | self.held
+
+    def spared_of(self, keys: frozenset[str]) -> frozenset[str]:
+        """Return the spared keys of now, from those of the earlier version."""
+        known = frozenset() if self.complete else keys - self.held - self.released
+        return known | self.spared
+
+
+class QuarantineStore(Protocol):
+    """The part of an `AuditStore` that keeps the quarantine.
+
+    Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
+    """
+
+    def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
+        """Store new entries and return how many were new.
+
+        A key that is there already is left as it is: in particular, what a person released stays
+        released until a person quarantines it again. Of two entries with one key the first counts.
+        """
+
+    def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
+        """Propose or quarantine what one attribution accuses, as far as the limits allow.
+
+        `ragguard.audit.accusing` says what becomes of each. In one step: of two processes that
+        accuse at once the second one sees what the first has done.
+        """
+
+    def lapse(self) -> int:
+        """Let entries lapse whose time is over, and return how many did."""
+
+    def set_quarantine_status(
+        self, key: str, status: QuarantineStatus, *, actor: str | None = None
+    ) -> QuarantineEntry:
+        """Change an entry's status for good, and return it, or raise `QuarantineNotFoundError`."""
+
+    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
+        """Return the entries, newest first."""
+
+    def quarantine_keys(self) -> frozenset[str]:
+        """Return the keys that the filter must drop: those whose status is one of `HELD`."""
+
+    def quarantine_version(self) -> int:
+        """Return a number that grows with what `quarantine_changes` tells, in any process."""
+
+    def quarantine_changes(self, since: int) -> QuarantineChanges:
+        """Return what has changed for the filter since the quarantine had version `since`.
+
+        Since version -1, before there was anything, all of them are new. A store may answer so
+        whenever it cannot tell the changes apart.
+        """

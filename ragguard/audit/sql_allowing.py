@@ -1,0 +1,75 @@
+"""The allow-list in a SQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
+
+from ragguard.audit.allowing import Allowance, as_allowed
+from ragguard.audit.database import Database
+from ragguard.audit.models import AllowanceRow, QuarantineRow
+from ragguard.audit.quarantine import ALLOWED, utc_now
+from ragguard.audit.versions import next_version, set_version
+from ragguard.audit.watch import announce
+from ragguard.inline.allowed import Allowed
+
+__all__ = ["SqlAllowing", "allowed_now", "changes_of_the_list"]
+
+
+class SqlAllowing:
+    """The allow-list of a `SqlStore`."""
+
+    place: str
+    _database: Database
+
+    def allow(self, allowance: Allowance) -> None:
+        with self._database.write() as session:
+            changed = next_version(session)
+            row = session.scalar(_named(allowance.key, allowance.source, allowance.effect))
+            if row is None:
+                row = AllowanceRow()
+                session.add(row)
+            for name, value in AllowanceRow.shared(allowance).items():
+                setattr(row, name, value)
+            row.changed = changed
+            set_version(session, changed)
+        announce(self.place)
+
+    def disallow(self, key: str, source: str, *, actor: str | None = None) -> list[Allowance]:
+        with self._database.write() as session:
+            changed = next_version(session)
+            rows = session.scalars(_named(key, source).where(AllowanceRow.ended_at.is_(None))).all()
+            for row in rows:
+                row.ended_at, row.ended_by, row.changed = utc_now(), actor, changed
+            if rows:
+                set_version(session, changed)
+            ended = [row.to_allowance() for row in rows]
+        announce(self.place)
+        return ended
+
+    def allowances(self) -> list[Allowance]:
+        newest = select(AllowanceRow).order_by(
+            AllowanceRow.created_at.desc(), AllowanceRow.seq.desc()
+        )
+        with self._database.read() as session:
+            return [row.to_allowance() for row in session.scalars(newest)]
+
+
+def _named(key: str, source: str, *effect: str) -> Select[AllowanceRow]:
+    named = select(AllowanceRow).where(AllowanceRow.key == key, AllowanceRow.source == source)
+    return named.where(AllowanceRow.effect.in_(effect)) if effect else named
+
+
+def changes_of_the_list(session: Session, since: int) -> Iterable[int]:
+    """Return the quarantine's versions since then that are marks of changes of the allow-list."""
+    return session.scalars(select(AllowanceRow.changed).where(AllowanceRow.changed > since))
+
+
+def allowed_now(session: Session) -> Allowed:
+    """Return what the filter lets through."""
+    held = (AllowanceRow.effect == "allowed", AllowanceRow.ended_at.is_(None))
+    rows = session.scalars(select(AllowanceRow).where(*held))
+    released = select(QuarantineRow.key).where(QuarantineRow.status.in_(ALLOWED))
+    return as_allowed([row.to_allowance() for row in rows], session.scalars(released))

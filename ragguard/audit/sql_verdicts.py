@@ -1,0 +1,62 @@
+"""The verdicts in a SQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, or_, select
+
+from ragguard.audit.database import Database, insert_into
+from ragguard.audit.encoding import to_json
+from ragguard.audit.quarantine import utc_now
+from ragguard.audit.verdict_rows import VerdictRow
+from ragguard.audit.verdicts import VerdictRecord, no_verdict
+
+__all__ = ["SqlVerdicts"]
+
+
+class SqlVerdicts:
+    """The verdicts of a `SqlStore`."""
+
+    _database: Database
+
+    def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
+        if not records:
+            return
+        # In the order of ids: two writers that bring the same in different order would deadlock.
+        rows = [VerdictRow.values(one) for one in sorted(records, key=lambda one: one.id)]
+        newest = select(VerdictRow.seq).order_by(VerdictRow.seq.desc())
+        last = newest.offset(keep).limit(1).scalar_subquery()
+        too_old = VerdictRow.recorded_at < utc_now() - timedelta(days=days)
+        over = or_(VerdictRow.seq <= last, too_old)
+        with self._database.write() as session:
+            added = insert_into(session, VerdictRow)
+            session.execute(added.on_conflict_do_nothing(index_elements=[VerdictRow.id]), rows)
+            # Several writers forget the same: those that are being forgotten are left to the other.
+            gone = select(VerdictRow.seq).where(over).with_for_update(skip_locked=True)
+            session.execute(
+                delete(VerdictRow)
+                .where(VerdictRow.seq.in_(gone))
+                .execution_options(synchronize_session=False)
+            )
+
+    def verdicts(
+        self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
+    ) -> list[VerdictRecord]:
+        newest = select(VerdictRow).order_by(VerdictRow.recorded_at.desc(), VerdictRow.seq.desc())
+        if before is not None:
+            newest = newest.where(VerdictRow.recorded_at < before)
+        if passage_id is not None:
+            # A quote within a text is escaped in JSON: this stands nowhere but for the id.
+            told = f'"passage_id": {to_json(passage_id)}, "key": '
+            newest = newest.where(VerdictRow.passages_json.contains(told, autoescape=True))
+        with self._database.read() as session:
+            return [row.to_record() for row in session.scalars(newest.limit(max(limit, 0)))]
+
+    def verdict(self, verdict_id: str) -> VerdictRecord:
+        with self._database.read() as session:
+            row = session.scalar(select(VerdictRow).where(VerdictRow.id == verdict_id))
+            if row is None:
+                raise no_verdict(verdict_id)
+            return row.to_record()

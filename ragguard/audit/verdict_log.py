@@ -1,0 +1,248 @@
+"""Writes down verdicts that dropped, marked or failed, off the inline path: a thread does it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragguard._version import __version__
+from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.quarantine import utc_now
+from ragguard.audit.records import AuditStore
+from ragguard.audit.verdicts import (
+    KEPT_DAYS,
+    KEPT_VERDICTS,
+    JudgedPassage,
+    Outcome,
+    VerdictRecord,
+)
+from ragguard.audit.watch import repeated
+from ragguard.content import content_key
+from ragguard.fork import follow_forks
+from ragguard.passage import Passage
+from ragguard.quiet_log import QuietLog
+from ragguard.recent import passages_bytes
+from ragguard.text import both_ends, printable
+from ragguard.verdict import Evidence, Verdict
+
+__all__ = ["MOST_PASSAGES", "Judged", "VerdictLog", "record_of"]
+
+logger = logging.getLogger(__name__)
+
+MOST_PASSAGES = 100
+"""How many passages a record holds."""
+
+_MAX_PENDING, _MAX_PENDING_BYTES = 1000, 32_000_000
+_ID_CHARS, _REASON_CHARS, _TEXT_CHARS, _TEXTS_CHARS = 200, 1000, 20_000, 60_000
+_SHOWN_PASSAGES, _SHOWN_CHARS = 3, 80
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict on its way into the log, with what it was about.
+
+    Attributes:
+        query: The question.
+        question: The hash of its content words.
+        passages: All of the set, in rank order.
+        verdict: What was decided.
+        calibration: Which calibration was in force.
+        scorer: Version of the signals and weights.
+    """
+
+    query: str
+    question: str
+    passages: Sequence[Passage]
+    verdict: Verdict
+    calibration: str
+    scorer: str
+
+
+def record_of(judged: Judged, *, with_texts: bool) -> VerdictRecord:
+    """Return what is kept of a verdict; texts are bounded, and both ends of long ones are kept."""
+    verdict = judged.verdict
+    dropped = {id(passage) for passage in verdict.dropped}
+    marked = {id(passage) for passage in verdict.marked}
+    room = _TEXTS_CHARS if with_texts else 0
+    rows: list[JudgedPassage] = []
+    for passage, evidence in zip(judged.passages, verdict.evidence, strict=True):
+        place = id(passage)
+        outcome = _outcome(evidence, dropped=place in dropped, marked=place in marked)
+        if outcome is None or len(rows) == MOST_PASSAGES:
+            continue
+        text = both_ends(passage.text, _TEXT_CHARS) if room > 0 else None
+        room -= len(text or "")
+        rows.append(
+            JudgedPassage(
+                passage_id=passage.id[:_ID_CHARS],
+                key=content_key(passage.text),
+                outcome=outcome,
+                signal=evidence.signal,
+                strength=float(evidence.strength),
+                suspicion=float(evidence.suspicion),
+                reason=evidence.reason[:_REASON_CHARS],
+                text=text,
+            )
+        )
+    return VerdictRecord(
+        id=verdict.id or "",
+        question=judged.question,
+        attacked=verdict.attacked,
+        p_value=float(verdict.p_value),
+        mode=verdict.mode,
+        error=None if verdict.error is None else verdict.error[:_REASON_CHARS],
+        size=len(judged.passages),
+        kept=len(verdict.kept),
+        passages=tuple(rows),
+        calibration=judged.calibration[:_REASON_CHARS],
+        scorer=judged.scorer,
+        version=__version__,
+        recorded_at=utc_now(),
+        query=both_ends(judged.query, _TEXT_CHARS) if with_texts else None,
+    )
+
+
+def _outcome(evidence: Evidence, *, dropped: bool, marked: bool) -> Outcome | None:
+    if dropped or evidence.flagged:
+        return "dropped" if dropped else "flagged"
+    if marked:
+        return "marked"
+    return None if evidence.decided else "undecided"
+
+
+class VerdictLog:
+    """Verdicts that reach the store, and the log, within `interval_s` seconds.
+
+    A thousand wait at most, or 32 MB of passages; what comes on top is lost, and counted
+    (`verdicts_lost`).
+
+    Args:
+        store: Where they go; one that has no place for verdicts gets none.
+        counter: Counts what is lost.
+        with_texts: Whether questions and passages are kept as well.
+        interval_s: Seconds between two writes.
+    """
+
+    def __init__(
+        self,
+        store: AuditStore,
+        counter: VerdictCounter,
+        *,
+        with_texts: bool = False,
+        interval_s: float = 1.0,
+    ) -> None:
+        self._store = store
+        self._keeps = hasattr(store, "add_verdicts")
+        self._counter = counter
+        self._with_texts = with_texts
+        self._interval_s = interval_s
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._lines = QuietLog(logger)
+        self._failures = 0
+        self._forget()
+        follow_forks(self)
+
+    def _forget(self) -> None:
+        self._pending: deque[tuple[Judged, int]] = deque()
+        self._bytes = 0
+        self._unwritten: list[VerdictRecord] = []
+        self._thread: threading.Thread | None = None
+        self._flushing = threading.Lock()
+
+    def add(self, judged: Judged) -> None:
+        """Have a verdict written down; costs a few microseconds, and never raises or waits."""
+        size = 1000 + passages_bytes(judged.passages)
+        with self._lock:
+            full = len(self._pending) >= _MAX_PENDING or self._bytes + size > _MAX_PENDING_BYTES
+            if not full:
+                self._pending.append((judged, size))
+                self._bytes += size
+            if self._thread is None and not self._stop.is_set():
+                try:
+                    self._thread = repeated(
+                        self.flush, self._stop, self._interval_s, "ragguard-verdicts"
+                    )
+                except RuntimeError as error:  # no more threads, or the interpreter goes down
+                    logger.warning("verdicts are not written for now: %s", error)
+        if full:
+            self._counter.add(verdicts_lost=1)
+
+    def flush(self) -> None:
+        """Write what is pending; on a failing store it is kept for the next time."""
+        with self._flushing:
+            with self._lock:
+                pending, self._pending = self._pending, deque()
+                self._bytes = 0
+            for judged, _ in pending:
+                try:
+                    record = record_of(judged, with_texts=self._with_texts)
+                except Exception as error:  # one that cannot be put into words costs itself
+                    self._lose(1, error)
+                    continue
+                self._tell(record)
+                self._unwritten.append(record)
+            if self._keeps and self._unwritten:
+                try:
+                    self._store.add_verdicts(self._unwritten, keep=KEPT_VERDICTS, days=KEPT_DAYS)
+                except Exception as error:  # whatever a store raises, the thread must live on
+                    over = len(self._unwritten) - _MAX_PENDING
+                    del self._unwritten[: max(0, over)]
+                    self._lose(max(0, over), error)
+                    return
+            self._unwritten = []
+
+    @property
+    def threads(self) -> list[threading.Thread]:
+        """What runs for it."""
+        return [] if self._thread is None else [self._thread]
+
+    def stop(self) -> None:
+        """Have the last verdicts written, and do not wait for it."""
+        self._stop.set()
+
+    def close(self, timeout: float | None = 10.0) -> None:
+        """Write the last verdicts and stop; the thread does it, for `timeout` seconds at most."""
+        self._stop.set()
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            self.flush()
+        elif thread is not threading.current_thread():
+            thread.join(timeout)
+
+    def _lose(self, count: int, error: Exception) -> None:
+        if count:
+            self._counter.add(verdicts_lost=count)
+        self._failures += 1
+        # The first, second, fourth, eighth ...: a store that is down must not fill the log.
+        if self._failures & (self._failures - 1) == 0:
+            logger.warning("verdicts cannot be written, trying again later: %s", error)
+
+    def _tell(self, record: VerdictRecord) -> None:
+        if not record.dropped or not self._lines.is_read:
+            return
+        gone = [one for one in record.passages if one.outcome == "dropped"]
+        told = "; ".join(
+            f"{printable(one.passage_id)[:_SHOWN_CHARS]} ({printable(one.reason)[:_SHOWN_CHARS]})"
+            for one in gone[:_SHOWN_PASSAGES]
+        )
+        more = f"; and {len(gone) - _SHOWN_PASSAGES} more" if len(gone) > _SHOWN_PASSAGES else ""
+        self._lines.info(
+            "dropped %d of %d passages, p = %.3g: %s%s; verdict %s",
+            *(len(gone), record.size, record.p_value, told, more, record.id),
+        )
+
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            # The parent writes what was pending; twice would be wrong.
+            self._forget()
+            closed, self._stop = self._stop.is_set(), threading.Event()
+            if closed:
+                self._stop.set()
+        self._lock.release()

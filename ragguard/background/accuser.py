@@ -1,0 +1,116 @@
+"""From an attribution to quarantine, or to a proposal: what a policy makes of who is accused."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Collection, Sequence
+
+from ragguard.attribution.result import Attribution
+from ragguard.audit.allowing import as_allowed
+from ragguard.audit.quarantine import Accused, QuarantineEntry
+from ragguard.audit.records import AuditStore, Event
+from ragguard.background.policy import Policy
+from ragguard.content import content_key
+from ragguard.inline.allowed import Allowed
+from ragguard.inline.fingerprints import signature
+from ragguard.passage import Passage
+
+__all__ = ["Accuser"]
+
+logger = logging.getLogger(__name__)
+
+_TOLD_S = 3600.0
+
+
+class Accuser:
+    """Accuses what attributions hold responsible.
+
+    Args:
+        store: Where the quarantine is, and the allow-list.
+        policy: What an attribution may do.
+        protected: Names of sources whose passages only a person puts into quarantine.
+    """
+
+    def __init__(
+        self, store: AuditStore, policy: Policy, protected: Collection[str] = frozenset()
+    ) -> None:
+        self._store = store
+        self._policy = policy
+        self._protected = dict.fromkeys(protected, math.inf)
+        self._told: dict[str, float] = {}
+
+    def accuse(self, event: Event, found: Attribution) -> list[Accused]:
+        """Propose or quarantine the responsible passages, best first; once is as good as twice.
+
+        Edited copies of them are recognised by what no other passage in scope says.
+
+        Raises:
+            StoreError: The store fails.
+        """
+        if self._policy.name == "observe":
+            return []
+        blamed: dict[str, Passage] = {}
+        for passage in found.accused:
+            blamed.setdefault(content_key(passage.text), passage)
+        if not blamed:
+            return []
+        entries = []
+        spared = self._spared()
+        for place, (key, passage) in enumerate(blamed.items()):
+            lacks = self._lacks(found, key, place)
+            if lacks is None and spared.holds(passage):
+                lacks = "it, or its source, is allowed or protected"
+            entries.append(
+                QuarantineEntry(
+                    key=key,
+                    passage_id=passage.id,
+                    text=passage.text,
+                    reason=found.reason + (f"; proposed only: {lacks}" if lacks else ""),
+                    event_id=event.id,
+                    status="quarantined" if lacks is None else "proposed",
+                    reporters=(event.reporter,),
+                    signature=signature(passage.text, found.cleared),
+                )
+            )
+        done = self._store.accuse(entries, self._policy.limits)
+        self._tell(event, done)
+        return done
+
+    def _spared(self) -> Allowed:
+        vouched = as_allowed(one for one in self._store.allowances() if one.holds)
+        return Allowed(vouched.keys, {**vouched.sources, **self._protected})
+
+    def _lacks(self, found: Attribution, key: str, place: int) -> str | None:
+        """Return what is lacking for quarantine without a person, or None; "" if nothing could do.
+
+        Args:
+            found: The attribution, with evidence.
+            key: The accused passage's.
+            place: How many of the event are more responsible.
+        """
+        if self._policy.name != "auto" or found.cause != "poisoning":
+            return ""
+        if found.details.get("marks", {}).get(key, 1.0) > self._policy.mark_alpha:
+            return "it shows no mark of an attack that whoever reports could not arrange"
+        if not found.details.get("counterfactual"):
+            return "those with marks of an attack do not explain the response by themselves"
+        return None if place < self._policy.top_k else f"{place} others are more responsible"
+
+    def _tell(self, event: Event, done: Sequence[Accused]) -> None:
+        """Say which limits were reached, each once an hour: a flood must not flood the log."""
+        limited = [one.limited for one in done if one.limited is not None]
+        for limit in dict.fromkeys(limited):
+            kind = limit.lstrip("0123456789 ")
+            now = time.monotonic()
+            if now - self._told.get(kind, -_TOLD_S) >= _TOLD_S:
+                self._told[kind] = now
+                kept = all(one.kept for one in done if one.limited == limit)
+                logger.error(
+                    "event %s: %d of %d passages are %s: %s; look at what is proposed with "
+                    "`ragguard quarantine --status proposed`",
+                    *(event.id, limited.count(limit), len(done)),
+                    "proposed and not quarantined" if kept else "not even proposed",
+                    limit,
+                )

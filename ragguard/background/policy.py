@@ -1,0 +1,88 @@
+"""What an attribution may do, and how much of it before a person has looked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ragguard.arguments import require_choice, require_number, require_positive, require_whole
+from ragguard.audit.quarantine import Limits
+from ragguard.errors import InvalidInputError
+
+__all__ = ["Policy", "PolicyName", "as_policy"]
+
+PolicyName = Literal["observe", "review", "auto"]
+
+_NAMES = ("observe", "review", "auto")
+_DEFAULT = Limits()
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What becomes of the passages that an attribution holds responsible.
+
+    A report is a claim, and whoever chooses question and response can aim it. The limits but
+    for that of `proposals` are for "auto" alone: what goes beyond them is proposed.
+
+    Attributes:
+        name: "observe": nothing. "review": they are proposed, and a person confirms or rejects
+            them. "auto": they go into quarantine as far as the evidence and the limits allow, and
+            are proposed where these do not (`ragguard.background.evidence`).
+        quorum: How many different reporters must accuse a passage.
+        top_k: How many passages the generator sees, and of one event may go into quarantine.
+        mark_alpha: The p-value up to which a passage shows marks of an attack
+            (`ragguard.inline.marks`).
+        per_reporter: Of how many events of one reporter entries may be in force unconfirmed.
+        per_hour: How many entries may come into force within an hour, of all reporters.
+        days: After how many days an entry lapses that nobody has confirmed; None: never.
+        proposals: How many proposals of one reporter may wait for a person; further ones are lost.
+        weights: How many reporters a reporter counts for in the quorum, by name: 0 for one whose
+            word does not count, and 1 if not named.
+
+    Raises:
+        InvalidInputError: There is no such policy, or a number is not positive.
+    """
+
+    name: PolicyName = "auto"
+    quorum: int = _DEFAULT.quorum
+    top_k: int = 5
+    mark_alpha: float = 0.05
+    per_reporter: int = _DEFAULT.per_reporter
+    per_hour: int = _DEFAULT.per_hour
+    days: float | None = _DEFAULT.days
+    proposals: int = _DEFAULT.proposals
+    weights: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        require_choice("policy", self.name, _NAMES)
+        for name in ("quorum", "top_k", "per_reporter", "per_hour", "proposals"):
+            require_whole(name, getattr(self, name))
+        if not 0.0 < require_number("mark_alpha", self.mark_alpha) < 1.0:
+            raise InvalidInputError(f"mark_alpha must be between 0 and 1, not {self.mark_alpha:g}")
+        for name, weight in self.weights.items():
+            require_whole(f"the weight of {name!r}", weight, least=0)
+        if self.days is not None:
+            require_positive(days=self.days)
+
+    @property
+    def limits(self) -> Limits:
+        """How much may come into force."""
+        names = ("quorum", "per_reporter", "per_hour", "days", "proposals", "weights")
+        return Limits(**{name: getattr(self, name) for name in names})
+
+
+def as_policy(policy: Policy | PolicyName | None, *, shared: bool) -> Policy:
+    """Return what `Guard(policy=...)` names.
+
+    Args:
+        policy: A policy, its name, or None for "review" on a store that outlives the process, where
+            a person can look, and "auto" in memory.
+        shared: Whether there is such a store.
+
+    Raises:
+        InvalidInputError: It is none of these.
+    """
+    if policy is None:
+        policy = "review" if shared else "auto"
+    return policy if isinstance(policy, Policy) else Policy(policy)

@@ -1,0 +1,169 @@
+"""Manner: how a passage is written, whatever it is about.
+
+    window = bias + sum of w[n-gram] over its n-grams / max(tokens, 24)
+    manner = mean of the two highest windows,    in nats
+    signal = (manner + 5 coverage - 2.5) / 10.5, at least 0 and at most 1
+
+A window is 36 tokens of the passage, whose beginning and end are tokens too. Its n-grams are those
+of one to three tokens. A function word and a mark stand for themselves, a number for how many
+digits it has, a word with a capital for that alone, and any other word for its last three letters
+and for whether it is long. So no name, no number and no subject has a weight. Weights are hashed
+into `BUCKETS` (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning") and
+come from a logistic regression on windows of planted and of honest texts
+(`benchmarks/fit_manner.py`).
+
+A text that is to be retrieved for a question and to state an answer with authority is written for
+that: complete, short, sure of itself, often by a language model. Pages that people wrote are not,
+nor are the honest pages of language models on other things. But an honest page may be written so
+by chance, and counts only as far as it speaks of the question. Support: Kobak et al. (2025) on
+excess words of language models; the PAN shared task of 2024, where a linear model over n-grams was
+a strong baseline.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.inline.features.coverage import Match, rescale
+from ragguard.inline.tokens import TokenizedPassage
+from ragguard.text import STOP_WORDS, both_ends
+from ragguard.text.html import strip_markup
+
+__all__ = [
+    "BUCKETS",
+    "COVERAGE",
+    "LEAST",
+    "STEP",
+    "WINDOW",
+    "MannerModel",
+    "buckets",
+    "manner_signals",
+    "shipped",
+    "windows",
+]
+
+BUCKETS = 2**16
+"""How many weights there are."""
+
+WINDOW, STEP = 36, 12
+"""Tokens of a window, and from the beginning of one to that of the next."""
+
+LEAST = 24
+"""Tokens that a window is taken to have at least: what is shorter says little."""
+
+COVERAGE = 5.0
+"""Nats for a passage that holds all of the question's content."""
+
+_RANGE = (2.5, 13.0)  # nats: hardly any clean passage is above the middle
+_LONG = 7  # letters of a short word
+_CHARS = 10_000  # of a longer text both ends are read
+
+_TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|[\n\x02\x03]")
+_ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
+_MOST_KEPT, _LONGEST_KEPT = 50_000, 24  # tokens, and letters of one
+
+
+class _Classes(dict[str, int]):
+    """The class of a token as a number; common tokens are remembered."""
+
+    def __missing__(self, token: str) -> int:
+        number = crc32(_class_of(token).encode("utf-8", "replace"))
+        if len(self) < _MOST_KEPT and len(token) <= _LONGEST_KEPT:
+            self[token] = number
+        return number
+
+
+def _class_of(token: str) -> str:
+    lower = token.lower()
+    if lower in STOP_WORDS:
+        return lower if token[0].islower() else f"^{lower}"
+    if token.isdigit():
+        return f"#{min(len(token), 5)}"
+    if not token.isalpha():
+        return token
+    if not token[0].islower():
+        return "AA" if token.isupper() and len(token) > 1 else "Aa"
+    return f"-{lower[-3:]}{'+' * (len(token) > _LONG)}"
+
+
+_CLASSES = _Classes()
+
+
+def buckets(text: str) -> NDArray[np.intp]:
+    """Return the buckets of the n-grams of one, two and three tokens that begin at each of n.
+
+    Args:
+        text: A passage without markup; of a long one both ends are read.
+
+    Returns:
+        int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
+    """
+    found = _TOKEN.findall(f"\x02{both_ends(text, _CHARS)}\x03")
+    classes = np.array(list(map(_CLASSES.__getitem__, found)), dtype=np.uint64)
+    out = np.full((3, len(classes)), BUCKETS, dtype=np.intp)
+    one = (classes + np.uint64(1)) * _ODD
+    two = (one[:-1] ^ classes[1:]) * _ODDER
+    three = (two[:-1] ^ classes[2:]) * _ODD
+    for row, hashed in enumerate((one, two, three)):
+        out[row, : len(hashed)] = hashed >> _SHIFT
+    return out
+
+
+def windows(tokens: int, step: int = STEP) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the windows of a text of so many tokens begin and end; the last ends with it."""
+    last = max(0, tokens - WINDOW)
+    starts = np.append(np.arange(0, last, step), last)
+    return starts, np.minimum(starts + WINDOW, tokens)
+
+
+@dataclass(frozen=True, eq=False)
+class MannerModel:
+    """What each n-gram says.
+
+    Attributes:
+        bias: In nats.
+        weights: float64 array of shape (BUCKETS + 1,), in nats; the last one is 0.
+    """
+
+    bias: float
+    weights: NDArray[np.float64]
+
+    def manner(self, text: str) -> float:
+        """Return how clearly a text is written as planted ones are, in nats.
+
+        >>> MannerModel(-1.0, np.zeros(BUCKETS + 1)).manner("The pier was sold in 1874.")
+        -1.0
+        """
+        sums = np.append(0.0, self.weights.take(buckets(text)).sum(axis=0).cumsum())
+        starts, ends = windows(len(sums) - 1)
+        means = np.sort((sums[ends] - sums[starts]) / np.maximum(ends - starts, LEAST))
+        return self.bias + float(means[-2:].mean())
+
+    def of(self, passage: TokenizedPassage) -> float:
+        """Return the manner of a passage as it is written, markup aside."""
+        return self.manner(strip_markup(both_ends(passage.text, 2 * _CHARS)))
+
+
+@cache
+def shipped() -> MannerModel:
+    """Return the shipped model, read at the first call."""
+    file = resources.files("ragguard.inline") / "manner.npz"
+    with file.open("rb") as stream, np.load(stream) as stored:
+        weights = stored["weights"].astype(np.float64) * float(stored["unit"])
+        return MannerModel(float(stored["bias"]), np.append(weights, 0.0))
+
+
+def manner_signals(match: Match) -> dict[str, float]:
+    """Return the signal of a passage that is written to state the answer to the question."""
+    if not match.english:  # the weights are of English texts
+        return {}
+    manner = match.passage.written.once(shipped().of)
+    return {"manner": rescale(manner + COVERAGE * match.coverage, _RANGE)}

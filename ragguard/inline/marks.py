@@ -1,0 +1,113 @@
+"""Marks of an attack that whoever asks cannot arrange.
+
+A report names the question, and whoever reports can copy it from the page that they want gone: that
+the page repeats it is then their doing. But they cannot make the page ask. A planted text in
+PoisonedRAG's form begins with the question and answers it; an honest page tells, and only here and
+there begins or ends with a question. Nor can they make it address the language model. So a
+repetition counts if the passage asks what it repeats, and prompt injection as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.inline.features import SIGNALS
+from ragguard.inline.features.verbatim import longest_run
+from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.query_form import INTERROGATIVES
+from ragguard.inline.scoring import BY_HAND
+from ragguard.inline.tokens import (
+    TokenizedQuery,
+    leading_label,
+    tokenize_passage,
+    tokenize_query,
+)
+from ragguard.passage import Passage
+from ragguard.text import tokens
+from ragguard.text.ngrams import ngrams
+
+__all__ = ["asks", "mark_p_values"]
+
+_WHOLE = 0.9  # of the question's words
+_WHOLE_WORDS = 3
+_VERBS = frozenset("are can could did do does had has have is should was were would".split())
+_TELLING = frozenset(
+    """a an another each every he her his i it its most my one our she some such that the their
+    there these they this those we you your""".split()
+)
+"""Words with which a clause goes on that tells: "when the war ended", "who it was"."""
+_QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
+_CLOSING = " \t\r\n\"')\u201d\u2019"
+_MORE_CHARS = 40  # around the letters of a question: a label, signs
+_INJECTION = SIGNALS.index("prompt_injection")
+
+
+def mark_p_values(
+    judge: ConformalFilter, query: str, passages: Sequence[Passage], k: int
+) -> NDArray[np.float64]:
+    """Return the conformal p-value of "this query is clean", by such marks of each passage alone.
+
+    Compared is with whole queries, so that what one in ten clean queries retrieves is no mark.
+
+    Args:
+        judge: With the calibration in force.
+        query: The question.
+        passages: In rank order; those from `k` on are the reference.
+        k: How many passages to judge.
+
+    Returns:
+        float64 array of shape (k,), in (0, 1]; 1 for a passage without a mark.
+    """
+    calibration = judge.calibration_for(k, with_reference=len(passages) > k)
+    scored = judge.score(query, passages if calibration.with_reference else passages[:k], k)
+    injection = BY_HAND["prompt_injection"]
+    (weight,) = injection.weights.values()
+    addressed = injection.bias + weight * scored.signals[:, _INJECTION]
+    asked = tokenize_query(query)
+    found = np.ones(k)
+    for row, passage in enumerate(passages[:k]):
+        if scored.signals[row, _INJECTION]:
+            found[row] = calibration.p_value(float(addressed[row]), k)
+        if asks(asked, passage.text):
+            found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
+    return found
+
+
+def asks(query: TokenizedQuery, text: str) -> bool:
+    """Return True if a passage begins or ends with the question, and asks it.
+
+    Nine tenths of the question's words stand there in a row. At the beginning these are a question
+    if they begin as one ("who lit", "is there", but not "when the war") or end with a question
+    mark; at the end with a question mark alone.
+
+    >>> query = tokenize_query("Who lit the Marrow lamp?")
+    >>> asks(query, "Q: who lit the Marrow lamp? Ann did."), asks(query, "Ann lit the Marrow lamp.")
+    (True, False)
+    >>> asks(tokenize_query("When the war was over"), "When the war was over they met again.")
+    False
+    """
+    passage = tokenize_passage(text)
+    length, start = longest_run(query.sequence, passage)
+    if length < max(_WHOLE_WORDS, _WHOLE * len(query.sequence)):
+        return False
+    run = query.sequence[start : start + length]
+    lead = leading_label(query, passage.sequence)
+    chars = 2 * sum(map(len, run)) + _MORE_CHARS
+    if any(passage.sequence[at : at + length] == run for at in range(lead + 1)):
+        if run[0] in _VERBS or (run[0] in INTERROGATIVES and run[1] not in _TELLING):
+            return True
+        before, mark, _ = _QUESTION_MARK.sub("?", text[:chars]).partition("?")
+        return bool(mark) and _ends_with(before, run)
+    closing = text[-chars:].rstrip(_CLOSING)
+    return bool(_QUESTION_MARK.match(closing[-1:])) and _ends_with(closing, run)
+
+
+def _ends_with(text: str, run: Sequence[str]) -> bool:
+    words = ngrams(tokens(text))
+    # One word more than the run may stand before the question mark.
+    ends = [words[: len(words) - more][-len(run) :] for more in (0, 1)]
+    return any(tuple(end) == tuple(run) for end in ends)

@@ -1,0 +1,76 @@
+"""What a verdict tells tracing systems: counts and names, never a text.
+
+The span follows the conventions that OpenTelemetry's working group on generative AI proposes for
+guardrails; all that is ragguard's own is named `ragguard.*`. docs/operations.md lists the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ragguard._version import __version__
+from ragguard.verdict import Verdict
+
+__all__ = ["SPAN", "Spans", "attributes"]
+
+SPAN = "run_guardrail ragguard"
+"""The name of the span."""
+
+_GUARDRAIL = {
+    "gen_ai.operation.name": "run_guardrail",
+    "gen_ai.security.guardrail.name": "ragguard",
+    "gen_ai.security.guardrail.version": __version__,
+}
+
+
+def attributes(verdict: Verdict) -> dict[str, Any]:
+    """Return what a verdict comes to, by the names of its attributes; no texts and no ids."""
+    found: dict[str, Any] = {
+        "ragguard.mode": verdict.mode,
+        "ragguard.attacked": verdict.attacked,
+        "ragguard.p_value": float(verdict.p_value),
+        "ragguard.kept": len(verdict.kept),
+        "ragguard.dropped": len(verdict.dropped),
+        "ragguard.marked": len(verdict.marked),
+        "ragguard.failed": verdict.error is not None,
+    }
+    if verdict.id is not None:
+        # Only of such a verdict: to put the evidence into words costs more than to decide.
+        flagged = [one for one in verdict.evidence if one.flagged]
+        found |= {
+            "ragguard.verdict_id": verdict.id,
+            "ragguard.flagged": len(flagged),
+            "ragguard.quarantined": sum(one.signal == "quarantine" for one in flagged),
+            "ragguard.undecided": sum(not one.decided for one in verdict.evidence),
+            "ragguard.signals": sorted({one.signal for one in flagged}),
+        }
+    return found
+
+
+class Spans:
+    """Spans around verdicts, where OpenTelemetry's API is installed (the extra `otel`)."""
+
+    def __init__(self) -> None:
+        self._start: Callable[..., Any] | None = None
+        try:
+            from opentelemetry import trace
+        except ImportError:
+            return
+        self._start = trace.get_tracer("ragguard", __version__).start_span
+
+    def around(self, decide: Callable[[], Verdict]) -> Verdict:
+        """Return the verdict of `decide`, with a span of the time that it took."""
+        if self._start is None:
+            return decide()
+        span = self._start(SPAN, attributes=_GUARDRAIL)
+        try:
+            verdict = decide()
+            if span.is_recording():
+                span.set_attributes(attributes(verdict))
+            return verdict
+        except Exception as error:
+            span.set_attribute("error.type", type(error).__qualname__)
+            raise
+        finally:
+            span.end()

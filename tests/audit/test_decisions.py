@@ -1,0 +1,81 @@
+"""What a person decides about the quarantine."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ragguard import Passage
+from ragguard.audit import QuarantineEntry
+from ragguard.audit.decisions import Decisions
+from ragguard.content import content_key
+from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+TEXT = "The pier was built by Bob Crane."
+KEY = content_key(TEXT)
+
+
+def entry(key, status="quarantined", event="e", reporters=("ann",), hour=0, **fields):
+    moment = NOON + timedelta(hours=hour)
+    return QuarantineEntry(
+        key, f"id-{key}", TEXT, "why", event, status, moment, moment, None, reporters, **fields
+    )
+
+
+@pytest.fixture
+def decisions(store):
+    store.add_quarantine([entry(KEY), entry("ab1", "proposed"), entry("ab2", "confirmed")])
+    return Decisions(store)
+
+
+@pytest.mark.parametrize("target", [KEY, KEY[:8].upper(), f"id-{KEY}", Passage(f" {TEXT} ")])
+def test_a_target_is_a_key_its_beginning_an_id_or_the_passage(decisions, store, target):
+    (one,) = decisions.decide(target, status="released", actor="bo")
+    assert (one.key, one.status, one.actor) == (KEY, "released", "bo")
+    assert store.quarantine(status="released") == [one]
+    assert decisions.decide(one, status="confirmed")[0].status == "confirmed"
+
+
+def test_a_key_that_begins_another_one_is_itself(decisions, store):
+    store.add_quarantine([entry("ab")])
+    assert decisions.decide("ab", status="confirmed")[0].key == "ab"
+    with pytest.raises(InvalidInputError, match="names 3 quarantined passages"):
+        decisions.decide("a", status="confirmed")
+
+
+@pytest.mark.parametrize("target", ["", "nothing", Passage("nothing")])
+def test_one_unknown_target_changes_nothing(decisions, store, target):
+    before = store.quarantine()
+    with pytest.raises(QuarantineNotFoundError):
+        decisions.decide("ab1", target, status="confirmed")
+    assert store.quarantine() == before
+
+
+def test_only_proposals_are_rejected(decisions):
+    assert [one.key for one in decisions.proposals()] == ["ab1"]
+    assert decisions.decide("ab1", status="rejected")[0].status == "rejected"
+    assert decisions.proposals() == []
+    with pytest.raises(InvalidInputError, match="release it instead"):
+        decisions.decide("ab2", status="rejected")
+
+
+def test_undo_by_event_reporter_and_time(store):
+    store.add_quarantine(
+        [
+            entry("1", event="e1", reporters=("ann", "bob")),
+            entry("2", "proposed", event="e2", reporters=("bob",), hour=1),
+            entry("3", "confirmed", event="e1"),
+            entry("4", "released", event="e1"),
+            entry("5", event=None, reporters=()),
+            entry("6", event="e1", reporters=(None,), hour=2),
+        ]
+    )
+    decisions = Decisions(store)
+    with pytest.raises(InvalidInputError, match="event="):
+        decisions.undo()
+    assert decisions.undo(event="e1", reporter="carl") == []
+    assert [one.key for one in decisions.undo(event="e1", since=NOON.replace(hour=13))] == ["6"]
+    assert [one.key for one in decisions.undo(since=NOON.replace(hour=13, tzinfo=None))] == ["2"]
+    (one,) = decisions.undo(reporter="bob", actor="zoe")
+    assert (one.key, one.status, one.actor) == ("1", "lapsed", "zoe")
+    assert store.quarantine_keys() == {"3", "5"}

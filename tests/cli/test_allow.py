@@ -1,0 +1,90 @@
+"""`ragguard allow`, `protect`, `disallow` and `allowed`: a false positive's life by commands."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ragguard.content import content_key
+
+KEY = content_key("It was lit in 1921.")
+
+
+def listed(run, url):
+    return json.loads(run("allowed", "--store", url, "--json").stdout)
+
+
+def test_what_was_dropped_is_allowed_and_kept(run, jsonl, store_url, attacked):
+    traffic = jsonl("t.jsonl", attacked)
+    page = attacked["passages"][2]
+    verdict = json.loads(run("filter", traffic, "--store", store_url).stdout)
+    assert page["id"] in verdict["dropped"]
+    command = ("--passages", jsonl("p.jsonl", page), "--store", store_url)
+    made = run("allow", *command, "--why", "our page", "--actor", "bo")
+    assert made.exit_code == 0
+    assert "our page" in made.stdout
+    verdict = json.loads(run("filter", traffic, "--store", store_url).stdout)
+    assert page["id"] not in verdict["dropped"]
+    assert verdict["evidence"][2]["signal"] == "allowed"
+    (entry,) = listed(run, store_url)
+    assert (entry["key"], entry["actor"], entry["effect"]) == (
+        content_key(page["text"]),
+        "bo",
+        "allowed",
+    )
+    assert run("disallow", *command, "--actor", "bo").exit_code == 0
+    assert listed(run, store_url) == []
+
+
+@pytest.mark.parametrize("target", ["x", KEY, KEY[:10]])
+def test_a_target_is_what_the_quarantine_lists_or_a_key(run, store_url, target):
+    command = ("protect", target, "--store", store_url, "--why", "ours", "--actor", "bo")
+    assert run(*command).exit_code == 0
+    (entry,) = listed(run, store_url)
+    assert (entry["key"], entry["effect"]) == (KEY, "protected")
+
+
+def test_a_source_with_an_end(run, store_url):
+    command = ("--source", "handbook", "--store", store_url, "--why", "ours", "--actor", "bo")
+    assert run("allow", *command, "--until", "2999-01-01").exit_code == 0
+    (entry,) = listed(run, store_url)
+    assert (entry["source"], entry["until"]) == ("handbook", "2999-01-01T00:00:00+00:00")
+    table = run("allowed", "--store", store_url).stdout
+    assert "handbook" in table
+    assert "2999-01-01 00:00" in table
+    result = run("allow", *command, "--until", "1999-01-01")
+    assert result.exit_code == 2
+    assert "until is over" in result.stderr
+
+
+def test_what_was_released_is_listed_and_can_be_disallowed(run, store_url):
+    run("quarantine", "release", "x", "--store", store_url, "--actor", "bo")
+    assert [one["why"] for one in listed(run, store_url)] == ["released from quarantine"]
+    assert run("disallow", "x", "--store", store_url, "--actor", "bo").exit_code == 0
+    assert listed(run, store_url) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        (("allow", "--why", "ours"), "name a passage"),
+        (("allow", "nothing", "--why", "ours"), "no quarantined passage has the id"),
+        (("allow", "x", "nothing", "--why", "ours"), "no quarantined passage has the id"),
+        (("allow", "x", "--why", " "), "say why"),
+        (("disallow", KEY), "is not on the allow-list"),
+    ],
+)
+def test_what_is_wrong_changes_nothing(run, store_url, command, problem):
+    result = run(*command, "--store", store_url, "--actor", "bo")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert problem in result.stderr
+    assert listed(run, store_url) == []
+
+
+def test_undo_by_reporter(run, store_url):
+    result = run("quarantine", "undo", "--event", "e-done", "--store", store_url, "--actor", "bo")
+    assert result.exit_code == 0
+    found = json.loads(run("quarantine", "--store", store_url, "--json").stdout)
+    assert {one["passage_id"]: one["status"] for one in found}["x"] == "lapsed"
+    assert run("quarantine", "undo", "--store", store_url, "--actor", "bo").exit_code == 2

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard.inline.fingerprints import (
+    FEWEST,
+    MOST,
+    WINDOW,
+    fingerprints,
+    is_current,
+    read_signature,
+    signature,
+)
+from ragguard.text import MAX_CHARS
+
+TEXT = (
+    "The harbour light of Skelby was raised by Marek Dove, who came with forty workers in the "
+    "spring of 1874 and paid for every stone of it from the profits of his own ferry."
+)
+
+
+def windows(letters: bytes) -> set[bytes]:
+    """The slow reference: runs of 16 letters."""
+    return {letters[i : i + WINDOW] for i in range(len(letters) - WINDOW + 1)}
+
+
+def test_half_of_the_windows_of_a_text_are_kept_and_they_are_what_texts_share():
+    rng = np.random.default_rng(0)
+    letters = bytes(rng.integers(97, 123, 5000, dtype=np.uint8).tolist()).replace(b"l", b"m")
+    found = fingerprints([letters.decode()]).distinct(0)
+    assert abs(len(found) / len(windows(letters)) - 0.5) < 0.03
+    # Of two texts with half of their letters in common, half is shared.
+    other = fingerprints([letters[2500:].decode() + "z" * 300]).distinct(0)
+    assert abs(len(np.intersect1d(found, other)) / len(found) - 0.5) < 0.03
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        TEXT.upper(),
+        " ".join(TEXT),
+        TEXT.replace(" ", ""),
+        TEXT.replace("e", "3").replace("o", "0").replace("t", "7"),
+        TEXT.replace("l", "1"),
+        TEXT.replace("a", "\u0430"),
+        TEXT.replace("e", "&#101;"),
+        TEXT.replace("Marek", "<b>Ma\u200brek</b>"),
+    ],
+)
+def test_the_same_letters_have_the_same_fingerprints(written):
+    assert np.array_equal(fingerprints([written]).hashes, fingerprints([TEXT]).hashes)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        TEXT.replace("s", "$").replace("i", "!"),
+        " @ ".join(TEXT.split()),
+        " ".join(f"@{word}" for word in TEXT.split()),
+        TEXT.replace(" ", " +"),
+    ],
+)
+def test_signs_are_letters_or_stand_about(written):
+    assert np.isin(fingerprints([TEXT]).hashes, fingerprints([written]).hashes).all()
+
+
+def test_a_changed_letter_costs_at_most_its_own_windows():
+    before = fingerprints([TEXT]).distinct(0)
+    after = fingerprints([TEXT.replace("Marek", "Narek")]).distinct(0)
+    assert 0 < len(np.setdiff1d(before, after)) <= WINDOW
+
+
+@given(st.lists(st.text(max_size=60), max_size=6))
+def test_texts_read_together_are_read_as_each_by_itself(texts):
+    read = fingerprints(texts)
+    assert len(read.ends) == len(texts)
+    for place, text in enumerate(texts):
+        assert np.array_equal(read.distinct(place), fingerprints([text]).distinct(0))
+
+
+def test_of_a_very_long_text_both_ends_count():
+    rng = np.random.default_rng(1)
+    long = bytes(rng.integers(97, 123, 30 * MAX_CHARS, dtype=np.uint8).tolist()).decode()
+    read = fingerprints([long])
+    assert len(read.hashes) < 2 * MAX_CHARS
+    for end in (long[:1000], long[-1000:]):
+        assert np.isin(fingerprints([end]).hashes, read.hashes).all()
+
+
+def test_a_signature_is_bounded_and_read_back():
+    written = signature(TEXT * 5 + "and more" * 50)
+    found = read_signature(written)
+    assert len(written) == 1 + 4 * MOST
+    assert np.array_equal(found, np.unique(found))
+    assert np.array_equal(found, fingerprints([TEXT * 5 + "and more" * 50]).distinct(0)[:MOST])
+
+
+def test_what_cleared_texts_say_as_well_does_not_count():
+    copied = (
+        f"{TEXT} It was in truth Hale Orrin who raised it, and nobody else has ever doubted it."
+    )
+    left = read_signature(signature(copied, [TEXT]))
+    assert len(left) >= FEWEST
+    assert not np.isin(left, fingerprints([TEXT]).hashes).any()
+    assert np.isin(left, fingerprints([copied]).hashes).all()
+    assert len(read_signature(signature(TEXT, [TEXT]))) == 0
+
+
+@pytest.mark.parametrize("written", [None, b"", b"\x02abcd", b"\x01abc"])
+def test_a_signature_of_another_form_is_none(written):
+    assert not is_current(written)
+    assert len(read_signature(written)) == 0
+    assert is_current(signature(""))
+
+
+@pytest.mark.parametrize("text", ["", "\ud800" * 40, "\x00" * 40, "!?", "a" * WINDOW, "é" * 7])
+def test_odd_texts_are_read(text):
+    read_signature(signature(text, ["", text + "x"]))
+    assert len(fingerprints([text, text]).ends) == 2

@@ -1,0 +1,138 @@
+from random import Random
+
+import numpy as np
+import pytest
+
+from ragguard.inline.fingerprints import FEWEST, fingerprints, read_signature, signature
+from ragguard.inline.near_copies import CONTAINED, TAKEN, NearCopies, NearCopy
+
+_SYLLABLES = [a + b for a in "bdfghkmnprstvwz" for b in ("a", "e", "or", "un", "in")]
+
+
+def prose(seed: int, words: int) -> str:
+    draw = Random(seed)
+    return " ".join("".join(draw.choices(_SYLLABLES, k=draw.randint(1, 4))) for _ in range(words))
+
+
+def index(*texts: str) -> NearCopies:
+    return NearCopies().changed({f"k{place}": signature(text) for place, text in enumerate(texts)})
+
+
+def shared(held: str, passage: str) -> tuple[float, float]:
+    """The slow reference: the shares of a text and of a passage, both short."""
+    text = set(read_signature(signature(held)).tolist())
+    own = set(fingerprints([passage]).hashes.tolist())
+    return len(text & own) / len(text), len(text & own) / len(own)
+
+
+HELD = prose(0, 30)
+
+
+def test_a_passage_is_a_copy_from_a_share_on():
+    words = HELD.split()
+    opened = index(prose(1, 30), HELD)
+    found = 0
+    for kept in range(len(words) + 1):
+        passage = " ".join(words[:kept]) + " " + prose(2, 30 - kept)
+        share, _ = shared(HELD, passage)
+        (copy,) = opened.find([passage])
+        assert (copy is not None) == (share >= CONTAINED)
+        if copy is not None:
+            assert copy == NearCopy("k1", share)
+            found += 1
+    assert 12 < found < 25
+
+
+def test_a_text_is_found_whole_in_a_long_page():
+    page = f"{prose(3, 900)} {HELD} {prose(4, 900)}"
+    assert index(HELD).find([page, prose(3, 900)]) == [NearCopy("k0", 1.0), None]
+
+
+def test_a_piece_of_a_long_text_is_a_copy_where_most_of_it_comes_from_there():
+    long = prose(5, 2000)
+    words = long.split()
+    opened = index(long, HELD)
+    piece = " ".join(words[700:1000])
+    (copy,) = opened.find([piece])
+    assert copy is not None
+    assert copy.piece
+    assert copy.key == "k0"
+    assert copy.share >= TAKEN
+    # Half of the piece is another text's.
+    assert opened.find([" ".join(words[700:850]) + " " + prose(6, 150)]) == [None]
+
+
+def test_a_title_that_the_text_quotes_is_no_copy():
+    title = " ".join(HELD.split()[:4])
+    assert np.isin(fingerprints([title]).hashes, fingerprints([HELD]).hashes).all()
+    assert index(HELD).find([title]) == [None]
+
+
+def test_texts_that_are_too_short_are_not_recognised():
+    short = "It was Hale Orrin."
+    assert len(read_signature(signature(short))) < FEWEST
+    opened = index(short)
+    assert len(opened) == 0
+    assert opened.find([short]) == [None]
+
+
+def test_of_several_texts_it_is_the_most_similar():
+    words = HELD.split()
+    nearly = " ".join([*words[:20], *prose(7, 10).split()])
+    (copy,) = index(nearly, HELD, prose(8, 30)).find([HELD])
+    assert copy == NearCopy("k1", 1.0)
+
+
+def test_what_is_taken_out_is_no_longer_found_and_comes_back():
+    texts = [prose(seed, 30) for seed in range(40)]
+    opened = index(*texts)
+    fewer = opened.changed({}, ["k3", "k39", "unknown"])
+    assert [one is None for one in fewer.find(texts)] == [place in (3, 39) for place in range(40)]
+    assert len(fewer) == 38
+    assert fewer.keys == opened.keys - {"k3", "k39"}
+    again = fewer.changed({"k3": signature(texts[3])})
+    assert again.find([texts[3]]) == [NearCopy("k3", 1.0)]
+    assert opened.find([texts[39]]) == [NearCopy("k39", 1.0)]  # one of before is not changed
+    assert len(again.changed({}, [f"k{place}" for place in range(40)]).keys) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_by_one_they_are_found_as_at_once(seed):
+    draw = Random(seed)
+    texts = {f"k{place}": prose(100 + place, draw.randint(8, 200)) for place in range(120)}
+    signatures = {key: signature(text) for key, text in texts.items()}
+    at_once, stepwise = NearCopies().changed(signatures), NearCopies()
+    gone = draw.sample(sorted(texts), 40)
+    for key in draw.sample(sorted(texts), len(texts)):
+        stepwise = stepwise.changed({key: signatures[key]})
+        if draw.random() < 0.3:
+            stepwise = stepwise.changed(dict(draw.sample(sorted(signatures.items()), 3)))
+    assert stepwise.keys == at_once.keys
+    assert len(stepwise._segments) < 6
+    at_once, stepwise = at_once.changed({}, gone), stepwise.changed({}, gone)
+    asked = [*texts.values(), *(f"{prose(1, 50)} {text}" for text in texts.values())]
+    assert stepwise.find(asked) == at_once.find(asked)
+    assert sum(copy is None for copy in at_once.find([*texts.values()])) == 40
+
+
+def test_many_texts_take_at_most_900_bytes_each():
+    rng = np.random.default_rng(0)
+    drawn = np.sort(rng.integers(0, 2**31, (5000, 64)).astype("<u4"))
+    opened = NearCopies().changed(
+        {f"{n:032x}": b"\x01" + row.tobytes() for n, row in enumerate(drawn)}
+    )
+    assert len(opened) == 5000
+    assert opened.nbytes <= 900 * 5000
+
+
+def test_what_a_thousand_texts_say_alike_is_still_found():
+    # Each has the same beginning: of a fingerprint that very many have only some are counted.
+    texts = [f"{HELD} {prose(1000 + place, 6)}" for place in range(1000)]
+    copies = index(*texts).find([texts[900], HELD, prose(3, 40)])
+    assert [copy is None for copy in copies] == [False, False, True]
+
+
+def test_nothing_is_found_in_an_empty_quarantine_or_in_no_passages():
+    assert NearCopies().find([HELD]) == [None]
+    assert index(HELD).find([]) == []
+    assert index(HELD).find(["", "!"]) == [None, None]
