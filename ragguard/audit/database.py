@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
-from ragguard.audit.schema import SCHEMA_VERSION, bring_up_to_date, schema_version
+from ragguard.audit.schema import create_tables, require_head, schema_version, upgrade
 from ragguard.audit.sqlite import file_identity, sqlite_engine
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
 from ragguard.fork import follow_forks
@@ -47,17 +47,20 @@ class Database:
     on_sqlite: bool
     path: Path | None
 
-    def __init__(self, url: str, *, statement_s: float = _STATEMENT_S) -> None:
-        """Connect, and bring the tables up to date.
+    def __init__(
+        self, url: str, *, statement_s: float = _STATEMENT_S, any_schema: bool = False
+    ) -> None:
+        """Connect, and make the tables where there are none.
 
         Args:
             url: A path, `sqlite:///path`, `postgresql://...` or `postgresql+psycopg://...`.
             statement_s: Seconds that PostgreSQL may take for a statement.
+            any_schema: Take tables of another release as well, to `upgrade` them.
 
         Raises:
             InvalidInputError: `url` names neither a SQLite file nor a PostgreSQL database.
             MissingExtraError: The driver for PostgreSQL is not installed.
-            StoreError: The database fails, or its tables are of a newer version of ragguard.
+            StoreError: The database fails, or its tables are of another release of ragguard.
         """
         where = _url(url)
         shown = {key: value for key, value in where.query.items() if key in _SHOWN}
@@ -67,6 +70,7 @@ class Database:
         if self.on_sqlite and not str(where.database).startswith("file:"):
             self.path = Path(str(where.database))
         self._closed = False
+        self._any_schema = any_schema
         self._file: tuple[int, int] | None = None  # None: it is not watched, or not now
         self._engine = _engine(where, self.path, statement_s)
         event.listen(self._engine, "checkin", self._close_late)
@@ -91,6 +95,16 @@ class Database:
         self._engine.dispose()
         for gate in free:
             gate.release()
+
+    def upgrade(self) -> str:
+        """Move the tables on to the schema of this ragguard, and return the one that they had.
+
+        Raises:
+            StoreError: The database fails, or the schema is none that this ragguard can move on.
+        """
+        with self.write() as session:
+            lock(session, _SCHEMA_LOCK)
+            return upgrade(session, self.name)
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Session]:
@@ -143,15 +157,14 @@ class Database:
     def _prepare(self) -> None:
         with self.read() as session:
             found = schema_version(session)
-        if found is None or found < SCHEMA_VERSION:
+        if found is None:
             with self.write() as session:
                 lock(session, _SCHEMA_LOCK)  # processes that do so together wait in turn
-                found = bring_up_to_date(session)
-        if found > SCHEMA_VERSION:
-            raise StoreError(
-                f"the audit store {self.name} has schema version {found}, this ragguard "
-                f"knows {SCHEMA_VERSION}; upgrade ragguard-middleware or use another store"
-            )
+                found = schema_version(session)
+                if found is None:
+                    found = create_tables(session)
+        if not self._any_schema:
+            require_head(found, self.name)
 
     def _follow_the_file(self, *, writes: bool) -> None:
         """Open the file anew where it is another one: what is open is out of everybody's reach."""

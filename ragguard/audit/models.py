@@ -63,7 +63,7 @@ class Base(DeclarativeBase):
 
 
 class MetaRow(Base):
-    """Numbers about the store itself: "schema_version" and "quarantine_version"."""
+    """Numbers about the store itself: "quarantine_version"."""
 
     __tablename__ = "ragguard_meta"
 

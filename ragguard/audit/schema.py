@@ -1,62 +1,131 @@
-"""The version of the SQL audit store's tables, and how older ones are brought up to date."""
+"""The schema of the SQL audit store: made whole where there is none, else moved on by Alembic.
+
+A new database gets today's tables at once. One of an earlier release is moved on by the scripts in
+`ragguard/audit/migrations`, and only when somebody asks for it (`ragguard store upgrade`): not
+while processes of the earlier release may still write to it.
+"""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, select, text, update
+from sqlalchemy import Column, MetaData, String, Table, insert, inspect, select
 from sqlalchemy.orm import Session
-from sqlalchemy.schema import CreateColumn, CreateTable
+from sqlalchemy.schema import CreateTable
 
 from ragguard.audit import verdict_rows  # noqa: F401 - it has a table of its own
-from ragguard.audit.models import Base, EventRow, MetaRow
+from ragguard.audit.models import Base, MetaRow
+from ragguard.errors import StoreError
 
-__all__ = ["SCHEMA_VERSION", "bring_up_to_date", "schema_version"]
+if TYPE_CHECKING:
+    from alembic.config import Config
 
-SCHEMA_VERSION = 9
-_TURNS_SINCE = 5  # the version that gave events turns and marks those without passages
+__all__ = [
+    "HEAD",
+    "VERSION_TABLE",
+    "alembic_config",
+    "create_tables",
+    "require_head",
+    "schema_version",
+    "upgrade",
+]
+
+HEAD = "0.1.0"
+"""The schema that this ragguard reads and writes, named after the release that brought it."""
+
+VERSION_TABLE = "ragguard_schema"
+"""Alembic's record of the schema; under a name of its own, as the database may be shared."""
+
+_VERSIONS = [Path(__file__).with_name("migrations") / "versions"]
+_version = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True))
 
 
-def schema_version(session: Session) -> int | None:
-    """Return the version of the tables that are there, or None if there are none."""
-    if not inspect(session.connection()).has_table(MetaRow.__tablename__):
-        return None
-    return session.scalar(select(MetaRow.value).where(MetaRow.name == "schema_version"))
+def schema_version(session: Session) -> str | None:
+    """Return the schema of the tables that are there, "" if none says so, None if there are none.
 
-
-def bring_up_to_date(session: Session) -> int:
-    """Create what older tables lack, or all of them, and return the version that there is then.
-
-    Versions have only ever added tables, indexes, and columns that may be empty or have a default
-    of the database's: making what is missing is enough.
+    Tables that say nothing were made by ragguard before its first release.
     """
-    found = schema_version(session)
-    if found is not None and found >= SCHEMA_VERSION:
-        return found
+    there = inspect(session.connection())
+    if there.has_table(VERSION_TABLE):
+        return session.scalar(select(_version.c.version_num)) or ""
+    return "" if there.has_table(MetaRow.__tablename__) else None
+
+
+def create_tables(session: Session) -> str:
+    """Make all tables in a database that has none, and return their schema."""
     connection = session.connection()
     for table in Base.metadata.sorted_tables:
-        session.execute(CreateTable(table, if_not_exists=True))
-    there = inspect(connection)
-    for table in Base.metadata.sorted_tables:
-        present = {column["name"] for column in there.get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in present:
-                definition = CreateColumn(column).compile(dialect=connection.dialect)
-                session.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
+        session.execute(CreateTable(table))
         # In one order: of two indexes that serve equally well SQLite takes the last one made.
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            index.create(connection, checkfirst=True)
-    if found is None:
-        # The time and not 0: versions of two stores that take each other's place at one address
-        # are not mistaken for each other.
-        session.add(MetaRow(name="quarantine_version", value=time.time_ns() // 1_000_000))
-    elif found < _TURNS_SINCE:
-        # Open events keep turn 0, so they come before all that is reported from now on.
-        session.execute(text("DROP INDEX IF EXISTS ragguard_events_claimable"))
-        bare = EventRow.claimable_at.isnot(None) & ~EventRow.passages.any()
-        session.execute(
-            update(EventRow).where(bare).values(bare=True),
-            execution_options={"synchronize_session": False},
+            index.create(connection)
+    _version.create(connection)
+    session.execute(insert(_version).values(version_num=HEAD))
+    # The time and not 0: versions of two stores that take each other's place at one address are
+    # not mistaken for each other.
+    session.add(MetaRow(name="quarantine_version", value=time.time_ns() // 1_000_000))
+    return HEAD
+
+
+def require_head(found: str, store: str) -> None:
+    """Raise `StoreError` unless `found` is the schema that this ragguard works with.
+
+    Args:
+        found: What `schema_version` returned.
+        store: The database's name, for the message.
+    """
+    if found == HEAD:
+        return
+    if not found:
+        raise StoreError(
+            f"the tables of the audit store {store} were made before the first release of "
+            "ragguard, and `ragguard store upgrade` cannot move them on; use another store"
         )
-    session.merge(MetaRow(name="schema_version", value=SCHEMA_VERSION))
-    return SCHEMA_VERSION
+    if found in _known():
+        raise StoreError(
+            f"the audit store {store} has schema {found}, and this ragguard needs {HEAD}; stop "
+            "what writes to it, make a backup, and run `ragguard store upgrade`"
+        )
+    raise StoreError(
+        f"the audit store {store} has schema {found}, and this ragguard knows none after {HEAD}; "
+        "upgrade ragguard-middleware, then run `ragguard store upgrade`, or use another store"
+    )
+
+
+def upgrade(session: Session, store: str) -> str:
+    """Move the tables on, in the transaction of a session that writes; return their schema before.
+
+    Raises:
+        SQLAlchemyError: The database refuses a step.
+        StoreError: The schema is none that this ragguard can move on.
+    """
+    from alembic import command
+
+    found = schema_version(session) or ""
+    if found not in _known():
+        require_head(found, store)
+    config = alembic_config()
+    config.attributes["connection"] = session.connection()
+    command.upgrade(config, "head")
+    return found
+
+
+def _known() -> set[str]:
+    from alembic.script import ScriptDirectory
+
+    return {one.revision for one in ScriptDirectory.from_config(alembic_config()).walk_revisions()}
+
+
+def alembic_config() -> Config:
+    """Return what Alembic must know to find the scripts."""
+    # Here, not above: a store whose schema is today's needs no Alembic.
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_VERSIONS[0].parent).replace("%", "%%"))
+    config.set_main_option("path_separator", "newline")
+    found = "\n".join(map(str, _VERSIONS))
+    config.set_main_option("version_locations", found.replace("%", "%%"))
+    return config

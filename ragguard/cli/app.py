@@ -22,6 +22,7 @@ from ragguard.cli.options import JsonOption
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr
 from ragguard.cli.proxy import proxy
 from ragguard.cli.quarantine import quarantine
+from ragguard.cli.store import store
 from ragguard.cli.verdicts import verdicts
 from ragguard.cli.worker import worker
 from ragguard.errors import RagguardError
@@ -130,6 +131,7 @@ app.command("allowed")(allowed)
 app.add_typer(verdicts, name="verdicts")
 app.command("worker")(worker)
 app.add_typer(proxy, name="proxy")
+app.add_typer(store, name="store")
 app.command("info")(info)
 
 

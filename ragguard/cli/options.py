@@ -31,6 +31,7 @@ __all__ = [
     "opened_store",
     "optional_store",
     "output_option",
+    "require_there",
     "source_argument",
 ]
 
@@ -107,17 +108,23 @@ def opened_store(url: str, *, create: bool = False) -> Iterator[AuditStore]:
     """
     from ragguard.audit import open_store
 
-    path = _sqlite_path(url)
-    if path is not None and not create and not path.exists():
-        raise StoreError(
-            f"there is no audit store at {path}; check the path, or file a first event with "
-            "`ragguard report`"
-        )
+    if not create:
+        require_there(url)
     store = open_store(url)
     try:
         yield store
     finally:
         store.close()
+
+
+def require_there(url: str) -> None:
+    """Raise `StoreError` where `url` names a SQLite file that is not there."""
+    path = _sqlite_path(url)
+    if path is not None and not path.exists():
+        raise StoreError(
+            f"there is no audit store at {path}; check the path, or file a first event with "
+            "`ragguard report`"
+        )
 
 
 def _sqlite_path(url: str) -> Path | None:

@@ -1,6 +1,5 @@
 """The allow-list, on every store."""
 
-import logging
 import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -136,16 +135,3 @@ def test_of_two_that_name_a_text_the_later_end_counts():
         replace(allowance("over", why="y"), ended_at=LATER),
     ]
     assert as_allowed(both).keys == as_allowed(both[::-1]).keys == {KEY: math.inf}
-
-
-def test_an_older_store_gets_the_table(open_sql, caplog):
-    from sqlalchemy import text
-
-    store = open_sql()
-    with store._database.write() as session:
-        session.execute(text("DROP TABLE ragguard_allowances"))
-        session.execute(text("UPDATE ragguard_meta SET value = 5 WHERE name = 'schema_version'"))
-    with caplog.at_level(logging.ERROR):
-        again = open_sql()
-        again.allow(allowance("handbook", why="ours"))
-    assert again.quarantine_changes(-1).allowed.sources == {"handbook": math.inf}

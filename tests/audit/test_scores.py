@@ -1,7 +1,6 @@
 """Recorded scores: what every store keeps of them, and how they reach it."""
 
 import random
-import sqlite3
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -10,9 +9,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.audit import MemoryStore, ScoredQuery, open_store
+from ragguard.audit import MemoryStore, ScoredQuery
 from ragguard.audit.counting import RECENT_SIZE, SAMPLE_SIZE, VerdictCounter, retained, sampled
-from ragguard.audit.schema import SCHEMA_VERSION
 from ragguard.errors import StoreError
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -95,52 +93,6 @@ def test_the_sample_is_uniform():
 def test_retained_leaves_other_scorers_alone():
     records = [scored(0, 0.9, "x"), scored(1, 0.9, "y"), scored(2, 0.1, "y")]
     assert retained(records, sample=1, recent=0, scorers={"y"}) == [records[0], records[2]]
-
-
-def test_a_store_of_the_first_version_gets_the_table(tmp_path):
-    path = tmp_path / "old.db"
-    open_store(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute("DROP TABLE ragguard_scores")
-    connection.execute("UPDATE ragguard_meta SET value = 1 WHERE name = 'schema_version'")
-    connection.execute("UPDATE ragguard_meta SET value = 7 WHERE name = 'quarantine_version'")
-    connection.execute("INSERT INTO ragguard_counters VALUES ('queries', 3)")
-    connection.commit()
-    connection.close()
-    store = open_store(path)
-    store.add_scores([scored(1)], sample=1, recent=1)
-    assert store.scores() == [scored(1)]
-    assert (store.counts(), store.quarantine_version()) == ({"queries": 3}, 7)
-    store.close()
-    connection = sqlite3.connect(path)
-    version = connection.execute(
-        "SELECT value FROM ragguard_meta WHERE name = 'schema_version'"
-    ).fetchone()
-    connection.close()
-    assert version == (SCHEMA_VERSION,)
-
-
-def test_a_store_of_the_second_version_gets_the_column(open_sql):
-    from sqlalchemy import text
-
-    store = open_sql()
-    store.add_scores([scored(1, question="0123456789abcdef")], sample=9, recent=9)
-    with store._database.write() as session:
-        session.execute(text("ALTER TABLE ragguard_scores DROP COLUMN question"))
-        session.execute(text("UPDATE ragguard_meta SET value = 2 WHERE name = 'schema_version'"))
-    newer = open_sql()
-    newer.add_scores([scored(2, question="0123456789abcdef")], sample=9, recent=9)
-    assert newer.scores() == [scored(1), scored(2, question="0123456789abcdef")]
-    with store._database.write() as session:
-        # What a process of the older version, still running, goes on to write.
-        session.execute(
-            text(
-                "INSERT INTO ragguard_scores (recorded_at, scorer, with_reference, attacked, score,"
-                " suspicions_json, priority) SELECT recorded_at, scorer, with_reference, attacked,"
-                " score, suspicions_json, priority FROM ragguard_scores WHERE score = 1.0"
-            )
-        )
-    assert [record.question for record in newer.scores()] == ["", "0123456789abcdef", ""]
 
 
 # The thread that writes

@@ -112,39 +112,6 @@ def test_claims_and_turns_read_an_index(tmp_path, query, index):
     assert len([step for step in plan if "ragguard_events" in step[-1]]) == 1
 
 
-def test_a_store_of_version_2_is_brought_up_to_date(open_sql):
-    from sqlalchemy import inspect, text
-
-    passage = Passage("wool")
-    store = open_sql()
-    store.add_event(Event("open", "q", "r", (passage,), reporter="ann"))
-    store.add_event(Event("bare", "q", "r"))
-    added = ["failures", "reports", "cut", "lanes", "lane", "turn", "bare"]
-    with store._database.write() as session:
-        connection = session.connection()
-        for name in ("by_turn", "with_passages_by_turn", "by_lane"):
-            connection.execute(text(f"DROP INDEX ragguard_events_{name}"))
-        for column in added:
-            connection.execute(text(f"ALTER TABLE ragguard_events DROP COLUMN {column}"))
-        old = "ragguard_events_claimable"
-        connection.execute(text(f"CREATE INDEX {old} ON ragguard_events (created_at, seq)"))
-        connection.execute(text("UPDATE ragguard_meta SET value = 2 WHERE name = 'schema_version'"))
-    newer = open_sql()
-    with newer._database.read() as session:
-        there = inspect(session.connection())
-        assert set(added) <= {one["name"] for one in there.get_columns("ragguard_events")}
-        indexes = {one["name"] for one in there.get_indexes("ragguard_events")}
-        assert "ragguard_events_by_turn" in indexes
-        assert old not in indexes
-    newer.add_event(Event("new", "q", "r", (passage,), reporter="bob"))
-    newer.add_event(Event("open", "q", "r", (passage,), reporter="bob"))
-    before = newer.event("open")
-    assert (before.reports, before.reporters, before.failures) == (2, 2, 0)
-    claimed = [newer.claim_event(lease_s=3600, passageless=[]) for _ in range(3)]
-    assert [one and one.id for one in claimed] == ["open", "new", None]
-    assert newer.claim_event(lease_s=3600).id == "bare"
-
-
 @pytest.mark.parametrize("where", ["missing/audit.db", "file/audit.db", "."])
 def test_a_path_that_cannot_be_written(tmp_path, where):
     (tmp_path / "file").write_text("x")
@@ -192,16 +159,6 @@ def test_a_url_with_an_at_in_its_password_is_not_told():
     with pytest.raises(InvalidInputError, match="%40") as caught:
         SqlStore("postgresql://me:s3@cret@host/d")
     assert "cret" not in str(caught.value)
-
-
-def test_a_newer_schema(open_sql):
-    from sqlalchemy import text
-
-    store = open_sql()
-    with store._database.write() as session:
-        session.execute(text("UPDATE ragguard_meta SET value = 99 WHERE name = 'schema_version'"))
-    with pytest.raises(StoreError, match=r"schema version 99.*upgrade"):
-        open_sql()
 
 
 def test_a_closed_store(open_sql):
@@ -312,24 +269,6 @@ def test_changes_by_an_older_version_are_not_missed(open_sql, written):
     changes = store.quarantine_changes(since)
     assert changes.complete
     assert changes.held == store.quarantine_keys() != {"a", "b"}
-
-
-def test_an_older_schema_gets_the_marks_and_their_index(open_sql):
-    from sqlalchemy import text
-
-    store = open_sql()
-    store.add_quarantine([QuarantineEntry("a", "p", "t", "r")])
-    with store._database.write() as session:
-        session.execute(text("DROP INDEX ragguard_quarantine_changed"))
-        session.execute(text("ALTER TABLE ragguard_quarantine DROP COLUMN changed"))
-        session.execute(text("UPDATE ragguard_meta SET value = 3 WHERE name = 'schema_version'"))
-    store = open_sql()
-    since = store.quarantine_version()
-    assert store.quarantine_changes(-1).held == {"a"}
-    store.add_quarantine([QuarantineEntry("b", "p", "t", "r")])
-    assert store.quarantine_changes(since) == QuarantineChanges(since + 1, frozenset({"b"}))
-    with store._database.write() as session:
-        session.execute(text("DROP INDEX ragguard_quarantine_changed"))  # it was made anew
 
 
 @pytest.mark.slow

@@ -1,0 +1,33 @@
+"""`ragguard store`."""
+
+import json
+import sqlite3
+
+from ragguard.audit.schema import HEAD
+
+
+def test_a_store_of_today_stays_as_it_is(run, store_url):
+    done = run("store", "upgrade", "--store", store_url)
+    assert (done.exit_code, done.stdout) == (
+        0,
+        f"the tables have schema {HEAD} already; nothing to do\n",
+    )
+    done = run("store", "upgrade", "--store", store_url, "--json")
+    assert json.loads(done.stdout) == {"before": HEAD, "schema": HEAD}
+
+
+def test_other_schemas_are_refused_with_the_command_that_helps(run, store_url):
+    with sqlite3.connect(store_url.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE ragguard_schema SET version_num = '9.0.0'")
+    connection.close()
+    for command in (["events"], ["store", "upgrade"]):
+        done = run(*command, "--store", store_url)
+        assert done.exit_code == 3
+        assert "`ragguard store upgrade`" in done.stderr
+
+
+def test_a_store_that_is_not_there_is_not_made(run, tmp_path):
+    done = run("store", "upgrade", "--store", tmp_path / "audit.db")
+    assert done.exit_code == 3
+    assert "there is no audit store" in done.stderr
+    assert not list(tmp_path.iterdir())
