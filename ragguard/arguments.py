@@ -18,10 +18,14 @@ __all__ = [
     "require_number",
     "require_path",
     "require_positive",
+    "require_tenant",
     "require_text",
     "require_texts",
     "require_whole",
 ]
+
+
+_LONGEST_TENANT = 200  # characters
 
 
 def pairs(
@@ -123,6 +127,28 @@ def require_text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a str, not a {type(value).__name__}")
     return value
+
+
+def require_tenant(tenant: object) -> str:
+    """Return the name of a tenant as stores know it: "" for None, the default one.
+
+    Names are compared as they are: whoever calls must give one tenant one spelling.
+
+    Raises:
+        InvalidInputError: It is no name of 1 to 200 printable characters, or begins or ends with
+            white space.
+    """
+    if tenant is None:
+        return ""
+    if not isinstance(tenant, str):
+        raise InvalidInputError(f"tenant must be a str or None, not a {type(tenant).__name__}")
+    name = str(tenant)
+    if not name or len(name) > _LONGEST_TENANT or not name.isprintable() or name != name.strip():
+        raise InvalidInputError(
+            f"tenant must be a name of 1 to {_LONGEST_TENANT} printable characters, without white "
+            f"space at its ends, not {name[:80]!r}; pass None for the default tenant"
+        )
+    return name
 
 
 def require_texts(name: str, given: object) -> list[str]:

@@ -24,7 +24,7 @@ class Health:
         store_age_s: Seconds since the store last answered; what was quarantined or released
             elsewhere since then is not known here.
         store_error: Why the last look failed, or None.
-        quarantined: How many texts the filter drops wherever they are retrieved.
+        quarantined: How many texts the filter drops wherever they are retrieved, of all tenants.
         queries_unwritten: How many queries are not yet in the counters of the store.
         events_waiting: How many reports wait in memory for the store.
         reports_lost: How many reports of this guard were lost.
@@ -60,7 +60,7 @@ def health_of(
         reachable=quarantine.reachable,
         store_age_s=quarantine.age_s,
         store_error=quarantine.error,
-        quarantined=len(quarantine.keys()),
+        quarantined=quarantine.size,
         queries_unwritten=counter.unwritten,
         events_waiting=worker.outbox.unsaved,
         reports_lost=worker.outbox.lost,

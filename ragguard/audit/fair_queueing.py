@@ -22,16 +22,20 @@ MAX_REPORTERS = 64
 """How many reporters of one event are told apart."""
 
 
-def lane_of(reporter: str | None) -> str:
-    """Return the 16 characters that name a reporter's lane.
+def lane_of(reporter: str | None, tenant: str = "") -> str:
+    """Return the 16 characters that name the lane of a tenant's reporter.
 
     >>> lane_of("ann") == lane_of("ann") != lane_of("bob")
     True
+    >>> lane_of("ann") != lane_of("ann", "acme") != lane_of(None, "acme")
+    True
     """
-    if reporter is None:
+    if reporter is None and not tenant:
         return NOBODY
-    named = reporter.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(named, digest_size=8).hexdigest()
+    named = b"" if reporter is None else reporter.encode("utf-8", "surrogatepass")
+    key = hashlib.blake2b(tenant.encode()).digest() if tenant else b""
+    person = b"nobody" if reporter is None else b""
+    return hashlib.blake2b(named, digest_size=8, key=key, person=person).hexdigest()
 
 
 def next_turn(served: int | None, last: int | None) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allowing import Allowance
 from ragguard.audit.counting import retained
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
+from ragguard.audit.memory_answers import MemoryAnswers
 from ragguard.audit.memory_quarantine import MemoryQuarantine
 from ragguard.audit.memory_verdicts import MemoryVerdicts
 from ragguard.audit.records import (
@@ -21,13 +22,14 @@ from ragguard.audit.records import (
     ScoredQuery,
     as_utc,
     no_event,
+    tenant_view,
 )
 from ragguard.fork import follow_forks
 
 __all__ = ["MemoryStore"]
 
 
-class MemoryStore(MemoryQuarantine, MemoryVerdicts):
+class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
     """The audit store of one process; its content ends with the process.
 
     Quarantine is kept for good. Of finished events the newest `max_finished` are kept, so that a
@@ -37,6 +39,7 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
 
     Attributes:
         shared: False: no other process sees it.
+        tenant: Whose store it is; "" for the default tenant.
     """
 
     shared = False
@@ -55,9 +58,18 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
         self._scores: list[ScoredQuery] = []
         follow_forks(self)
 
+    def of_tenant(self, tenant: str | None) -> Self:
+        return tenant_view(self, tenant)
+
+    def tenants(self) -> list[str]:
+        with self._lock:
+            found = {event.tenant for event in self._events.values()} | {*self._verdicts_of}
+            return sorted((found | {*self._holdings.by_tenant}) - {""})
+
     def add_event(self, event: Event) -> None:
         with self._lock:
-            lane, known = lane_of(event.reporter), self._events.get(event.id)
+            lane = lane_of(event.reporter, event.tenant)
+            known = self._events.get(event.id)
             served = next(self._claimable(), None)
             turn = self._turns.next(lane, 0 if served is None else self._turns.turn(served))
             if known is None:
@@ -85,14 +97,15 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
     def event(self, event_id: str) -> Event:
         with self._lock:
             found = self._events.get(event_id)
-        if found is None:
+        if found is None or found.tenant != self.tenant:
             raise no_event(event_id)
         return found
 
     def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
         with self._lock:
             # Reversed first: the sort is stable, so of equal times the later one comes first.
-            found = [e for e in reversed(self._events.values()) if status in (None, e.status)]
+            events = reversed(self._events.values())
+            found = [e for e in events if e.tenant == self.tenant and status in (None, e.status)]
         found.sort(key=lambda event: event.created_at, reverse=True)
         return found[: max(limit, 0)]
 
@@ -102,6 +115,8 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
         with self._lock:
             for event_id in self._claimable():
                 event = self._events[event_id]
+                if self.tenant not in ("", event.tenant):
+                    continue
                 if passageless is None or event.passages or event_id in passageless:
                     claimed = replace(event, status="running", attempts=event.attempts + 1)
                     self._put(claimed, time.monotonic() + lease_s)
@@ -120,7 +135,7 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
         self, event_id: str, attribution: Attribution, *, attempt: int | None = None
     ) -> bool:
         with self._lock:
-            event = self.event(event_id)
+            event = self._claimed(event_id)
             if not _holds(event, attempt):
                 return False
             self._finished[event_id] = _copied(attribution)
@@ -137,7 +152,7 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
         counts: bool = True,
     ) -> bool:
         with self._lock:
-            event = self.event(event_id)
+            event = self._claimed(event_id)
             if event.status not in OPEN or not _holds(event, attempt):
                 return False
             status: EventStatus = "failed" if final else "pending"
@@ -147,8 +162,10 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
 
     def attribution(self, event_id: str) -> Attribution | None:
         with self._lock:
-            found = self._finished.get(event_id)
-        return None if found is None else _copied(found)
+            event, found = self._events.get(event_id), self._finished.get(event_id)
+        if event is None or event.tenant != self.tenant or found is None:
+            return None
+        return _copied(found)
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         with self._lock:
@@ -163,17 +180,24 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
         scorers = {record.scorer for record in scored}
         with self._lock:
             everything = [*self._scores, *scored]
-            self._scores = retained(everything, sample=sample, recent=recent, scorers=scorers)
+            self._scores[:] = retained(everything, sample=sample, recent=recent, scorers=scorers)
 
     def scores(self) -> list[ScoredQuery]:
         with self._lock:
             return list(self._scores)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        return f"{type(self).__name__}({f'tenant={self.tenant!r}' if self.tenant else ''})"
 
     def close(self) -> None:
         """Release nothing: nothing is held."""
+
+    def _claimed(self, event_id: str) -> Event:
+        """Return an event of any tenant: whoever was handed it out brings it back."""
+        found = self._events.get(event_id)
+        if found is None:
+            raise no_event(event_id)
+        return found
 
     def _give_up(self, event: Event) -> None:
         self._put(replace(event, status="failed", error="lost: too many events wait"))
@@ -197,7 +221,11 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is held back stays so elsewhere; events are attributed where they were reported.
-        return _restored, (self._max_finished, self.quarantine(), self.allowances())
+        held = {}
+        for tenant in self._holdings.by_tenant:
+            seen = self.of_tenant(tenant or None)
+            held[tenant] = seen.quarantine(), seen.allowances()
+        return _restored, (self._max_finished, held, self.tenant)
 
     def _before_fork(self) -> None:
         self._lock.acquire()
@@ -208,14 +236,16 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts):
 
 def _restored(
     max_finished: int,
-    newest_first: Sequence[QuarantineEntry],
-    allowances: Sequence[Allowance],
+    held: Mapping[str, tuple[Sequence[QuarantineEntry], Sequence[Allowance]]],
+    tenant: str,
 ) -> MemoryStore:
     store = MemoryStore(max_finished=max_finished)
-    store.add_quarantine(newest_first[::-1])
-    for allowance in allowances[::-1]:
-        store.allow(allowance)
-    return store
+    for name, (newest_first, allowances) in held.items():
+        seen = store.of_tenant(name or None)
+        seen.add_quarantine(newest_first[::-1])
+        for allowance in allowances[::-1]:
+            seen.allow(allowance)
+    return store.of_tenant(tenant or None)
 
 
 def _copied(found: Attribution) -> Attribution:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -19,11 +20,13 @@ class MemoryVerdicts:
     """The verdicts of a `MemoryStore`, as many as there is room for."""
 
     _lock: threading.RLock
+    tenant: str
 
     def __init__(self) -> None:
         super().__init__()
         self._verdicts: dict[str, VerdictRecord] = {}  # oldest first
-        self._verdict_chars = 0
+        self._chars_of: Counter[str] = Counter()  # by tenant
+        self._verdicts_of: Counter[str] = Counter()
 
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
         if not records:
@@ -34,12 +37,15 @@ class MemoryVerdicts:
                 if record.id not in self._verdicts:
                     kept = replace(record, recorded_at=as_utc(record.recorded_at))
                     self._verdicts[record.id] = kept
-                    self._verdict_chars += _chars(kept)
+                    self._count(kept, 1)
             over = [one.id for one in self._verdicts.values() if one.recorded_at < oldest]
             for verdict_id in over:
                 self._forget(verdict_id)
-            while len(self._verdicts) > keep or self._verdict_chars > _MAX_CHARS:
-                self._forget(next(iter(self._verdicts)))
+            for tenant in {record.tenant for record in records}:
+                while self._verdicts_of[tenant] > keep:
+                    self._forget_oldest(tenant)
+            while self._chars_of.total() > _MAX_CHARS:
+                self._forget_oldest(max(self._chars_of, key=self._chars_of.__getitem__))
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
@@ -50,7 +56,8 @@ class MemoryVerdicts:
         found = [
             one
             for one in newest
-            if (before is None or one.recorded_at < as_utc(before))
+            if one.tenant == self.tenant
+            and (before is None or one.recorded_at < as_utc(before))
             and (passage_id is None or passage_id in [each.passage_id for each in one.passages])
         ]
         return found[: max(limit, 0)]
@@ -58,12 +65,21 @@ class MemoryVerdicts:
     def verdict(self, verdict_id: str) -> VerdictRecord:
         with self._lock:
             found = self._verdicts.get(verdict_id)
-        if found is None:
+        if found is None or found.tenant != self.tenant:
             raise no_verdict(verdict_id)
         return found
 
+    def _forget_oldest(self, tenant: str) -> None:
+        self._forget(next(one.id for one in self._verdicts.values() if one.tenant == tenant))
+
     def _forget(self, verdict_id: str) -> None:
-        self._verdict_chars -= _chars(self._verdicts.pop(verdict_id))
+        self._count(self._verdicts.pop(verdict_id), -1)
+
+    def _count(self, record: VerdictRecord, sign: int) -> None:
+        self._verdicts_of[record.tenant] += sign
+        self._chars_of[record.tenant] += sign * _chars(record)
+        if not self._verdicts_of[record.tenant]:
+            del self._verdicts_of[record.tenant], self._chars_of[record.tenant]
 
 
 def _chars(record: VerdictRecord) -> int:

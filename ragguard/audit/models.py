@@ -40,9 +40,15 @@ __all__ = [
     "PassageRow",
     "QuarantineRow",
     "ScoreRow",
+    "tenant_column",
 ]
 
 _Serial = BigInteger().with_variant(Integer, "sqlite")
+
+
+def tenant_column() -> Mapped[str]:
+    """Return the column that says whose a row is."""
+    return mapped_column(AnyText, server_default="")
 
 
 class Base(DeclarativeBase):
@@ -101,6 +107,7 @@ class EventRow(Base):
     lane: Mapped[str] = mapped_column(Text, server_default=NOBODY)
     turn: Mapped[int] = mapped_column(BigInteger, server_default="0")
     bare: Mapped[bool] = mapped_column(server_default=false())
+    tenant: Mapped[str] = tenant_column()
 
     passages: Mapped[list[PassageRow]] = relationship(
         order_by="PassageRow.position", lazy="selectin"
@@ -112,12 +119,13 @@ class EventRow(Base):
         _of_open("ragguard_events_with_passages_by_turn", claimable_at, "bare", "turn", "seq"),
         _of_open("ragguard_events_by_lane", claimable_at, "lane", "turn"),
         Index("ragguard_events_by_status", "status", "created_at", "seq"),
+        Index("ragguard_events_by_tenant", "tenant", "created_at", "seq"),
     )
 
     @classmethod
     def values(cls, event: Event, turn: int) -> dict[str, Any]:
         """Return the row's columns."""
-        lane = lane_of(event.reporter)
+        lane = lane_of(event.reporter, event.tenant)
         return {
             **cls.shared(event),
             "claimable_at": 0.0 if event.status in OPEN else None,
@@ -181,7 +189,8 @@ class QuarantineRow(Base):
     __tablename__ = "ragguard_quarantine"
 
     seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
-    key: Mapped[str] = mapped_column(AnyText, unique=True)
+    tenant: Mapped[str] = tenant_column()
+    key: Mapped[str] = mapped_column(AnyText)
     passage_id: Mapped[str] = mapped_column(AnyText)
     text: Mapped[str] = mapped_column(AnyText)
     reason: Mapped[str] = mapped_column(AnyText)
@@ -199,24 +208,26 @@ class QuarantineRow(Base):
     signature: Mapped[bytes | None] = mapped_column(LargeBinary)
 
     __table_args__ = (
+        UniqueConstraint("tenant", "key"),
         Index("ragguard_quarantine_changed", "changed"),
         Index("ragguard_quarantine_by_status", "status", "updated_at"),
         Index("ragguard_quarantine_until", "until"),
     )
 
     @classmethod
-    def values(cls, entry: QuarantineEntry, changed: int) -> dict[str, Any]:
+    def values(cls, entry: QuarantineEntry, tenant: str, changed: int) -> dict[str, Any]:
         """Return the row's columns."""
         return {
             **cls.shared(entry),
+            "tenant": tenant,
             "reporters_json": to_json(entry.reporters),
             "lanes": " ".join(map(lane_of, entry.reporters)),
             "changed": changed,
         }
 
-    def take(self, entry: QuarantineEntry, changed: int) -> None:
+    def take(self, entry: QuarantineEntry, tenant: str, changed: int) -> None:
         """Become the row of this entry."""
-        for name, value in self.values(entry, changed).items():
+        for name, value in self.values(entry, tenant, changed).items():
             setattr(self, name, value)
 
     def to_entry(self) -> QuarantineEntry:
@@ -231,6 +242,7 @@ class AllowanceRow(Base):
     __tablename__ = "ragguard_allowances"
 
     seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
+    tenant: Mapped[str] = tenant_column()
     key: Mapped[str] = mapped_column(AnyText)
     source: Mapped[str] = mapped_column(AnyText)
     effect: Mapped[str] = mapped_column(Text)
@@ -244,7 +256,7 @@ class AllowanceRow(Base):
     changed: Mapped[int] = mapped_column(BigInteger)  # the quarantine's version then
 
     __table_args__ = (
-        UniqueConstraint("key", "source", "effect"),
+        UniqueConstraint("tenant", "key", "source", "effect"),
         Index("ragguard_allowances_changed", "changed"),
     )
 

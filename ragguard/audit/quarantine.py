@@ -173,6 +173,8 @@ class QuarantineChanges:
         allowed: What the filter lets through now; None: what it did before.
         spared: Keys that are not held, and of which a person has said so: such a text is not taken
             for a copy of another one. Those to add, or all that there are.
+        tenants: The same of each named tenant whose keys, or what is allowed, differ; if
+            `complete`, of each that has any. All have one version.
     """
 
     version: int
@@ -183,6 +185,7 @@ class QuarantineChanges:
     signatures: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)
     spared: frozenset[str] = frozenset()
     allowed: Allowed | None = None
+    tenants: Mapping[str, QuarantineChanges] = field(default_factory=dict)
 
     def applied_to(self, keys: frozenset[str]) -> frozenset[str]:
         """Return the keys of now, from those of the earlier version."""

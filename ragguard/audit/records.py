@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
+from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allowing import AllowanceStore
+from ragguard.audit.answers import AnswerStore
 from ragguard.audit.quarantine import (
     QuarantineChanges,
     QuarantineEntry,
@@ -36,6 +38,7 @@ __all__ = [
     "checked_status",
     "no_event",
     "not_in_quarantine",
+    "tenant_view",
 ]
 
 EventStatus = Literal["pending", "running", "done", "failed"]
@@ -48,6 +51,23 @@ def no_event(event_id: str) -> EventNotFoundError:
     return EventNotFoundError(
         f"no event {event_id!r} is in the audit store; use the id that report() returned"
     )
+
+
+_Store = TypeVar("_Store")
+
+
+def tenant_view(store: _Store, tenant: str | None) -> _Store:
+    """Return a store as a tenant sees it: an object of its own that shares all else.
+
+    Raises:
+        InvalidInputError: `tenant` is no name of a tenant.
+    """
+    name = require_tenant(tenant)
+    if name == store.__dict__["tenant"]:
+        return store
+    view: _Store = object.__new__(type(store))
+    view.__dict__.update(store.__dict__, tenant=name)
+    return view
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,7 @@ class Event:
         reports: How often it was reported.
         reporters: By how many; past `fair_queueing.MAX_REPORTERS` they are not told apart.
         cut: What was left out of it because of its size, in words, or None.
+        tenant: Whose it is; "" is the default tenant.
     """
 
     id: str
@@ -83,6 +104,12 @@ class Event:
     reports: int = 1
     reporters: int = 1
     cut: str | None = None
+    tenant: str = ""
+
+    @property
+    def address(self) -> tuple[str, str]:
+        """Its tenant and its id."""
+        return self.tenant, self.id
 
 
 @dataclass(frozen=True)
@@ -112,13 +139,36 @@ class ScoredQuery:
     question: str = ""
 
 
-class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, Protocol):
+class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, AnswerStore, Protocol):
     """Keeps events, attributions, quarantine, verdicts, counters and scores.
 
     Safe to share between threads.
 
+    A tenant sees only its own events, attributions, quarantine, allow-list and verdicts; whatever
+    looks these up or decides about them is for the store's `tenant`. Counters and scores, which
+    hold no texts, are of all tenants together. A store as it was opened is the default tenant's,
+    and that of whoever serves all: it takes the events and verdicts of every tenant, hands out
+    their events by `claim_event`, and tells the changes of all quarantines.
+
     Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
+
+    Attributes:
+        tenant: Whose store this is; "" for the default tenant.
     """
+
+    tenant: str
+
+    def of_tenant(self, tenant: str | None) -> AuditStore:
+        """Return the store as a tenant sees it; None is the default tenant.
+
+        It costs next to nothing, and shares all with this one, which is the one to close.
+
+        Raises:
+            InvalidInputError: `tenant` is no name of a tenant.
+        """
+
+    def tenants(self) -> list[str]:
+        """Return the names of all tenants that anything is kept of, but for the default one."""
 
     def add_event(self, event: Event) -> None:
         """Store a new event; one with the same id is left as it is, and its reports are counted."""
@@ -143,6 +193,7 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, Protocol):
 
         Reporters take turns (`ragguard.audit.fair_queueing`), each with its event stored first.
         Atomic across threads and processes: no two callers get the same event within its lease.
+        A store as it was opened hands out the events of all tenants, that of a tenant its own.
         The returned event has status "running" and its `attempts` counted up. Of events
         that bring no passages only those in `passageless` are claimed, unless it is None.
         """

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, union
 
 from ragguard.audit.database import SCORES_LOCK, Database, insert_into, lock
-from ragguard.audit.models import CounterRow, ScoreRow
-from ragguard.audit.records import ScoredQuery
+from ragguard.audit.models import AllowanceRow, CounterRow, EventRow, QuarantineRow, ScoreRow
+from ragguard.audit.records import ScoredQuery, tenant_view
 from ragguard.audit.sql_allowing import SqlAllowing
+from ragguard.audit.sql_answers import SqlAnswers
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.audit.sql_verdicts import SqlVerdicts
+from ragguard.audit.verdict_rows import VerdictRow
 from ragguard.errors import StoreError
 
 __all__ = ["SqlStore"]
@@ -21,7 +24,7 @@ __all__ = ["SqlStore"]
 _POLL_S = 5.0  # for a statement that asks what the filter drops
 
 
-class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts):
+class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers):
     """The audit store in SQLite or PostgreSQL; safe to share between threads and across forks.
 
     Texts come back exactly as they were given, on both databases. Of a passage the text, id,
@@ -33,10 +36,12 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts):
 
     Attributes:
         path: Absolute path of the SQLite file, or None for PostgreSQL.
+        tenant: Whose store it is; "" for the default tenant.
         place: The URL without secrets: the same for all stores of a process on one database.
     """
 
     path: Path | None
+    tenant: str
 
     def __init__(self, url: str) -> None:
         """Open the store and create its tables where they are missing.
@@ -53,6 +58,7 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts):
         self._database = Database(url)
         self.path = self._database.path
         self.place = self._database.name
+        self.tenant = ""
         # What the filter drops is asked for ten times a second, on a connection of its own: no
         # other read stands in the way, however long.
         try:
@@ -60,6 +66,15 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts):
         except StoreError:
             self._database.close()
             raise
+
+    def of_tenant(self, tenant: str | None) -> Self:
+        return tenant_view(self, tenant)
+
+    def tenants(self) -> list[str]:
+        rows = (EventRow, QuarantineRow, AllowanceRow, VerdictRow)
+        named = [select(row.tenant).where(row.tenant != "") for row in rows]
+        with self._database.read() as session:
+            return sorted(session.scalars(union(*named)))
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         if not counts:
@@ -102,7 +117,8 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts):
             return [row.to_scored() for row in rows]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._database.name!r})"
+        whose = f", tenant={self.tenant!r}" if self.tenant else ""
+        return f"{type(self).__name__}({self._database.name!r}{whose})"
 
     def close(self) -> None:
         self._database.close()

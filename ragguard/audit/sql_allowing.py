@@ -22,14 +22,16 @@ class SqlAllowing:
     """The allow-list of a `SqlStore`."""
 
     place: str
+    tenant: str
     _database: Database
 
     def allow(self, allowance: Allowance) -> None:
         with self._database.write() as session:
             changed = next_version(session)
-            row = session.scalar(_named(allowance.key, allowance.source, allowance.effect))
+            named = self._named(allowance.key, allowance.source)
+            row = session.scalar(named.where(AllowanceRow.effect == allowance.effect))
             if row is None:
-                row = AllowanceRow()
+                row = AllowanceRow(tenant=self.tenant)
                 session.add(row)
             for name, value in AllowanceRow.shared(allowance).items():
                 setattr(row, name, value)
@@ -40,7 +42,8 @@ class SqlAllowing:
     def disallow(self, key: str, source: str, *, actor: str | None = None) -> list[Allowance]:
         with self._database.write() as session:
             changed = next_version(session)
-            rows = session.scalars(_named(key, source).where(AllowanceRow.ended_at.is_(None))).all()
+            held = self._named(key, source).where(AllowanceRow.ended_at.is_(None))
+            rows = session.scalars(held).all()
             for row in rows:
                 row.ended_at, row.ended_by, row.changed = utc_now(), actor, changed
             if rows:
@@ -50,16 +53,17 @@ class SqlAllowing:
         return ended
 
     def allowances(self) -> list[Allowance]:
-        newest = select(AllowanceRow).order_by(
-            AllowanceRow.created_at.desc(), AllowanceRow.seq.desc()
-        )
+        mine = select(AllowanceRow).where(AllowanceRow.tenant == self.tenant)
+        newest = mine.order_by(AllowanceRow.created_at.desc(), AllowanceRow.seq.desc())
         with self._database.read() as session:
             return [row.to_allowance() for row in session.scalars(newest)]
 
-
-def _named(key: str, source: str, *effect: str) -> Select[AllowanceRow]:
-    named = select(AllowanceRow).where(AllowanceRow.key == key, AllowanceRow.source == source)
-    return named.where(AllowanceRow.effect.in_(effect)) if effect else named
+    def _named(self, key: str, source: str) -> Select[AllowanceRow]:
+        return select(AllowanceRow).where(
+            AllowanceRow.tenant == self.tenant,
+            AllowanceRow.key == key,
+            AllowanceRow.source == source,
+        )
 
 
 def changes_of_the_list(session: Session, since: int) -> Iterable[int]:
@@ -67,9 +71,16 @@ def changes_of_the_list(session: Session, since: int) -> Iterable[int]:
     return session.scalars(select(AllowanceRow.changed).where(AllowanceRow.changed > since))
 
 
-def allowed_now(session: Session) -> Allowed:
-    """Return what the filter lets through."""
-    held = (AllowanceRow.effect == "allowed", AllowanceRow.ended_at.is_(None))
-    rows = session.scalars(select(AllowanceRow).where(*held))
-    released = select(QuarantineRow.key).where(QuarantineRow.status.in_(ALLOWED))
-    return as_allowed([row.to_allowance() for row in rows], session.scalars(released))
+def allowed_now(session: Session) -> dict[str, Allowed]:
+    """Return what the filter lets through, of each tenant that has a list or something released."""
+    listed: dict[str, list[Allowance]] = {}
+    for row in session.scalars(select(AllowanceRow).where(AllowanceRow.effect == "allowed")):
+        listed.setdefault(row.tenant, []).append(row.to_allowance())
+    released: dict[str, list[str]] = {}
+    entries = select(QuarantineRow.tenant, QuarantineRow.key)
+    for tenant, key in session.execute(entries.where(QuarantineRow.status.in_(ALLOWED))):
+        released.setdefault(tenant, []).append(key)
+    return {
+        tenant: as_allowed(listed.get(tenant, ()), released.get(tenant, ()))
+        for tenant in listed.keys() | released.keys()
+    }

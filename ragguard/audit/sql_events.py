@@ -27,6 +27,7 @@ _LANES_LENGTH = 17 * MAX_REPORTERS - 1  # a space between each two
 class SqlEvents:
     """The events and attributions of a `SqlStore`."""
 
+    tenant: str
     _database: Database
 
     def add_event(self, event: Event) -> None:
@@ -42,7 +43,7 @@ class SqlEvents:
             again: list[tuple[Event, int]] = []
             fresh: dict[str, tuple[Event, int]] = {}
             for event in events:
-                turn = turns.next(lane_of(event.reporter))
+                turn = turns.next(lane_of(event.reporter, event.tenant))
                 if event.id in known or event.id in fresh:
                     again.append((event, turn))
                 else:
@@ -55,13 +56,14 @@ class SqlEvents:
 
     def event(self, event_id: str) -> Event:
         with self._database.read() as session:
-            row = session.scalar(select(EventRow).where(EventRow.id == event_id))
+            row = session.scalar(select(EventRow).where(*self._of_id(event_id)))
             if row is None:
                 raise no_event(event_id)
             return row.to_event()
 
     def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
-        newest = select(EventRow).order_by(EventRow.created_at.desc(), EventRow.seq.desc())
+        mine = select(EventRow).where(EventRow.tenant == self.tenant)
+        newest = mine.order_by(EventRow.created_at.desc(), EventRow.seq.desc())
         if status is not None:
             newest = newest.where(EventRow.status == status)
         with self._database.read() as session:
@@ -72,10 +74,10 @@ class SqlEvents:
     ) -> Event | None:
         with self._database.read() as session:
             # An idle worker polls: it must not take the write lock for nothing.
-            if not _claimable(session, passageless):
+            if not _claimable(session, passageless, self.tenant):
                 return None
         with self._database.write() as session:
-            for next_one in _claimable(session, passageless):
+            for next_one in _claimable(session, passageless, self.tenant):
                 # SQLite renders no FOR UPDATE: there the whole transaction holds the write lock.
                 place = next_one.with_for_update(skip_locked=True).scalar_subquery()
                 seq = _changed(
@@ -138,11 +140,14 @@ class SqlEvents:
         found = (
             select(AttributionRow.body_json)
             .join(EventRow, EventRow.seq == AttributionRow.event_seq)
-            .where(EventRow.id == event_id)
+            .where(*self._of_id(event_id))
         )
         with self._database.read() as session:
             body = session.scalar(found)
         return None if body is None else Attribution.from_dict(from_json(body))
+
+    def _of_id(self, event_id: str) -> tuple[ColumnElement[bool], ...]:
+        return (EventRow.id == event_id, EventRow.tenant == self.tenant)
 
 
 class _Turns:
@@ -170,16 +175,21 @@ def _by_turn(*columns: Any) -> Select[Any]:
     return claimable.order_by(EventRow.turn, EventRow.seq).limit(1)
 
 
-def _claimable(session: Session, passageless: Collection[str] | None) -> list[Select[Any]]:
+def _claimable(
+    session: Session, passageless: Collection[str] | None, tenant: str
+) -> list[Select[Any]]:
     """Return the selections that find an event now, the one with the earliest turn first.
 
     Each reads an index up to its first hit, and takes no lock.
     """
-    ways = [_by_turn(EventRow.seq)]
+    first = _by_turn(EventRow.seq)
+    if tenant:
+        first = first.where(EventRow.tenant == tenant)
+    ways = [first]
     if passageless is not None:
-        ways = [ways[0].where(EventRow.bare.is_(False))]
+        ways = [first.where(EventRow.bare.is_(False))]
         if passageless:
-            ways.append(_by_turn(EventRow.seq).where(EventRow.id.in_(passageless)))
+            ways.append(first.where(EventRow.id.in_(passageless)))
     found = []
     for way in ways:
         place = session.execute(way.with_only_columns(EventRow.turn, EventRow.seq)).one_or_none()
@@ -213,7 +223,7 @@ def _insert(session: Session, fresh: Mapping[str, tuple[Event, int]]) -> list[tu
 
 
 def _count(session: Session, event: Event, turn: int) -> None:
-    lane = lane_of(event.reporter)
+    lane = lane_of(event.reporter, event.tenant)
     is_new = ~EventRow.lanes.contains(lane) & (func.length(EventRow.lanes) < _LANES_LENGTH)
     is_sooner = EventRow.turn > turn
     _changed(

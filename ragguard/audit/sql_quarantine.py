@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import cast
+from typing import Any, cast
 
-from sqlalchemy import false, func, or_, select, update
+from sqlalchemy import Select, false, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.audit.accusing import HOUR, Load, decided
@@ -30,19 +31,23 @@ from ragguard.audit.quarantine_log import tell
 from ragguard.audit.sql_allowing import allowed_now, changes_of_the_list
 from ragguard.audit.versions import VERSION, next_version, set_version
 from ragguard.audit.watch import announce
+from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import is_current, signature
 
 __all__ = ["SqlQuarantine"]
 
-_HELD = select(QuarantineRow.key).where(QuarantineRow.status.in_(HELD))
-_UNSEEN = (QuarantineRow.status == "quarantined", QuarantineRow.event_id.isnot(None))
-_AT_ONCE = 500  # keys in a statement
+_TOLD = (
+    *(QuarantineRow.seq, QuarantineRow.tenant, QuarantineRow.key),
+    *(QuarantineRow.status, QuarantineRow.changed, QuarantineRow.signature),
+)
+_AT_ONCE = 500  # rows in a statement
 
 
 class SqlQuarantine:
     """The quarantine of a `SqlStore`."""
 
     place: str
+    tenant: str
     _database: Database
     _polls: Database
 
@@ -52,11 +57,11 @@ class SqlQuarantine:
         with self._database.write() as session:
             added = (
                 insert_into(session, QuarantineRow)
-                .on_conflict_do_nothing(index_elements=[QuarantineRow.key])
+                .on_conflict_do_nothing(index_elements=[QuarantineRow.tenant, QuarantineRow.key])
                 .returning(QuarantineRow.key)
             )
             changed = next_version(session)
-            rows = [QuarantineRow.values(entry, changed) for entry in entries]
+            rows = [QuarantineRow.values(entry, self.tenant, changed) for entry in entries]
             first = {entry.key: entry for entry in reversed(entries)}
             fresh = [first[key] for key in session.scalars(added, rows)]
             if any(entry.status in HELD + SPARED for entry in fresh):
@@ -72,9 +77,10 @@ class SqlQuarantine:
             changed = next_version(session)  # before the first look: accusations queue up here
             now = utc_now()
             found = []
-            rows = select(QuarantineRow).where(QuarantineRow.key.in_({e.key for e in entries}))
-            known = {row.key: row for row in session.scalars(rows)}
-            load = _load(session, entries[0], now)
+            keys = {entry.key for entry in entries}
+            rows = session.scalars(self._mine.where(QuarantineRow.key.in_(keys)))
+            known = {row.key: row for row in rows}
+            load = self._load(session, entries[0], now)
             for entry in entries:
                 row = known.get(entry.key)
                 one = decided(entry, None if row is None else row.to_entry(), limits, load, now)
@@ -84,7 +90,7 @@ class SqlQuarantine:
                 if row is None:
                     row = known[entry.key] = QuarantineRow(changed=0)
                     session.add(row)
-                row.take(one.entry, changed if one.quarantined else row.changed)
+                row.take(one.entry, self.tenant, changed if one.quarantined else row.changed)
             if any(one.quarantined for one in found):
                 set_version(session, changed)
         announce(self.place)
@@ -117,7 +123,7 @@ class SqlQuarantine:
         checked_status(status)
         with self._database.write() as session:
             changed = next_version(session)
-            row = session.scalar(select(QuarantineRow).where(QuarantineRow.key == key))
+            row = session.scalar(self._mine.where(QuarantineRow.key == key))
             if row is None:
                 raise not_in_quarantine(key)
             if matters(cast(QuarantineStatus, row.status), status):
@@ -133,9 +139,7 @@ class SqlQuarantine:
         return entry
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
-        newest = select(QuarantineRow).order_by(
-            QuarantineRow.created_at.desc(), QuarantineRow.seq.desc()
-        )
+        newest = self._mine.order_by(QuarantineRow.created_at.desc(), QuarantineRow.seq.desc())
         if status is not None:
             newest = newest.where(QuarantineRow.status == status)
         with self._database.read() as session:
@@ -143,16 +147,18 @@ class SqlQuarantine:
 
     def quarantine_keys(self) -> frozenset[str]:
         with self._database.read() as session:
-            return frozenset(session.scalars(_HELD))
+            held = QuarantineRow.status.in_(HELD)
+            rows = self._mine.where(held).with_only_columns(QuarantineRow.key)
+            return frozenset(session.scalars(rows))
 
     def quarantine_version(self) -> int:
         with self._polls.read() as session:
             return session.scalars(VERSION).one()
 
     def quarantine_changes(self, since: int) -> QuarantineChanges:
-        newer = select(
-            QuarantineRow.key, QuarantineRow.status, QuarantineRow.changed, QuarantineRow.signature
-        )
+        newer = select(*_TOLD)
+        if self.tenant:
+            newer = newer.where(QuarantineRow.tenant == self.tenant)
         with self._polls.read() as session:
             # The version first: what is committed between the two reads is then found again next
             # time.
@@ -166,39 +172,75 @@ class SqlQuarantine:
             complete = since < 0 or len(told) != now - since
             if complete:
                 rows = session.execute(newer.where(QuarantineRow.status.in_(HELD + SPARED))).all()
-            held = {row.key: row.signature for row in rows if row.status in HELD}
-            signatures = _signed(session, held)
+            signed = _signed(session, [row for row in rows if row.status in HELD])
             decided = any(row.status != "quarantined" for row in rows)
             allowed = allowed_now(session) if complete or listed or decided else None
-        spared = frozenset(row.key for row in rows if row.status in SPARED)
-        others = frozenset(row.key for row in rows) - held.keys()
-        released = frozenset() if complete else others
-        keys = frozenset(held)
-        return QuarantineChanges(now, keys, released, complete, due, signatures, spared, allowed)
+        by_tenant: dict[str, list[Any]] = {self.tenant: []}
+        if allowed is not None and not self.tenant:
+            by_tenant |= {tenant: [] for tenant in allowed}
+        for row in rows:
+            by_tenant.setdefault(row.tenant, []).append(row)
+        found = {
+            tenant: _changes(
+                now,
+                some,
+                signed,
+                complete=complete,
+                due=due,
+                allowed=None if allowed is None else allowed.get(tenant, Allowed()),
+            )
+            for tenant, some in by_tenant.items()
+        }
+        own = found.pop(self.tenant)
+        return replace(own, tenants=found)
+
+    @property
+    def _mine(self) -> Select[QuarantineRow]:
+        return select(QuarantineRow).where(QuarantineRow.tenant == self.tenant)
+
+    def _load(self, session: Session, new: QuarantineEntry, now: datetime) -> Load:
+        mine = QuarantineRow.tenant == self.tenant
+        unseen = (mine, QuarantineRow.status == "quarantined", QuarantineRow.event_id.isnot(None))
+        events = select(func.count(QuarantineRow.event_id.distinct())).where(*unseen)
+        theirs = [QuarantineRow.lanes.contains(lane_of(reporter)) for reporter in new.reporters]
+        others = events.where(or_(false(), *theirs), QuarantineRow.event_id != new.event_id)
+        count = select(func.count()).select_from(QuarantineRow)
+        recent = count.where(*unseen, QuarantineRow.updated_at > now - HOUR)
+        reported = (mine, or_(false(), *theirs), QuarantineRow.event_id.isnot(None))
+        proposed = count.where(QuarantineRow.status == "proposed", *reported)
+        return Load(*(session.scalar(one) or 0 for one in (others, recent, proposed)))
 
 
-def _load(session: Session, new: QuarantineEntry, now: datetime) -> Load:
-    events = select(func.count(QuarantineRow.event_id.distinct())).where(*_UNSEEN)
-    theirs = [QuarantineRow.lanes.contains(lane_of(reporter)) for reporter in new.reporters]
-    others = events.where(or_(false(), *theirs), QuarantineRow.event_id != new.event_id)
-    count = select(func.count()).select_from(QuarantineRow)
-    recent = count.where(*_UNSEEN, QuarantineRow.updated_at > now - HOUR)
-    reported = (or_(false(), *theirs), QuarantineRow.event_id.isnot(None))
-    proposed = count.where(QuarantineRow.status == "proposed", *reported)
-    return Load(*(session.scalar(one) or 0 for one in (others, recent, proposed)))
+def _changes(
+    version: int,
+    rows: Sequence[Any],
+    signed: Mapping[int, bytes],
+    *,
+    complete: bool,
+    due: float | None,
+    allowed: Allowed | None,
+) -> QuarantineChanges:
+    """Return what one tenant's rows tell."""
+    signatures = {row.key: signed[row.seq] for row in rows if row.status in HELD}
+    spared = frozenset(row.key for row in rows if row.status in SPARED)
+    others = frozenset(row.key for row in rows) - signatures.keys()
+    released = frozenset() if complete else others
+    held = frozenset(signatures)
+    return QuarantineChanges(version, held, released, complete, due, signatures, spared, allowed)
 
 
 def _seconds(moment: datetime | None) -> float | None:
     return None if moment is None else moment.timestamp()
 
 
-def _signed(session: Session, found: Mapping[str, bytes | None]) -> dict[str, bytes]:
+def _signed(session: Session, rows: Sequence[Any]) -> dict[int, bytes]:
     """Return the signatures; those that another version wrote, or none, are made from the texts."""
-    signed = {key: written for key, written in found.items() if written and is_current(written)}
-    unsigned = [key for key in found if key not in signed]
-    texts = select(QuarantineRow.key, QuarantineRow.text)
+    written = {row.seq: row.signature for row in rows}
+    signed = {seq: one for seq, one in written.items() if one and is_current(one)}
+    unsigned = [seq for seq in written if seq not in signed]
+    texts = select(QuarantineRow.seq, QuarantineRow.text)
     for start in range(0, len(unsigned), _AT_ONCE):
-        some = QuarantineRow.key.in_(unsigned[start : start + _AT_ONCE])
-        for key, text in session.execute(texts.where(some)):
-            signed[key] = signature(text)
+        some = QuarantineRow.seq.in_(unsigned[start : start + _AT_ONCE])
+        for seq, text in session.execute(texts.where(some)):
+            signed[seq] = signature(text)
     return signed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import and_, delete, select
 
 from ragguard.audit.database import Database, insert_into
 from ragguard.audit.encoding import to_json
@@ -19,6 +19,7 @@ __all__ = ["SqlVerdicts"]
 class SqlVerdicts:
     """The verdicts of a `SqlStore`."""
 
+    tenant: str
     _database: Database
 
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
@@ -26,25 +27,29 @@ class SqlVerdicts:
             return
         # In the order of ids: two writers that bring the same in different order would deadlock.
         rows = [VerdictRow.values(one) for one in sorted(records, key=lambda one: one.id)]
-        newest = select(VerdictRow.seq).order_by(VerdictRow.seq.desc())
-        last = newest.offset(keep).limit(1).scalar_subquery()
-        too_old = VerdictRow.recorded_at < utc_now() - timedelta(days=days)
-        over = or_(VerdictRow.seq <= last, too_old)
+        over = [VerdictRow.recorded_at < utc_now() - timedelta(days=days)]
+        for tenant in sorted({one.tenant for one in records}):
+            mine = VerdictRow.tenant == tenant
+            newest = select(VerdictRow.seq).where(mine).order_by(VerdictRow.seq.desc())
+            last = newest.offset(keep).limit(1).scalar_subquery()
+            over.append(and_(mine, VerdictRow.seq <= last))
         with self._database.write() as session:
             added = insert_into(session, VerdictRow)
             session.execute(added.on_conflict_do_nothing(index_elements=[VerdictRow.id]), rows)
             # Several writers forget the same: those that are being forgotten are left to the other.
-            gone = select(VerdictRow.seq).where(over).with_for_update(skip_locked=True)
-            session.execute(
-                delete(VerdictRow)
-                .where(VerdictRow.seq.in_(gone))
-                .execution_options(synchronize_session=False)
-            )
+            for some in over:
+                gone = select(VerdictRow.seq).where(some).with_for_update(skip_locked=True)
+                session.execute(
+                    delete(VerdictRow)
+                    .where(VerdictRow.seq.in_(gone))
+                    .execution_options(synchronize_session=False)
+                )
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
     ) -> list[VerdictRecord]:
-        newest = select(VerdictRow).order_by(VerdictRow.recorded_at.desc(), VerdictRow.seq.desc())
+        mine = select(VerdictRow).where(VerdictRow.tenant == self.tenant)
+        newest = mine.order_by(VerdictRow.recorded_at.desc(), VerdictRow.seq.desc())
         if before is not None:
             newest = newest.where(VerdictRow.recorded_at < before)
         if passage_id is not None:
@@ -56,7 +61,8 @@ class SqlVerdicts:
 
     def verdict(self, verdict_id: str) -> VerdictRecord:
         with self._database.read() as session:
-            row = session.scalar(select(VerdictRow).where(VerdictRow.id == verdict_id))
+            named = (VerdictRow.id == verdict_id, VerdictRow.tenant == self.tenant)
+            row = session.scalar(select(VerdictRow).where(*named))
             if row is None:
                 raise no_verdict(verdict_id)
             return row.to_record()

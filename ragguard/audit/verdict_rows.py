@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Double, Index, Integer, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ragguard.audit.encoding import AnyText, UtcDateTime, from_json, to_json
-from ragguard.audit.models import Base
+from ragguard.audit.models import Base, tenant_column
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 
 __all__ = ["VerdictRow"]
@@ -37,8 +37,12 @@ class VerdictRow(Base):
     scorer: Mapped[str] = mapped_column(AnyText)
     version: Mapped[str] = mapped_column(AnyText)
     query: Mapped[str | None] = mapped_column(AnyText)
+    tenant: Mapped[str] = tenant_column()
 
-    __table_args__ = (Index("ragguard_verdicts_by_time", "recorded_at", "seq"),)
+    __table_args__ = (
+        Index("ragguard_verdicts_by_time", "recorded_at", "seq"),
+        Index("ragguard_verdicts_by_tenant", "tenant", "seq"),
+    )
 
     @classmethod
     def values(cls, kept: VerdictRecord) -> dict[str, Any]:

@@ -76,6 +76,7 @@ class VerdictRecord:
         version: Of ragguard.
         recorded_at: When, UTC.
         query: The question, where the guard records texts.
+        tenant: Whose it is; "" is the default tenant.
     """
 
     id: str
@@ -92,6 +93,7 @@ class VerdictRecord:
     version: str
     recorded_at: datetime = field(default_factory=utc_now)
     query: str | None = None
+    tenant: str = ""
 
     @property
     def dropped(self) -> int:
@@ -116,7 +118,8 @@ class VerdictStore(Protocol):
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
         """Store verdicts, oldest first, and forget all but the newest `keep` of the last `days`.
 
-        One with the id of another is left out.
+        They may be of several tenants, and so many are kept of each. One with the id of another is
+        left out.
         """
 
     def verdicts(

@@ -6,10 +6,10 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ragguard.arguments import require_positive
-from ragguard.audit.records import AuditStore
+from ragguard.audit.records import AuditStore, QuarantineChanges
 from ragguard.fork import follow_forks
 from ragguard.inline.quarantined import Quarantined
 
@@ -18,6 +18,7 @@ __all__ = ["QuarantineWatch", "announce", "repeated"]
 logger = logging.getLogger(__name__)
 
 _SILENT_S = 30.0
+_NOTHING = Quarantined()
 
 
 def repeated(
@@ -80,7 +81,7 @@ class QuarantineWatch:
         self._store = store
         self._interval_s = interval_s
         self._polled = bool(getattr(store, "shared", True))
-        self._held = Quarantined()
+        self._held = {"": Quarantined()}  # by tenant; not changed, but replaced
         self._version = -1
         self._due: float | None = None  # when an entry lapses, in seconds since 1970
         self._heard = time.monotonic()
@@ -113,14 +114,20 @@ class QuarantineWatch:
         """What runs for it."""
         return [] if self._thread is None else [self._thread]
 
-    def keys(self) -> frozenset[str]:
-        """Return the keys that the filter must drop now, as `held` does."""
-        return self.held().keys
+    @property
+    def size(self) -> int:
+        """How many texts the filter drops, of all tenants."""
+        return sum(len(one.keys) for one in self._held.values())
 
-    def held(self) -> Quarantined:
-        """Return what the filter must drop now.
+    def keys(self, tenant: str = "") -> frozenset[str]:
+        """Return the keys that the filter must drop now, as `held` does."""
+        return self.held(tenant).keys
+
+    def held(self, tenant: str = "") -> Quarantined:
+        """Return what the filter must drop now for a tenant.
 
         Never raises and never waits: while the store fails, the keys it last gave stay in force.
+        A tenant without any costs nothing, whoever makes up its name.
         """
         if self._polled and not self._stop.is_set():
             if self._thread is None:
@@ -129,10 +136,10 @@ class QuarantineWatch:
                 self._complain()
         elif self._is_due():
             self.reload()
-        return self._held
+        return self._held.get(tenant, _NOTHING)
 
     def refresh(self) -> frozenset[str]:
-        """Load the keys now and return them.
+        """Load the keys now and return those of the default tenant.
 
         Raises:
             StoreError: The store fails; the keys it last gave stay in force.
@@ -141,13 +148,11 @@ class QuarantineWatch:
             version = self._store.quarantine_version()
             if version != self._version or self._is_due():
                 changes = self._store.quarantine_changes(self._version)
-                keys = changes.applied_to(self._held.keys)
-                spared = changes.spared_of(self._held.spared)
-                self._held = self._held.changed(keys, changes.signatures, spared, changes.allowed)
+                self._held = _after(changes, self._held)
                 self._version = changes.version
                 self._due = changes.due
             self._note_answer()
-            return self._held.keys
+            return self._held[""].keys
 
     def reload(self) -> None:
         """Load the keys now; a store that fails is noted and logged."""
@@ -161,7 +166,7 @@ class QuarantineWatch:
             if first:
                 logger.error(
                     "the quarantine cannot be read, %d known keys stay in force: %s",
-                    len(self._held.keys),
+                    self.size,
                     error,
                 )
             if self.age_s > _SILENT_S:
@@ -197,7 +202,7 @@ class QuarantineWatch:
                 "the audit store has not answered for %.0f s: the filter does not hear what is "
                 "quarantined or released elsewhere, and %d known keys stay in force",
                 self.age_s,
-                len(self._held.keys),
+                self.size,
             )
 
     def _start(self) -> None:
@@ -219,6 +224,19 @@ class QuarantineWatch:
             self._make_locks()
             if closed:
                 self._stop.set()
+
+
+def _after(changes: QuarantineChanges, held: Mapping[str, Quarantined]) -> dict[str, Quarantined]:
+    """Return what is held by tenant after changes; named tenants that have nothing are left out."""
+    found = {"": held[""]} if changes.complete else dict(held)
+    for tenant, one in {**changes.tenants, "": changes}.items():
+        before = held.get(tenant, _NOTHING)
+        spared = one.spared_of(before.spared)
+        after = before.changed(one.applied_to(before.keys), one.signatures, spared, one.allowed)
+        found[tenant] = after
+        if tenant and not (after.keys or after.spared or after.allowed):
+            del found[tenant]
+    return found
 
 
 class _Followers:

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress
+from itertools import compress, count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.bloom_filter import BloomFilter
 from ragguard.inline.fingerprints import FEWEST, MOST, Fingerprints, fingerprints, read_signature
-from ragguard.lru import Remembered
+from ragguard.lru import LRU, on_forget
 
 __all__ = ["CONTAINED", "TAKEN", "NearCopies", "NearCopy"]
 
@@ -35,6 +35,7 @@ _TAKEN_LEAST = 8  # fingerprints, or a title that the text quotes would do
 _MOST_PAIRS, _LEAST_TEXTS = 100_000, 8  # of a fingerprint and a text are counted in a segment
 _MERGE_BELOW = 8  # times the size of the next segment
 _MAX_BYTES = 16 * 2**20  # of the answers remembered, with their texts
+_MOST_BYTES = _MAX_BYTES // 256  # of one answer, so that a few do not push out all others
 _HIGH, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 Hashes = NDArray[np.uint32]
@@ -56,6 +57,13 @@ class NearCopy:
     piece: bool = False
 
 
+# One cache for all indexes, so that many tenants take no more of it than one. Numbers tell them
+# apart: an index that is no more in use is not held.
+_answers: LRU[tuple[int, str], tuple[NearCopy | None]] = LRU(_MAX_BYTES)
+_numbers = count()
+on_forget(_answers.clear)
+
+
 class NearCopies:
     """The texts in quarantine, by their signatures. Immutable, so that queries need no lock.
 
@@ -67,9 +75,7 @@ class NearCopies:
     ) -> None:
         self._segments = tuple(segments)
         self._filter = bloom_filter or BloomFilter.of(_all_hashes(segments))
-        self._answers: Remembered[str, NearCopy | None] = Remembered(
-            self._worked_out, max_bytes=_MAX_BYTES, weigh=lambda text, _: 4 * len(text) + 300
-        )
+        self._number = next(_numbers)
 
     def __len__(self) -> int:
         return sum(int(one.alive.sum()) for one in self._segments)
@@ -116,7 +122,17 @@ class NearCopies:
 
         Of several texts in quarantine it is the one with the greatest share.
         """
-        return self._answers(texts) if self._segments else [None] * len(texts)
+        if not self._segments:
+            return [None] * len(texts)
+        known = [_answers.get((self._number, text)) for text in texts]
+        new = [text for text, one in zip(texts, known, strict=True) if one is None]
+        found = self._worked_out(new) if new else []
+        for text, copy in zip(new, found, strict=True):
+            size = 4 * len(text) + 400
+            if size <= _MOST_BYTES:
+                _answers.put((self._number, text), (copy,), size)
+        fresh = iter(found)
+        return [next(fresh) if one is None else one[0] for one in known]
 
     def _worked_out(self, texts: Sequence[str]) -> list[NearCopy | None]:
         read = fingerprints(texts)

@@ -48,5 +48,7 @@ class Quarantined:
 
         With None what is allowed stays as it is.
         """
-        copies = self.copies.changed(signatures, self.keys - keys)
+        copies = self.copies
+        if keys != self.keys:
+            copies = copies.changed(signatures, self.keys - keys)
         return Quarantined(keys, copies, spared, self.allowed if allowed is None else allowed)

@@ -14,7 +14,7 @@ import math
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from alembic import command
@@ -26,6 +26,7 @@ from ragguard import Passage
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry, ScoredQuery, open_store
 from ragguard.audit.allowing import Allowance
+from ragguard.audit.answers import Answer
 from ragguard.audit.quarantine import Limits
 from ragguard.audit.schema import HEAD, alembic_config
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
@@ -55,6 +56,12 @@ def fill(store):
     )
     store.add_verdicts([verdict], keep=10, days=36_500.0)
     store.add_counts({"queries": 3})
+    store.answer_key()
+    # As of a day to come: what is old is forgotten.
+    store.add_answer(Answer("0" * 32, frozenset({"1" * 16}), NOON + timedelta(days=36_500)))
+    acme = store.of_tenant("acme")
+    acme.add_quarantine([QuarantineEntry(KEY, "x", PASSAGE.text, "so")])
+    acme.allow(Allowance(content_key("handbook"), "handbook", "protected", "ours", actor="bo"))
     scored = ScoredQuery(1.5, (1.5, 0.25), False, True, "s", NOON, question="0123456789abcdef")
     store.add_scores([scored], sample=1, recent=1)
 

@@ -14,6 +14,7 @@ def upgrade() -> None:
     op.create_table(
         "ragguard_allowances",
         sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant", sa.Text(), server_default="", nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("source", sa.Text(), nullable=False),
         sa.Column("effect", sa.Text(), nullable=False),
@@ -26,10 +27,30 @@ def upgrade() -> None:
         sa.Column("ended_by", sa.Text(), nullable=True),
         sa.Column("changed", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("seq"),
-        sa.UniqueConstraint("key", "source", "effect"),
+        sa.UniqueConstraint("tenant", "key", "source", "effect"),
     )
     with op.batch_alter_table("ragguard_allowances", schema=None) as batch_op:
         batch_op.create_index("ragguard_allowances_changed", ["changed"], unique=False)
+
+    op.create_table(
+        "ragguard_answer_key",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("value", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
+        "ragguard_answers",
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant", sa.Text(), server_default="", nullable=False),
+        sa.Column("digest", sa.Text(), nullable=False),
+        sa.Column("hashes", sa.Text(), nullable=False),
+        sa.Column("given_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("seq"),
+    )
+    with op.batch_alter_table("ragguard_answers", schema=None) as batch_op:
+        batch_op.create_index("ragguard_answers_by_digest", ["tenant", "digest"], unique=False)
+        batch_op.create_index("ragguard_answers_by_tenant", ["tenant", "seq"], unique=False)
+        batch_op.create_index("ragguard_answers_by_time", ["given_at"], unique=False)
 
     op.create_table(
         "ragguard_counters",
@@ -56,6 +77,7 @@ def upgrade() -> None:
         sa.Column("lane", sa.Text(), server_default="0000000000000000", nullable=False),
         sa.Column("turn", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("bare", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("tenant", sa.Text(), server_default="", nullable=False),
         sa.PrimaryKeyConstraint("seq"),
         sa.UniqueConstraint("id"),
     )
@@ -69,6 +91,9 @@ def upgrade() -> None:
         )
         batch_op.create_index(
             "ragguard_events_by_status", ["status", "created_at", "seq"], unique=False
+        )
+        batch_op.create_index(
+            "ragguard_events_by_tenant", ["tenant", "created_at", "seq"], unique=False
         )
         batch_op.create_index(
             "ragguard_events_by_turn",
@@ -94,6 +119,7 @@ def upgrade() -> None:
     op.create_table(
         "ragguard_quarantine",
         sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("tenant", sa.Text(), server_default="", nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("passage_id", sa.Text(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
@@ -109,7 +135,7 @@ def upgrade() -> None:
         sa.Column("until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("signature", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("seq"),
-        sa.UniqueConstraint("key"),
+        sa.UniqueConstraint("tenant", "key"),
     )
     with op.batch_alter_table("ragguard_quarantine", schema=None) as batch_op:
         batch_op.create_index(
@@ -148,10 +174,12 @@ def upgrade() -> None:
         sa.Column("scorer", sa.Text(), nullable=False),
         sa.Column("version", sa.Text(), nullable=False),
         sa.Column("query", sa.Text(), nullable=True),
+        sa.Column("tenant", sa.Text(), server_default="", nullable=False),
         sa.PrimaryKeyConstraint("seq"),
         sa.UniqueConstraint("id"),
     )
     with op.batch_alter_table("ragguard_verdicts", schema=None) as batch_op:
+        batch_op.create_index("ragguard_verdicts_by_tenant", ["tenant", "seq"], unique=False)
         batch_op.create_index("ragguard_verdicts_by_time", ["recorded_at", "seq"], unique=False)
 
     op.create_table(
