@@ -36,7 +36,7 @@ check: lint
 test: $(VENV)/.test
 	@echo "Running the tests, about five minutes on two cores; those of parts that are not installed are skipped."
 	$(PYTEST) -rfE
-	$(BIN)/python -m pytest -q --doctest-modules ragguard
+	$(BIN)/python -m pytest -q --doctest-modules --ignore=ragguard/review ragguard
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

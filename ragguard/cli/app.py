@@ -22,6 +22,7 @@ from ragguard.cli.options import JsonOption
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr
 from ragguard.cli.proxy import proxy
 from ragguard.cli.quarantine import quarantine
+from ragguard.cli.review import review
 from ragguard.cli.store import store
 from ragguard.cli.verdicts import verdicts
 from ragguard.cli.worker import worker
@@ -129,6 +130,7 @@ app.command("protect")(protect)
 app.command("disallow")(disallow)
 app.command("allowed")(allowed)
 app.add_typer(verdicts, name="verdicts")
+app.command("review")(review)
 app.command("worker")(worker)
 app.add_typer(proxy, name="proxy")
 app.add_typer(store, name="store")

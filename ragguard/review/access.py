@@ -1,0 +1,208 @@
+"""Who may see the page: whoever has the token, and whom a trusted proxy vouches for.
+
+The token is offered once and becomes a session, known by a cookie that no script reads and no other
+site sends. Every form carries a token that belongs to the session (signed, so nothing is kept).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ragguard.errors import InvalidInputError
+from ragguard.review.attempts import Attempts
+from ragguard.text import printable
+
+__all__ = ["LEAST_TOKEN", "Access", "Person", "TrustedProxy", "named"]
+
+LEAST_TOKEN = 16
+"""Characters that a token must have."""
+
+SESSION_S = 12 * 3600.0
+_MOST_SESSIONS = 200
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who may decide.
+
+    Attributes:
+        name: Who; what the audit says.
+        id: What their forms are bound to: the session, or the name that the proxy gives.
+        session: Whether they have a session, and so may end it.
+    """
+
+    name: str
+    id: str
+    session: bool
+
+
+@dataclass(frozen=True)
+class TrustedProxy:
+    """A reverse proxy that checks who somebody is, with OpenID Connect for example.
+
+    Attributes:
+        header: The header in which it names them; it must strip it from what comes in.
+        networks: Its addresses: the header counts only from there.
+    """
+
+    header: str
+    networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+
+    @classmethod
+    def of(cls, header: str, addresses: Sequence[str]) -> TrustedProxy:
+        """Return the proxy at these addresses or networks.
+
+        Raises:
+            InvalidInputError: There are none, or one is neither; or the header has no name.
+        """
+        if not header.replace("-", "").isalnum() or not header.isascii():
+            raise InvalidInputError(f"{header!r} is no name of a header; try X-Forwarded-User")
+        if not addresses:
+            raise InvalidInputError(
+                "a header can be sent by anybody: name the addresses of the proxy that sets it"
+            )
+        try:
+            networks = tuple(ipaddress.ip_network(one) for one in addresses)
+        except ValueError as error:
+            raise InvalidInputError(
+                f"{error}; pass the proxy's address, as in 10.0.0.5 or 10.0.0.0/24"
+            ) from error
+        return cls(header.lower(), networks)
+
+    def names(self, address: str, values: Sequence[str]) -> str | None:
+        """Return whom the proxy names in its header's values, or None.
+
+        Args:
+            address: Where the request comes from.
+            values: Of the header; more than one is not what a proxy sends that replaces it.
+        """
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return None
+        if len(values) != 1 or not any(found in network for network in self.networks):
+            return None
+        return named(values[0]) or None
+
+
+def named(name: str) -> str:
+    """Return a person's name as the audit keeps it: one printable line, not too long."""
+    return printable(name[: 4 * _LONGEST_NAME])[:_LONGEST_NAME].strip()
+
+
+class Access:
+    """Lets people in, and knows them again.
+
+    Args:
+        token: What opens the page.
+        proxy: Whose header opens it as well; None: nobody's.
+        attempts: How often a wrong token may be offered.
+        clock: Seconds that never go back.
+
+    Attributes:
+        once: A code that opens it a single time, for an address to click on.
+
+    Raises:
+        InvalidInputError: The token is short enough to be guessed.
+    """
+
+    def __init__(
+        self,
+        token: str,
+        *,
+        proxy: TrustedProxy | None = None,
+        attempts: Attempts | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if len(token) < LEAST_TOKEN:
+            raise InvalidInputError(
+                f"the token has {len(token)} characters; pass {LEAST_TOKEN} at least, or none "
+                "to have one made"
+            )
+        self.once: str | None = secrets.token_urlsafe(24)
+        self._token, self._proxy, self._clock = token, proxy, clock
+        self._attempts = attempts or Attempts()
+        self._signing_key = secrets.token_bytes(32)
+        self._sessions: dict[str, tuple[str, float]] = {}
+        self._lock = threading.Lock()
+
+    def wait(self, address: str) -> float:
+        """Return how many seconds an address has to wait before it may try again."""
+        return self._attempts.wait(address)
+
+    def enter(self, token: str, name: str, address: str) -> str | None:
+        """Return a new session of `name` for the right token, or None and count a failure."""
+        if not name or not _equal(token, self._token):
+            self._attempts.failed(address)
+            return None
+        return self._begin(name)
+
+    def enter_once(self, code: str, name: str, address: str) -> str | None:
+        """Return a new session for the right code, the first time, or None."""
+        with self._lock:
+            right = self.once is not None and _equal(code, self.once)
+            if right:
+                self.once = None
+        if not right:
+            self._attempts.failed(address)
+            return None
+        return self._begin(name)
+
+    def _begin(self, name: str) -> str:
+        session = secrets.token_urlsafe(32)
+        with self._lock:
+            while len(self._sessions) >= _MOST_SESSIONS:
+                del self._sessions[next(iter(self._sessions))]
+            self._sessions[session] = (name, self._clock() + SESSION_S)
+        return session
+
+    def person(
+        self, session: str, address: str, header: Callable[[str], Sequence[str]]
+    ) -> Person | None:
+        """Return who a request comes from, or None.
+
+        Args:
+            session: What its cookie says, or "".
+            address: Where it comes from.
+            header: Gives the values of one of its headers.
+        """
+        if self._proxy is not None:
+            name = self._proxy.names(address, header(self._proxy.header))
+            if name is not None:
+                return Person(name, f"proxy {name}", session=False)
+        with self._lock:
+            name, until = self._sessions.get(session, ("", 0.0))
+            if name and until <= self._clock():
+                del self._sessions[session]
+                return None
+        return Person(name, session, session=True) if name else None
+
+    def leave(self, person: Person) -> None:
+        """End a person's session."""
+        with self._lock:
+            self._sessions.pop(person.id, None)
+
+    def form_token(self, person: Person) -> str:
+        """Return what every form of a person carries."""
+        signed = person.id.encode("utf-8", "surrogatepass")
+        return hmac.new(self._signing_key, signed, hashlib.sha256).hexdigest()
+
+    def form_holds(self, person: Person, token: str) -> bool:
+        """Return whether a form came from a page of this person."""
+        return _equal(token, self.form_token(person))
+
+
+def _equal(offered: str, right: str) -> bool:
+    # Of digests: neither the length nor a common beginning shows in the time that it takes.
+    digests = (
+        hashlib.sha256(one.encode("utf-8", "surrogatepass")).digest() for one in (offered, right)
+    )
+    return hmac.compare_digest(*digests)

@@ -1,0 +1,277 @@
+"""The web application: who asks, what for, and headers under which nothing in a page can run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+
+try:
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.requests import Request
+    from starlette.responses import PlainTextResponse, RedirectResponse, Response
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from ragguard.review.render import rendered
+except ImportError as error:
+    from ragguard.errors import MissingExtraError
+
+    raise MissingExtraError("the review page", "review") from error
+
+from ragguard._version import __version__
+from ragguard.audit import AuditStore
+from ragguard.errors import InvalidInputError, RagguardError, StoreError
+from ragguard.review import charts, details, lists
+from ragguard.review.access import SESSION_S, Access, Person, named
+from ragguard.review.decide import decide
+from ragguard.review.shown import visible
+from ragguard.review.visit import Answer, Fields, Page, Settings, Visit, address_of, parsed
+
+__all__ = ["COOKIE", "review_app"]
+
+COOKIE = "ragguard_review"
+_MOST_BYTES = 200_000  # of a form
+
+_HEADERS = {
+    # No script at all, and nothing from anywhere else: what a passage says stays text.
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+_MENU = {
+    "/": "Proposals",
+    "/events": "Events",
+    "/verdicts": "Verdicts",
+    "/quarantine": "Quarantine",
+    "/allowed": "Allow-list",
+    "/reporters": "Reporters",
+    "/charts": "Charts",
+}
+_PAGES: dict[str, Callable[[Visit], Page]] = {
+    "/": lists.proposals,
+    "/events": lists.events,
+    "/verdicts": lists.verdicts,
+    "/quarantine": lists.quarantine,
+    "/allowed": lists.allowed,
+    "/reporters": lists.reporters,
+    "/charts": charts.charts,
+    "/event": details.event,
+    "/verdict": details.verdict,
+    "/entry": details.entry,
+}
+
+
+def review_app(
+    store: AuditStore,
+    access: Access,
+    *,
+    settings: Settings | None = None,
+    hosts: Sequence[str] = ("*",),
+    owner: str = "",
+) -> Starlette:
+    """Return the review page as an ASGI application.
+
+    Args:
+        store: What there is to see and to decide about.
+        access: Who may.
+        settings: What guards on the store use.
+        hosts: The names under which it is served; a request for another one is refused, so that no
+            other site can pose as it by its name.
+        owner: Whom the link that opens the page a single time lets in.
+    """
+    return _Site(store, access, settings or Settings(), owner).app(hosts)
+
+
+class _Site:
+    def __init__(self, store: AuditStore, access: Access, settings: Settings, owner: str) -> None:
+        self._store, self._access, self._settings = store, access, settings
+        self._owner = owner
+
+    def app(self, hosts: Sequence[str]) -> Starlette:
+        routes = [Route(path, self._page(page)) for path, page in _PAGES.items()]
+        return Starlette(
+            routes=[
+                *routes,
+                Route("/text", self._text),
+                Route("/decide", self._decide, methods=["POST"]),
+                Route("/login", self._login, methods=["GET", "POST"]),
+                Route("/logout", self._logout, methods=["POST"]),
+                Mount("/static", StaticFiles(packages=[("ragguard.review", "static")])),
+            ],
+            middleware=[
+                Middleware(_Headers),
+                Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+            ],
+            exception_handlers={404: _not_found, RagguardError: self._failed},
+        )
+
+    def _person(self, request: Request) -> Person | None:
+        return self._access.person(
+            request.cookies.get(COOKIE, ""), _address(request), request.headers.getlist
+        )
+
+    def _page(self, page: Callable[[Visit], Page]) -> Callable[[Request], object]:
+        async def endpoint(request: Request) -> Response:
+            person = self._person(request)
+            if person is None:
+                return self._closed()
+            asked = parsed(request.scope["query_string"])
+            visit = Visit(self._store, person, asked, settings=self._settings)
+            return await run_in_threadpool(lambda: self._shown(request, visit, page(visit)))
+
+        return endpoint
+
+    async def _text(self, request: Request) -> Response:
+        person = self._person(request)
+        if person is None:
+            return self._closed()
+        visit = Visit(self._store, person, parsed(request.scope["query_string"]))
+        return PlainTextResponse(visible(await run_in_threadpool(details.text, visit)))
+
+    async def _decide(self, request: Request) -> Response:
+        person = self._person(request)
+        if person is None:
+            return self._closed()
+        visit = Visit(self._store, person, {}, await _form(request))
+        if not self._access.form_holds(person, visit.filled("form")):
+            return self._refused(request, person)
+        answer: Answer = await run_in_threadpool(decide, visit)
+        joint = "&" if "?" in answer.path else "?"
+        done = address_of("", done=answer.done, count=answer.count)[1:]
+        return RedirectResponse(f"{answer.path}{joint}{done}", 303)
+
+    async def _login(self, request: Request) -> Response:
+        address = _address(request)
+        wait = self._access.wait(address)
+        if wait:
+            return self._closed(f"Too many attempts. Wait {ceil(wait)} seconds.", 429, wait)
+        if request.method == "GET":
+            asked = parsed(request.scope["query_string"])
+            code = next(iter(asked.get("once", ())), "")
+            if not code:
+                return self._closed(status=200)
+            session = self._access.enter_once(code, self._owner, address)
+            if session is None:
+                return self._closed("This link has been used, or was never right.")
+        else:
+            form = await _form(request)
+            name = named(next(iter(form.get("name", ())), ""))
+            if not name:
+                return self._closed("Say who you are: decisions are kept with a name.")
+            token = next(iter(form.get("token", ())), "").strip()
+            session = self._access.enter(token, name, address)
+            if session is None:
+                return self._closed("This is not the token.")
+        response = RedirectResponse("/", 303)
+        response.set_cookie(
+            COOKIE,
+            session,
+            max_age=int(SESSION_S),
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
+    async def _logout(self, request: Request) -> Response:
+        person, form = self._person(request), await _form(request)
+        if person is None:
+            return self._closed()
+        if not self._access.form_holds(person, next(iter(form.get("form", ())), "")):
+            return self._refused(request, person)
+        self._access.leave(person)
+        response = RedirectResponse("/login", 303)
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return response
+
+    def _shown(self, request: Request, visit: Visit, page: Page) -> Response:
+        person = visit.person
+        body = rendered(
+            page.template,
+            **page.shows,
+            title=page.title,
+            menu=_MENU,
+            path=request.url.path,
+            here=f"{request.url.path}?{request.url.query}".rstrip("?").partition("&done=")[0],
+            person=person,
+            form_token=self._access.form_token(person),
+            waiting=len(self._store.quarantine(status="proposed")),
+            done=visit.get("done"),
+            count=visit.number("count", 0),
+            version=__version__,
+        )
+        return Response(body, page.status, media_type="text/html")
+
+    def _refused(self, request: Request, person: Person) -> Response:
+        words = "The form is not of your session, and nothing was changed. Load the page again."
+        page = Page("error.html", "Refused", {"words": words}, 403)
+        return self._shown(request, Visit(self._store, person, {}), page)
+
+    def _closed(self, words: str = "", status: int = 401, wait: float = 0.0) -> Response:
+        body = rendered("login.html", title="Log in", words=words, owner=self._owner)
+        headers = {"retry-after": str(ceil(wait))} if wait else None
+        return Response(body, status, headers, media_type="text/html")
+
+    def _failed(self, request: Request, error: Exception) -> Response:  # noqa: ARG002
+        status = 404 if isinstance(error, LookupError) else 400
+        status = 503 if isinstance(error, StoreError) else status
+        body = rendered("failed.html", title="Not done", words=str(error))
+        return Response(body, status, media_type="text/html")
+
+
+def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    body = rendered("failed.html", title="Not found", words="There is no such page.")
+    return Response(body, 404, media_type="text/html")
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+async def _form(request: Request) -> Fields:
+    """Return the fields of a form that a page of ours sent.
+
+    Raises:
+        InvalidInputError: Another site sent it, or it is too large.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise InvalidInputError("another site sent this form; use the one on this page")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BYTES:
+            raise InvalidInputError("the form is too large; decide about fewer passages at once")
+    return parsed(body)
+
+
+class _Headers:
+    """Adds the security headers to every response, those of files and errors as well."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def started(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                known = {name for name, _ in message["headers"]}
+                added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message["headers"] += [pair for pair in added if pair[0] not in known]
+            await send(message)
+
+        await self._app(scope, receive, started)

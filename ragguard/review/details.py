@@ -1,0 +1,64 @@
+"""The pages of one event, one verdict and one passage in quarantine."""
+
+from __future__ import annotations
+
+from ragguard.audit.decisions import match
+from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.content import content_key
+from ragguard.review.lists import case_of
+from ragguard.review.scope_plot import axes
+from ragguard.review.shown import Sought
+from ragguard.review.visit import Page, Visit
+
+__all__ = ["entry", "event", "text", "verdict"]
+
+
+def event(visit: Visit) -> Page:
+    """One event: what was said, what attribution found, and what became of the passages."""
+    event_id = visit.get("id")
+    found = visit.store.event(event_id)
+    attribution = visit.store.attribution(event_id)
+    entries = {one.key: one for one in visit.store.quarantine()}
+    rows = []
+    if attribution is not None:
+        rows = [
+            (rank, score, entries.get(content_key(score.passage.text)))
+            for rank, score in enumerate(attribution.scores, start=1)
+        ]
+    accused = [one for one in entries.values() if one.event_id == event_id]
+    shows = {
+        "event": found,
+        "found": attribution,
+        "axes": axes(attribution) if attribution is not None else [],
+        "rows": rows,
+        "accused": accused,
+        "sought": Sought.of(found.query, found.response),
+    }
+    return Page("event.html", "Event", shows)
+
+
+def verdict(visit: Visit) -> Page:
+    """One verdict: every passage that it did not simply keep, and why."""
+    found = visit.store.verdict(visit.get("id"))
+    entries = {one.key: one for one in visit.store.quarantine()}
+    allowed = {one.key for one in visit.store.allowances() if one.holds and one.effect == "allowed"}
+    rows = [
+        (passage, entries.get(passage.key), passage.key in allowed) for passage in found.passages
+    ]
+    return Page("verdict.html", "Verdict", {"verdict": found, "rows": rows})
+
+
+def entry(visit: Visit) -> Page:
+    """One passage that was accused, with all of its text that a page can show."""
+    found = _entry(visit)
+    case = case_of(visit.store, [found])
+    return Page("entry.html", "Passage", {"entry": found, "case": case})
+
+
+def text(visit: Visit) -> str:
+    """Return the whole text of a passage that was accused."""
+    return _entry(visit).text
+
+
+def _entry(visit: Visit) -> QuarantineEntry:
+    return match(visit.store.quarantine(), visit.get("key"))

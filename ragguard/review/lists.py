@@ -1,0 +1,196 @@
+"""The pages that list: proposals, events, verdicts, quarantine, allow-list and reporters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar, get_args
+
+from ragguard.attribution import Attribution
+from ragguard.audit.decisions import Decisions
+from ragguard.audit.quarantine import SPARED, QuarantineEntry, QuarantineStatus, as_utc
+from ragguard.audit.records import AuditStore, Event, EventStatus
+from ragguard.errors import EventNotFoundError, InvalidInputError
+from ragguard.review.shown import Sought
+from ragguard.review.visit import Page, Visit
+
+__all__ = [
+    "Case",
+    "Reporter",
+    "allowed",
+    "case_of",
+    "events",
+    "proposals",
+    "quarantine",
+    "reporters",
+    "verdicts",
+]
+
+_ROWS = 50
+_CASES = 10  # events with proposals on one page
+_EVENTS = 1_000  # the newest, of which reporters are counted
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one event accuses, with what was asked and found.
+
+    Attributes:
+        entries: The proposals, newest first.
+        event_id: The event, or None where a person proposed them.
+        event: None where it is gone.
+        found: Its attribution, or None.
+    """
+
+    entries: list[QuarantineEntry]
+    event_id: str | None
+    event: Event | None = None
+    found: Attribution | None = None
+
+    @property
+    def sought(self) -> Sought:
+        """What is marked in its passages."""
+        return Sought.of(self.event.query, self.event.response) if self.event else Sought()
+
+
+def case_of(store: AuditStore, entries: list[QuarantineEntry]) -> Case:
+    """Return the case of entries that the same event accuses."""
+    event_id = entries[0].event_id
+    if event_id is None:
+        return Case(entries, None)
+    try:
+        return Case(entries, event_id, store.event(event_id), store.attribution(event_id))
+    except EventNotFoundError:
+        return Case(entries, event_id)
+
+
+def proposals(visit: Visit) -> Page:
+    """What waits for a person, by event, the newest first."""
+    waiting: dict[str | None, list[QuarantineEntry]] = {}
+    for entry in Decisions(visit.store).proposals():
+        waiting.setdefault(entry.event_id, []).append(entry)
+    shown, pages = _paged(list(waiting.values()), visit, _CASES)
+    cases = [case_of(visit.store, entries) for entries in shown]
+    held = len(visit.store.quarantine_keys())
+    counts = visit.store.counts()
+    return Page(
+        "proposals.html",
+        "Proposals",
+        {
+            "cases": cases,
+            "pages": pages,
+            "held": held,
+            "counts": counts,
+            "failed": len(visit.store.events(status="failed", limit=100)),
+            "pending": len(visit.store.events(status="pending", limit=100)),
+        },
+    )
+
+
+def events(visit: Visit) -> Page:
+    """The events, the newest first."""
+    status = _one_of(EventStatus, visit.get("status"))
+    found = visit.store.events(status=status, limit=_EVENTS)
+    shown, pages = _paged(found, visit, _ROWS)
+    shows = {"events": shown, "pages": pages, "status": status, "all": get_args(EventStatus)}
+    return Page("events.html", "Events", shows)
+
+
+def verdicts(visit: Visit) -> Page:
+    """The verdicts that dropped, marked or failed, the newest first."""
+    before, passage = visit.get("before"), visit.get("passage")
+    try:
+        moment = as_utc(datetime.fromisoformat(before)) if before else None
+    except ValueError as error:
+        raise InvalidInputError(f"{before[:40]!r} is no moment; go back to the list") from error
+    found = visit.store.verdicts(limit=_ROWS + 1, before=moment, passage_id=passage or None)
+    more = found[_ROWS - 1].recorded_at if len(found) > _ROWS else None
+    shows = {"verdicts": found[:_ROWS], "passage": passage, "more": more, "before": before}
+    return Page("verdicts.html", "Verdicts", shows)
+
+
+def quarantine(visit: Visit) -> Page:
+    """What was accused, and what became of it."""
+    status = _one_of(QuarantineStatus, visit.get("status"))
+    every = visit.store.quarantine()
+    tally = Counter(entry.status for entry in every)
+    found = [entry for entry in every if status in (None, entry.status)]
+    shown, pages = _paged(found, visit, _ROWS)
+    shows = {
+        "entries": shown,
+        "pages": pages,
+        "status": status,
+        "tally": [(one, tally[one]) for one in get_args(QuarantineStatus)],
+        "total": len(every),
+    }
+    return Page("quarantine.html", "Quarantine", shows)
+
+
+def allowed(visit: Visit) -> Page:
+    """What a person vouches for now."""
+    shown, pages = _paged(Decisions(visit.store).allowed(), visit, _ROWS)
+    return Page("allowed.html", "Allow-list", {"allowed": shown, "pages": pages})
+
+
+@dataclass
+class Reporter:
+    """What became of one reporter's reports.
+
+    Attributes:
+        name: Who, or None for reports without a name.
+        events: Of the newest events, how many they filed first.
+        entries: Of the passages that their word accuses, how many are of which status.
+        last: When they last filed an event.
+    """
+
+    name: str | None
+    events: int = 0
+    entries: Counter[str] = field(default_factory=Counter)
+    last: datetime | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Passages that a person has not looked at."""
+        return self.entries["proposed"] + self.entries["quarantined"]
+
+    @property
+    def right(self) -> int:
+        """Passages that a person has confirmed."""
+        return self.entries["confirmed"]
+
+    @property
+    def wrong(self) -> int:
+        """Passages of which a person has said that they are no attack."""
+        return sum(self.entries[status] for status in SPARED)
+
+
+def reporters(visit: Visit) -> Page:
+    """Who reports, and how often a person agreed; those with most to look at first."""
+    found: dict[str | None, Reporter] = {}
+    for event in visit.store.events(limit=_EVENTS):
+        one = found.setdefault(event.reporter, Reporter(event.reporter))
+        one.events += 1
+        one.last = max(filter(None, (one.last, event.created_at)))
+    for entry in visit.store.quarantine():
+        for name in entry.reporters:
+            found.setdefault(name, Reporter(name)).entries[entry.status] += 1
+    order = sorted(found.values(), key=lambda one: (-one.waiting, -one.events, one.name or ""))
+    shown, pages = _paged(order, visit, _ROWS)
+    return Page("reporters.html", "Reporters", {"reporters": shown, "pages": pages})
+
+
+def _paged(found: Sequence[T], visit: Visit, size: int) -> tuple[Sequence[T], dict[str, Any]]:
+    """Return the part that is asked for, and which that is of how many."""
+    last = max(1, -(-len(found) // size))
+    page = min(visit.number("page", 1), last)
+    part = found[(page - 1) * size : page * size]
+    return part, {"page": page, "last": last, "total": len(found)}
+
+
+def _one_of(kind: Any, wanted: str) -> Any:
+    """Return the status that is asked for, or None for all of them."""
+    return wanted if wanted in get_args(kind) else None

@@ -1,0 +1,118 @@
+"""Texts by strangers as the page shows them: nothing is interpreted, nothing hides.
+
+Characters that steer a line, bidirectional overrides and zero-width ones among them, or that show
+nothing, stand as their escapes, so that what is read is what the filter reads.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from itertools import groupby
+
+from markupsafe import Markup, escape
+
+from ragguard.attribution.claim import COMMON_STEMS, claim
+from ragguard.stems import stems, stems_of
+
+__all__ = ["MOST_SHOWN", "Sought", "marked", "visible"]
+
+MOST_SHOWN = 20_000
+"""Characters of a text that a page shows; the whole of it is behind a link."""
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # Unicode categories
+# Drawn as nothing, though of categories that are: fillers, the empty Braille cell, joiners.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x180B, 0x180E))
+_MOST_MARKS = 3  # combining marks on one letter: more would climb over the lines above
+_PIECE = re.compile(r"\s+|\S+")
+
+
+def visible(text: str) -> str:
+    r"""Return a text with the escapes of what steers a line or shows nothing; lines stay lines.
+
+    >>> visible("pay\u202etxt\u200b\n\x1b[2J")
+    'pay\\u202etxt\\u200b\n\\x1b[2J'
+    """
+    return text if _plain(text) else "".join(piece for _, piece in _pieces(text))
+
+
+def _plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+def _pieces(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield each character, or its escape and that it is one."""
+    marks = 0
+    for char in text:
+        category = unicodedata.category(char)
+        marks = marks + 1 if category in ("Mn", "Me") else 0
+        hides = category in _HIDDEN and char not in "\n\t"
+        hides = hides or marks > _MOST_MARKS or char in _BLANK
+        hides = hides or any(ord(char) in selectors for selectors in _SELECTORS)
+        yield hides, ascii(char)[1:-1] if hides else char
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What is marked in a text, as `ragguard.stems.stem` writes words.
+
+    Attributes:
+        answer: Words of what a response claims.
+        question: The other words of the question.
+    """
+
+    answer: Set[str] = frozenset()
+    question: Set[str] = frozenset()
+
+    @classmethod
+    def of(cls, query: str, response: str) -> Sought:
+        """Return what a response claims and what was asked, without the words of every text."""
+        asked = set(stems(query)) - COMMON_STEMS
+        claimed = set(stems(claim(query, response))) - COMMON_STEMS
+        claimed = claimed or set(stems(response)) - COMMON_STEMS
+        return cls(frozenset(claimed), frozenset(asked - claimed))
+
+
+def marked(text: str, sought: Sought | None = None, limit: int = MOST_SHOWN) -> Markup:
+    """Return how a text begins as HTML: escaped, escapes and sought words marked, the rest counted.
+
+    Args:
+        text: Anything.
+        sought: The words to mark, whatever letters they are disguised in; None: none.
+        limit: Characters that are shown.
+    """
+    begins, rest = text[:limit], len(text) - limit
+    pieces = _PIECE.findall(begins)
+    kinds = _kinds(pieces, sought) if sought else [""] * len(pieces)
+    out = []
+    for kind, run in groupby(zip(kinds, pieces, strict=True), key=lambda pair: pair[0]):
+        body = Markup("").join(map(_escaped, (piece for _, piece in run)))
+        out.append(Markup('<mark class="{}">{}</mark>').format(kind, body) if kind else body)
+    if rest > 0:
+        out.append(Markup('<span class="rest"> … {:,} more characters</span>').format(rest))
+    return Markup("").join(out)
+
+
+def _kinds(pieces: list[str], sought: Sought) -> list[str]:
+    """Return what each piece is marked as; white space goes with its neighbours if they agree."""
+    kinds = [
+        "answer" if sought.answer & words else "asked" if sought.question & words else ""
+        for words in map(set, stems_of(pieces))
+    ]
+    for place in range(1, len(pieces) - 1):
+        if pieces[place].isspace() and kinds[place - 1] == kinds[place + 1]:
+            kinds[place] = kinds[place - 1]
+    return kinds
+
+
+def _escaped(piece: str) -> Markup:
+    if _plain(piece):
+        return escape(piece)
+    out = []
+    for hides, run in groupby(_pieces(piece), key=lambda pair: pair[0]):
+        body = escape("".join(part for _, part in run))
+        out.append(Markup('<span class="escape">{}</span>').format(body) if hides else body)
+    return Markup("").join(out)

@@ -1,0 +1,123 @@
+"""What a request asks of a page, and what the page answers, without a web framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import parse_qs, quote, unquote
+
+from ragguard.audit import AuditStore
+from ragguard.errors import InvalidInputError
+from ragguard.inline.conformal import Calibration
+from ragguard.review.access import Person
+
+__all__ = ["Answer", "Fields", "Page", "Settings", "Visit", "address_of", "parsed", "quoted"]
+
+Fields = Mapping[str, Sequence[str]]
+
+_MOST_FIELDS = 2_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What guards on the store use, for the charts.
+
+    Attributes:
+        alpha: The share of clean queries that they may touch.
+        calibration: Theirs; None: the shipped one.
+    """
+
+    alpha: float = 0.01
+    calibration: Calibration | None = None
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request of somebody who may see the page.
+
+    Attributes:
+        store: What there is to see.
+        person: Who asks.
+        asked: The query's fields.
+        form: The form's fields; empty for what only reads.
+        settings: What guards on the store use.
+    """
+
+    store: AuditStore
+    person: Person
+    asked: Fields
+    form: Fields = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return a field of the query."""
+        return next(iter(self.asked.get(name, ())), default)
+
+    def filled(self, name: str) -> str:
+        """Return a field of the form, or ""."""
+        return next(iter(self.form.get(name, ())), "").strip()
+
+    def exact(self, name: str) -> str:
+        """Return a field of the form that a template wrote with `quoted`, as it was."""
+        try:
+            return unquote(self.filled(name), errors="surrogatepass")
+        except UnicodeDecodeError as error:
+            raise InvalidInputError("the form cannot be read; reload the page") from error
+
+    def number(self, name: str, default: int) -> int:
+        """Return a field of the query that is a whole number, at least 1."""
+        found = self.get(name)
+        return max(1, int(found)) if found.isdecimal() and len(found) < 9 else default
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is shown: a template and what it shows, and where in the menu it stands."""
+
+    template: str
+    title: str
+    shows: Mapping[str, Any]
+    status: int = 200
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Where a decision leads back to, and what is said of it there."""
+
+    path: str
+    done: str
+    count: int
+
+
+def parsed(encoded: bytes) -> Fields:
+    """Return the fields of a query or a form.
+
+    Raises:
+        InvalidInputError: It is not how a browser encodes them.
+    """
+    try:
+        return parse_qs(
+            encoded.decode("ascii"),
+            keep_blank_values=True,
+            errors="surrogatepass",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError as error:
+        raise InvalidInputError(
+            "the address or form cannot be read; go back and try again"
+        ) from error
+
+
+def quoted(text: str) -> str:
+    """Return a text of any characters as those that a form and an address carry unchanged."""
+    return quote(text, safe="", errors="surrogatepass")
+
+
+def address_of(path: str, **fields: str | int | datetime | None) -> str:
+    """Return an address on this page, with the fields that are given, any characters in them."""
+    pairs = [
+        f"{name}={quoted(str(value))}" for name, value in fields.items() if value not in (None, "")
+    ]
+    return path + ("?" + "&".join(pairs) if pairs else "")

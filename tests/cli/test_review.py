@@ -1,0 +1,83 @@
+"""`ragguard review`: what it prints, what it serves, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra review")
+pytest.importorskip("jinja2", reason="needs the extra review")
+pytest.importorskip("uvicorn", reason="needs the extra review")
+
+
+@pytest.mark.slow
+def test_it_prints_a_link_that_works_once_and_a_token(spawn, store_url):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    served = spawn("review", "--store", store_url, "--port", "0", env=environment)
+    link, rest = served.stdout.readline().strip(), served.stdout.readline()
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/login\?once=[\w-]{32}", link)
+    assert re.search(r"with the token [\w-]{32}$", rest.strip())
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    with opener.open(link, timeout=10) as response:
+        assert "Proposals" in response.read().decode()
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(link, timeout=10)
+    served.send_signal(signal.SIGINT)
+    assert served.wait(20) == 130
+    assert "Traceback" not in served.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--user-header", "X-User"], "name the addresses of the proxy"),
+        (["--user-header", "X-User", "--trusted-proxy", "proxy"], "pass the proxy's address"),
+        (["--trusted-proxy", "::1"], "--trusted-proxy needs --user-header"),
+        (["--alpha", "2"], "--alpha must be between 0 and 1"),
+        (["--host", "256.0.0.1"], "cannot listen on 256.0.0.1"),
+    ],
+)
+def test_what_cannot_be_served_is_refused(run, store_url, arguments, message):
+    result = run("review", "--store", store_url, "--port", "0", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_port_that_is_taken_is_said(run, store_url):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run("review", "--store", store_url, "--port", port)
+    assert result.exit_code == 2
+    assert "pass another --port, or 0" in result.stderr
+
+
+def test_a_token_that_can_be_guessed_is_refused(run, store_url, monkeypatch):
+    monkeypatch.setenv("RAGGUARD_REVIEW_TOKEN", "1234")
+    result = run("review", "--store", store_url, "--port", "0")
+    assert result.exit_code == 2
+    assert "pass 16 at least" in result.stderr
+
+
+def test_a_store_that_is_not_there_is_not_made(run, tmp_path):
+    result = run("review", "--store", str(tmp_path / "none.db"), "--port", "0")
+    assert result.exit_code == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("missing", ["uvicorn", "starlette", "jinja2"])
+def test_without_the_extra_it_says_what_to_install(run, store_url, monkeypatch, missing):
+    for name in [name for name in sys.modules if name.startswith("ragguard.review")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    if missing == "starlette":
+        monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    result = run("review", "--store", store_url, "--port", "0")
+    assert result.exit_code == 3
+    assert "pip install '.[review]'" in result.stderr

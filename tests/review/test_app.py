@@ -1,0 +1,383 @@
+"""The pages and buttons, without a browser: who may, what shows, and what a click does."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra review")
+pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
+pytest.importorskip("jinja2", reason="needs the extra review")
+
+from html.parser import HTMLParser
+from urllib.parse import quote
+
+from starlette.testclient import TestClient
+
+from ragguard import Guard
+from ragguard.audit.decisions import Decisions
+from ragguard.audit.memory import MemoryStore
+from ragguard.review.access import Access, TrustedProxy
+from ragguard.review.app import COOKIE, review_app
+
+from .conftest import FACTS, LIE, QUERY, REPORTER, SOURCE, poison
+
+TOKEN = "a token of some length"
+PAGES = ("/", "/events", "/verdicts", "/quarantine", "/allowed", "/reporters", "/charts")
+TAGS = frozenset(
+    """a abbr b blockquote body button code dd details div dl dt fieldset figcaption figure footer
+    form g h1 h2 head header html input label legend link main mark meta nav p section span strong
+    summary svg table tbody td th thead title tr circle line rect text""".split()
+)
+
+
+class Reader(HTMLParser):
+    """Collects tags, attributes, the fields of forms and the text of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.forms: list[dict] = []
+        self.words = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        given = dict(attrs)
+        if tag == "form":
+            self.forms.append({"action": given.get("action", ""), "fields": [], "do": []})
+        elif tag == "input" and given.get("name"):
+            self.forms[-1]["fields"].append((given["name"], given.get("value", "")))
+        elif tag == "button" and given.get("name") == "do":
+            self.forms[-1]["do"].append(given["value"])
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def read(response) -> Reader:
+    reader = Reader()
+    reader.feed(response.text)
+    return reader
+
+
+@pytest.fixture
+def access():
+    return Access(TOKEN)
+
+
+@pytest.fixture
+def visitor(store, access):
+    """A browser that has not logged in."""
+    app = review_app(store, access, hosts=("testserver",), owner="root")
+    with TestClient(app, follow_redirects=False) as client:
+        yield client
+
+
+@pytest.fixture
+def client(visitor):
+    """A browser of ann, who has."""
+    response = visitor.post("/login", data={"name": "ann", "token": TOKEN})
+    assert response.status_code == 303
+    return visitor
+
+
+def addresses(store) -> list[str]:
+    [verdict] = store.verdicts()
+    return [
+        *PAGES,
+        *(f"/event?id={quote(event.id, safe='')}" for event in store.events()),
+        f"/verdict?id={verdict.id}",
+        *(f"/entry?key={entry.key}" for entry in store.quarantine()),
+        "/quarantine?status=proposed&page=7",
+        "/events?status=<script>&page=x",
+        f"/verdicts?passage={quote(poison()[0].id, safe='')}",
+        "/?done=confirm&count=2",
+        "/?done=<script>&count=<script>",
+    ]
+
+
+def press(client, address, do, why="seen with my own eyes", **fields):
+    """Press a button of the first form that has it, with all of its fields as they are."""
+    page = read(client.get(address))
+    form = next(form for form in page.forms if do in form["do"])
+    sent = [pair for pair in form["fields"] if pair[0] not in {"why", *fields}]
+    sent += [("why", why), ("do", do)]
+    for name, value in fields.items():
+        sent += [(name, one) for one in ([value] if isinstance(value, str) else value)]
+    body = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in sent)
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    return client.post(form["action"], content=body, headers=kind)
+
+
+def statuses(store):
+    return {entry.passage_id: entry.status for entry in store.quarantine()}
+
+
+def test_nothing_opens_without_the_token(visitor, store):
+    for address in [*addresses(store), f"/text?key={store.quarantine()[0].key}"]:
+        response = visitor.get(address)
+        assert response.status_code == 401
+        assert QUERY not in response.text
+    for address in ("/decide", "/logout"):
+        assert visitor.post(address, data={"do": "confirm"}).status_code == 401
+    assert visitor.get("/login").status_code == 200
+    assert visitor.get("/decide").status_code == 405
+
+
+def test_every_page_shows_hostile_texts_and_holds_no_tag_or_handler_of_theirs(client, store):
+    for address in addresses(store):
+        response = client.get(address)
+        assert response.status_code == 200, address
+        page = read(response)
+        assert page.tags <= TAGS, (address, page.tags - TAGS)
+        names = {name for name, _ in page.attributes}
+        assert not [name for name in names if name.startswith("on") or name == "style"]
+        links = [value for name, value in page.attributes if name in ("href", "src", "action")]
+        assert all(re.match(r"/(?!/)|#content$", link) for link in links), address
+        assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\x00\x1b]", response.text)
+    shown = read(client.get("/")).words
+    assert "document.title='owned'" in shown
+    assert r"\u202e" in shown
+    assert "{{ 7*7 }}" in shown
+
+
+def test_every_response_says_that_nothing_may_run(client):
+    for address in ("/", "/login", "/static/review.css", "/nowhere", "/event?id=none"):
+        headers = client.get(address).headers
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; style-src 'self'")
+        assert "script" not in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == "no-store"
+
+
+def test_what_is_not_there_is_said_and_not_raised(client):
+    for address in ("/event?id=%ED%A0%80", "/verdict?id=x", "/entry?key=", "/nowhere", "/text"):
+        response = client.get(address)
+        assert response.status_code == 404, address
+    for address in ("/verdicts?before=never", "/events?id=%FF", "/?" + "a=1&" * 3000):
+        assert client.get(address).status_code == 400
+
+
+def test_the_cookie_is_for_this_site_and_not_for_scripts(visitor):
+    response = visitor.post("/login", data={"name": "ann", "token": TOKEN})
+    cookie = response.headers["set-cookie"]
+    assert cookie.startswith(f"{COOKIE}=")
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+
+
+def test_the_link_opens_the_page_once(visitor, access):
+    link = f"/login?once={access.once}"
+    assert visitor.get(link).status_code == 303
+    assert "root" in read(visitor.get("/")).words
+    visitor.cookies.clear()
+    assert visitor.get(link).status_code == 401
+    assert visitor.get("/").status_code == 401
+
+
+def test_wrong_tokens_are_refused_and_then_have_to_wait(visitor):
+    for _ in range(5):
+        assert visitor.post("/login", data={"name": "eve", "token": "wrong"}).status_code == 401
+    late = visitor.post("/login", data={"name": "ann", "token": TOKEN})
+    assert late.status_code == 429
+    assert 0 < int(late.headers["retry-after"]) <= 60
+
+
+def test_nobody_logs_in_without_a_name(visitor):
+    assert visitor.post("/login", data={"name": " ", "token": TOKEN}).status_code == 401
+
+
+def test_another_name_of_the_host_is_refused(visitor):
+    assert visitor.get("/", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_forms_of_other_sites_and_sessions_change_nothing(client, store):
+    key = store.quarantine()[0].key
+    form = {"do": "confirm", "key": key, "why": "because", "back": "/"}
+    assert client.post("/decide", data=form).status_code == 403
+    assert client.post("/decide", data={**form, "form": "0" * 64}).status_code == 403
+    right = dict(read(client.get("/")).forms[0]["fields"])["form"]
+    elsewhere = {"sec-fetch-site": "cross-site"}
+    sent = client.post("/decide", data={**form, "form": right}, headers=elsewhere)
+    assert sent.status_code == 400
+    assert client.post("/decide", content=b"a" * 300_000).status_code == 400
+    assert client.post("/logout", data={"form": "x"}).status_code == 403
+    assert set(statuses(store).values()) == {"proposed"}
+
+
+def test_whoever_logs_out_is_out(client):
+    token = dict(read(client.get("/")).forms[0]["fields"])["form"]
+    assert client.post("/logout", data={"form": token}).status_code == 303
+    assert client.get("/").status_code == 401
+
+
+def test_a_proxy_that_is_trusted_names_who_asks(store):
+    access = Access(TOKEN, proxy=TrustedProxy.of("X-User", ["10.1.1.1"]))
+    app = review_app(store, access)
+    for address, status in (("10.1.1.1", 200), ("10.1.1.2", 401)):
+        client = TestClient(app, headers={"x-user": "ann"}, client=(address, 1))
+        assert client.get("/").status_code == status
+    trusted = TestClient(app, headers={"x-user": "ann"}, client=("10.1.1.1", 1))
+    assert press(trusted, "/", "confirm").status_code == 200
+    assert {entry.actor for entry in store.quarantine()} == {"ann"}
+
+
+@pytest.mark.parametrize(
+    ("do", "status"), [("confirm", "confirmed"), ("reject", "rejected"), ("release", "released")]
+)
+def test_a_button_does_what_the_command_does(client, store, do, status, monkeypatch):
+    called = []
+    decide = Decisions.decide
+
+    def noted(self, *targets, **how):
+        called.append(how)
+        return decide(self, *targets, **how)
+
+    monkeypatch.setattr(Decisions, "decide", noted)
+    key = store.quarantine()[0].key
+    if do == "release":
+        press(client, "/", "confirm", key=key)
+        assert press(client, f"/entry?key={key}", do).status_code == 303
+    else:
+        response = press(client, "/", do, key=key)
+        assert response.headers["location"] == f"/?done={do}&count=1"
+        assert "1 " in read(client.get(response.headers["location"])).words
+    assert called[-1]["status"] == status
+    [entry] = [one for one in store.quarantine() if one.key == key]
+    assert (entry.status, entry.actor) == (status, "ann")
+    assert sum(one == "proposed" for one in statuses(store).values()) == 2
+
+
+def test_allow_and_protect_keep_who_why_and_until_when(client, store):
+    first, second, _ = (entry.key for entry in store.quarantine())
+    press(client, "/", "allow", key=first, why="a page of ours")
+    press(client, f"/entry?key={second}", "protect", why="only by hand", until="2999-12-31")
+    found = {one.key: one for one in Decisions(store).allowed() if not one.source}
+    assert (found[first].effect, found[first].why, found[first].actor) == (
+        "allowed", "a page of ours", "ann",
+    )  # fmt: skip
+    assert found[second].effect == "protected"
+    assert f"{found[second].until:%Y-%m-%d}" == "2999-12-31"
+    # What a person vouches for waits no longer.
+    assert sorted(statuses(store).values()) == ["proposed", "rejected", "rejected"]
+
+
+def test_a_source_is_allowed_and_taken_off_character_by_character(client, store):
+    strange = "  s\u202eource '\"&\n"
+    Decisions(store).allow(strange, why="odd")
+    page = read(client.get("/allowed"))
+    forms = [form for form in page.forms if form["do"] == ["disallow"]]
+    assert len(forms) == 2
+    for _ in forms:
+        assert press(client, "/allowed", "disallow").status_code == 303
+    assert Decisions(store).allowed() == []
+    assert press(client, "/allowed", "allow-name", name=SOURCE).status_code == 303
+    assert [one.source for one in Decisions(store).allowed()] == [SOURCE]
+
+
+def test_what_was_released_is_taken_off_by_its_key(client, store):
+    key = store.quarantine()[0].key
+    press(client, "/", "confirm", key=key)
+    press(client, f"/entry?key={key}", "release")
+    Decisions(store).disallow(SOURCE)
+    assert press(client, "/allowed", "disallow").status_code == 303
+    assert Decisions(store).allowed() == []
+
+
+def test_reports_are_undone_by_reporter_and_by_event(client, store):
+    assert press(client, "/reporters", "undo").status_code == 303
+    assert set(statuses(store).values()) == {"lapsed"}
+    keys = [entry.key for entry in store.quarantine()]
+    for key in keys:
+        store.set_quarantine_status(key, "quarantined")
+    event = next(event for event in store.events() if event.reporter == REPORTER)
+    press(client, f"/event?id={quote(event.id, safe='')}", "undo")
+    assert set(statuses(store).values()) == {"lapsed"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"why": "  "}, "say why"),
+        ({"key": []}, "tick the passages"),
+        ({"key": "no key"}, "tick the passages"),
+        ({"key": "0" * 32}, "no quarantined passage"),
+        ({"do": "drop tables"}, "nothing that the page can do"),
+        ({"until": "soon", "do": "allow"}, "is no day"),
+        ({"until": "1999-01-01", "do": "allow"}, "until is over"),
+    ],
+)
+def test_a_form_that_cannot_be_followed_changes_nothing_and_says_why(
+    client, store, fields, message
+):
+    do = fields.pop("do", "confirm")
+    page = read(client.get("/"))
+    sent = {"why": "because", "do": do, "key": store.quarantine()[0].key, "back": "/", **fields}
+    sent["form"] = dict(page.forms[0]["fields"])["form"]
+    response = client.post("/decide", data=sent)
+    assert response.status_code in (400, 404)
+    assert message in read(response).words
+    assert set(statuses(store).values()) == {"proposed"}
+    assert [one.source for one in Decisions(store).allowed()] == [SOURCE]
+
+
+@pytest.mark.parametrize(
+    "back", ["//evil.example", "https://evil.example", "/login?once=x", "javascript:1", ""]
+)
+def test_a_decision_leads_back_to_a_page_of_ours_alone(client, back):
+    response = press(client, "/", "confirm", back=back)
+    assert response.headers["location"] == "/?done=confirm&count=3"
+
+
+def test_the_whole_text_is_plain_text(client, store):
+    entry = next(entry for entry in store.quarantine() if entry.passage_id == "long")
+    response = client.get(f"/text?key={entry.key}")
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert response.text == entry.text
+    shown = client.get("/").text
+    assert f"{len(entry.text) - 20_000:,} more characters" in shown
+    assert len(shown) < 150_000
+
+
+def test_an_empty_store_has_all_pages(access):
+    store = MemoryStore()
+    client = TestClient(review_app(store, access))
+    client.post("/login", data={"name": "ann", "token": TOKEN})
+    for address in PAGES:
+        assert client.get(address).status_code == 200
+
+
+def test_long_lists_have_pages(client, store):
+    with Guard(store=store) as guard:
+        for n in range(120):
+            guard.allow(f"source-{n:03}", why="ours")
+    first, last = (read(client.get(f"/allowed?page={n}")).words for n in (1, 99))
+    assert "1 of 3" in first
+    assert "source-119" in first
+    assert "3 of 3" in last
+    assert "source-119" not in last
+
+
+def test_a_store_that_fails_is_said(client, store, monkeypatch):
+    from ragguard.errors import StoreError
+
+    def fails(**_):
+        raise StoreError("the disk is full <script>")
+
+    monkeypatch.setattr(type(store), "verdicts", lambda self, **_: fails())
+    response = client.get("/verdicts")
+    assert response.status_code == 503
+    assert "the disk is full <script>" in read(response).words
+
+
+def test_the_facts_of_an_attribution_are_all_there(client, store):
+    event = next(event for event in store.events() if event.reporter == REPORTER)
+    page = read(client.get(f"/event?id={quote(event.id, safe='')}"))
+    assert {"circle", "rect", "mark", "svg"} <= page.tags
+    for words in ("poisoning", "cut ", "responsible", LIE, *FACTS):
+        assert words in re.sub(r"\s+", " ", page.words)

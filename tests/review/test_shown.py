@@ -1,0 +1,71 @@
+"""Texts by strangers become HTML that says what they say and does nothing."""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("markupsafe", reason="needs the extra review")
+
+from ragguard.review.shown import Sought, marked, visible
+
+_OWN = re.compile(r'</?mark(?: class="(?:answer|asked)")?>|</?span(?: class="(?:escape|rest)")?>')
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("plain, with accents: é ü 中 العربية", "plain, with accents: é ü 中 العربية"),
+        ("two\nlines\tand a tab", "two\nlines\tand a tab"),
+        ("\u202egnp.exe\u2069", r"\u202egnp.exe\u2069"),
+        ("a\u200bb\ufeff\x00\x1b[2J\r", r"a\u200bb\ufeff\x00\x1b[2J\r"),
+        ("\ud800 \ue000 \u2028", r"\ud800 \ue000 \u2028"),
+        ("\u3164\u2800\u115f\ufe0f\U000e0041", r"\u3164\u2800\u115f\ufe0f\U000e0041"),
+        ("e\u0301 o\u0301\u0301\u0301\u0301", "e\u0301 o\u0301\u0301\u0301" + r"\u0301"),
+    ],
+)
+def test_what_steers_or_hides_is_shown_as_its_escape(text, seen):
+    assert visible(text) == seen
+
+
+@given(st.text(st.characters(), max_size=60))
+def test_the_html_says_what_the_text_says_and_has_no_tags_but_ours(text):
+    sought = Sought(frozenset({"a", "lit"}), frozenset({"orrin"}))
+    written = str(marked(text, sought))
+    plain = _OWN.sub("", written)
+    assert "<" not in plain
+    assert ">" not in plain
+    assert html.unescape(plain) == visible(text)
+    assert not any(unicodedata.bidirectional(char) in _OVERRIDES for char in written)
+    written.encode()
+
+
+_OVERRIDES = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+
+
+def test_what_states_the_answer_is_marked_in_disguise_too():
+    sought = Sought.of("When was Orrin lit?", "It was lit in 1921.")
+    assert (sought.answer, sought.question) == ({"1921"}, {"orrin", "lit"})
+    shown = marked("Orrin lights: l\u0456t in <b>1921</b>", sought)
+    assert str(shown) == (
+        '<mark class="asked">Orrin</mark> lights: <mark class="asked">l\u0456t</mark> in '
+        '<mark class="answer">&lt;b&gt;1921&lt;/b&gt;</mark>'
+    )
+
+
+def test_neighbours_are_marked_as_one():
+    sought = Sought(frozenset({"ada", "crane"}))
+    assert str(marked("by Ada Crane.", sought)) == 'by <mark class="answer">Ada Crane.</mark>'
+
+
+def test_what_is_left_out_is_counted():
+    assert str(marked("abcdef", limit=4)) == 'abcd<span class="rest"> … 2 more characters</span>'
+
+
+def test_a_response_of_common_words_marks_its_own_words():
+    assert Sought.of("Is it open?", "Yes").answer == {"yes"}
