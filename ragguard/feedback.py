@@ -1,16 +1,21 @@
-"""The background half as a guard shows it: what users report, and what a person makes of it."""
+"""What a guard takes besides queries: reports, passages to index, and what a person decides."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from os import PathLike
+from typing import TYPE_CHECKING
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allowing import Allowance
 from ragguard.audit.decisions import Target
 from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.parts import Parts
-from ragguard.passage import Passage
+from ragguard.passage import Passage, as_passages
+
+if TYPE_CHECKING:
+    from ragguard.admission import Admission, Base
 
 __all__ = ["Feedback"]
 
@@ -23,6 +28,41 @@ class Feedback:
     """
 
     _parts: Parts
+
+    def admit(
+        self,
+        passages: Sequence[str | Passage],
+        *,
+        base: Base | str | PathLike[str] | None = None,
+        alpha: float = 0.001,
+    ) -> list[Admission]:
+        """Judge passages before they are searchable: index those that are not refused.
+
+        What is refused is proposed to a person (`proposals`, `confirm`, `reject`). `ragguard scan`
+        judges whole files.
+
+        Args:
+            passages: A batch that is to be indexed. Bursts show within a batch alone.
+            base: The knowledge base that they join: what `ragguard scan --save-base` wrote, or a
+                `ragguard.admission.Base`. None if they are all of it; fewer than 200 passages are
+                then compared with clean passages of other knowledge bases.
+            alpha: Share of clean passages that may be refused, in (0, 1).
+
+        Returns:
+            One `ragguard.admission.Admission` a passage, in order: its status "admitted", "review"
+            or "refused", the p-value and the reasons.
+
+        Raises:
+            CalibrationError: The base cannot be read.
+            InvalidInputError: An argument is of the wrong type or out of range.
+            StoreError: The store fails.
+        """
+        from ragguard.admission import admit, as_base, propose
+
+        given, parts = as_passages(passages), self._parts
+        found = admit(given, as_base(base), alpha=alpha, held=parts.quarantine.held())
+        propose(parts.store, zip(found, given, strict=True))
+        return found
 
     def report(
         self,

@@ -106,6 +106,7 @@ AT_LEAST = {
     ],
     "ragguard.background.attribute_event": ["EventAttributor"],
     "ragguard.recent": ["RecentPassages"],
+    "ragguard.admission": ["Admission", "Base", "Scan", "admit", "as_base", "propose"],
     "ragguard.audit.counting": ["VerdictCounter"],
 }
 

@@ -23,6 +23,7 @@ from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr
 from ragguard.cli.proxy import proxy
 from ragguard.cli.quarantine import quarantine
 from ragguard.cli.review import review
+from ragguard.cli.scan import scan
 from ragguard.cli.store import store
 from ragguard.cli.verdicts import verdicts
 from ragguard.cli.worker import worker
@@ -119,6 +120,7 @@ def demo(
 
 app.command("filter")(filter_traffic)
 app.command("explain")(explain)
+app.command("scan")(scan)
 app.command("calibrate")(calibrate)
 app.command("drift")(drift)
 app.command("attribute")(attribute)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ragguard.cli.output import complain
-from ragguard.jsonl import open_input, passage_from_json, read_lines, require_fields
+from ragguard.jsonl import Line, open_input, passage_from_json, read_lines, require_fields
 
 if TYPE_CHECKING:
     from ragguard.passage import Passage
 
-__all__ = ["Retrieval", "opened_traffic", "read_traffic"]
+__all__ = ["Retrieval", "opened_traffic", "read_traffic", "read_with_bar"]
 
 
 @dataclass(frozen=True)
@@ -63,17 +63,36 @@ def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[R
     Raises:
         InvalidInputError: A line is bad; the message begins with "file:number".
     """
-    lines = read_lines(stream, "<stdin>" if source == "-" else source)
+    name = "<stdin>" if source == "-" else source
+    total = None if source == "-" else Path(source).stat().st_size or None
+    for line in read_with_bar(stream, name, total=total, counted="queries", progress=progress):
+        yield _retrieval(line.value, line.place)
+
+
+def read_with_bar(
+    stream: BinaryIO, name: str, *, total: int | None, counted: str, progress: bool = True
+) -> Iterator[Line]:
+    """Yield every line as soon as it is complete.
+
+    Args:
+        stream: Opened for bytes.
+        name: What to call it in errors.
+        total: Its bytes, if they are known.
+        counted: What the lines are, in words.
+        progress: Draw a progress bar on stderr if that is a terminal.
+
+    Raises:
+        InvalidInputError: A line is bad; the message begins with "name:number".
+    """
+    lines = read_lines(stream, name)
     if not (progress and sys.stderr.isatty()):
-        for line in lines:
-            yield _retrieval(line.value, line.place)
+        yield from lines
         return
     with _bar() as bar:
-        total = None if source == "-" else Path(source).stat().st_size or None
         task = bar.add_task("", total=total)
-        for queries, line in enumerate(lines, start=1):
-            yield _retrieval(line.value, line.place)
-            bar.update(task, completed=line.end, description=f"{queries} queries")
+        for count, line in enumerate(lines, start=1):
+            yield line
+            bar.update(task, completed=line.end, description=f"{count} {counted}")
 
 
 def _bar() -> Any:

@@ -1,0 +1,165 @@
+"""Fits `ragguard.admission`: `python -m benchmarks.fit_admission --data DIR --out FILE`.
+
+Writes what is usual in clean passages of many knowledge bases, and how much of alpha each sign may
+spend. All is chosen on the choosing half, and read by models of manner that were fitted without the
+fold of the question, since passages that were fitted on look more honest than they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.fit_manner import fit_folds
+from benchmarks.knowledge_bases import KnowledgeBase, knowledge_bases
+from benchmarks.reading import load_with_reading
+from ragguard.admission.base import SIGNS, Base
+from ragguard.admission.batch import Batch
+from ragguard.admission.bursts import edge_hashes
+from ragguard.admission.judging import joined, p_values
+from ragguard.admission.profile import profiles
+from ragguard.admission.sketches import sketches
+from ragguard.inline.features.manner import MannerModel
+
+__all__ = ["Texts", "main", "mixed", "rounds"]
+
+ALPHA = 0.001
+_PLANTED_AT_ONCE = 0.01  # of a knowledge base
+_STEP = 0.05
+_ERRORS = Console(stderr=True)
+
+Floats = NDArray[np.float64]
+
+
+class Texts:
+    """What is read of texts, each once.
+
+    Args:
+        models: For every fold a model of manner; None for the shipped one.
+    """
+
+    def __init__(self, models: Sequence[MannerModel] | None = None) -> None:
+        self._models = models
+        self._known: dict[str, tuple[NDArray[np.float32], NDArray[np.uint64], NDArray[np.uint32]]]
+        self._known = {}
+
+    def batch(self, texts: Mapping[str, int]) -> Batch:
+        """Return texts, with their folds, as a batch."""
+        new = [text for text in texts if text not in self._known]
+        for fold in sorted({texts[text] for text in new}):
+            own = [text for text in new if texts[text] == fold]
+            model = None if self._models is None else self._models[fold]
+            read = zip(own, profiles(own, model), edge_hashes(own), sketches(own), strict=True)
+            self._known.update({text: row for text, *row in read})  # type: ignore[misc]
+        rows = [self._known[text] for text in texts]
+        return Batch(list(texts), *(np.array(part) for part in zip(*rows, strict=True)))
+
+
+def rounds(base: KnowledgeBase, attack: tuple[str, str], count: int) -> list[dict[str, int]]:
+    """Return what is planted at once: for some questions the first `count` texts each.
+
+    At most one in a hundred passages of the knowledge base; every question has its turn.
+    """
+    most = max(1, int(_PLANTED_AT_ONCE * len(base.clean) / count))
+    found = base.planted[attack]
+    return [
+        {text: fold for fold, texts in found[at : at + most] for text in texts[:count]}
+        for at in range(0, len(found), most)
+    ]
+
+
+def mixed(base: KnowledgeBase, planted: Mapping[str, int]) -> dict[str, int]:
+    """Return the passages of a knowledge base with planted ones behind them."""
+    return {**{text: f for text, f in base.clean.items() if text not in planted}, **planted}
+
+
+def clean_base(bases: Sequence[KnowledgeBase], texts: Texts) -> Base:
+    """Return what is usual in the clean passages of all, each measured in its knowledge base."""
+    signs: dict[str, list[Floats]] = {}
+    own = []
+    for base in track(bases, description="clean", console=_ERRORS):
+        batch = texts.batch(base.clean)
+        own.append(batch.base)
+        for name, values in batch.signs(own[-1]).items():
+            signs.setdefault(name, []).append(values)
+    middle, spread = (
+        {
+            name: float(np.median([getattr(o, part)[name] for o in own if name in o.middle]))
+            for name in own[0].middle
+        }
+        for part in ("middle", "spread")
+    )
+    all_signs = {name: np.concatenate(values) for name, values in signs.items()}
+    return Base(sum(one.count for one in own), middle, spread, {}).with_tails(all_signs)
+
+
+def planted_p_values(
+    bases: Sequence[KnowledgeBase], texts: Texts, clean: Base
+) -> dict[tuple[str, str, int], dict[str, Floats]]:
+    """Return the p-values of planted passages by kind, form and count of attack, and by sign."""
+    found: dict[tuple[str, str, int], list[dict[str, Floats]]] = {}
+    for base in track(bases, description="planted", console=_ERRORS):
+        for attack in base.planted:
+            for count in (1, 5):
+                for planted in rounds(base, attack, count):
+                    batch = texts.batch(mixed(base, planted))
+                    p = p_values(batch, None, clean)[0]
+                    last = {name: values[-len(planted) :] for name, values in p.items()}
+                    found.setdefault((*attack, count), []).append(last)
+    return {
+        key: {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+        for key, parts in found.items()
+    }
+
+
+def chosen_shares(
+    planted: Mapping[tuple[str, str, int], Mapping[str, Floats]], signs: Sequence[str]
+) -> dict[str, float]:
+    """Return the shares with which most planted passages are refused, every attack alike."""
+    steps = round(1 / _STEP)
+    best, most = {name: 1 / len(signs) for name in signs}, -1.0
+    for parts in product(range(1, steps), repeat=len(signs) - 1):
+        if (last := steps - sum(parts)) < 1:
+            continue
+        shares = {name: part * _STEP for name, part in zip(signs, (*parts, last), strict=True)}
+        refused = np.mean(
+            [
+                (np.min([*joined(p, shares).values()], axis=0) <= ALPHA).mean()
+                for p in planted.values()
+            ]
+        )
+        if refused > most + 1e-9:
+            best, most = shares, float(refused)
+    return {name: round(share, 4) for name, share in best.items()}
+
+
+def main() -> None:
+    """Fit and write."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_admission", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
+    parser.add_argument("--out", type=Path, required=True, help="write the result here")
+    arguments = parser.parse_args()
+    texts = Texts(fit_folds(arguments.data, load_with_reading(arguments.data)))
+    bases = knowledge_bases(arguments.data, 0)
+    clean = clean_base(bases, texts)
+    planted = planted_p_values(bases, texts, clean)
+    shares = chosen_shares(planted, [name for name in SIGNS if name in clean.tails])
+    arguments.out.write_text(
+        json.dumps({**clean.to_json(), "shares": shares}) + "\n", encoding="utf-8"
+    )
+    for (kind, form, count), p in planted.items():
+        refused = (np.min([*joined(p, shares).values()], axis=0) <= ALPHA).mean()
+        _ERRORS.print(f"{kind}, {form}, {count}: {refused:.2f} of {len(p['manner'])}")
+    _ERRORS.print(f"{clean.count:,} clean passages; shares {shares}")
+
+
+if __name__ == "__main__":
+    main()

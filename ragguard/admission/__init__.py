@@ -1,0 +1,8 @@
+"""Admission: whether passages may become searchable, judged before anybody asks a question."""
+
+from ragguard.admission.base import Base, as_base
+from ragguard.admission.judging import Admission
+from ragguard.admission.proposals import propose
+from ragguard.admission.scan import Scan, admit
+
+__all__ = ["Admission", "Base", "Scan", "admit", "as_base", "propose"]

@@ -1,0 +1,97 @@
+"""Sketches of texts: the lowest fingerprints of each, by which near copies find each other.
+
+A bottom-k sketch (Cohen and Kaplan 2007) does with one hash what MinHash (Broder 1997) does with k.
+Texts are looked at in pairs only where one of their few lowest fingerprints is the same, as the
+bands of locality-sensitive hashing have it, so the work does not grow with the square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.inline.fingerprints import MOST, fingerprints
+
+__all__ = ["MOST_TOGETHER", "near_copies", "shared", "sketches", "some_together", "unlike"]
+
+Sketches = NDArray[np.uint32]
+
+_NONE = np.uint32(2**32 - 1)  # where a text has fewer fingerprints
+_COPY = 0.4  # of the fingerprints of the shorter text
+_BANDS = 4
+
+MOST_TOGETHER = 64
+"""Texts with one key that are compared with each other."""
+
+
+def sketches(texts: Sequence[str]) -> Sketches:
+    """Return uint32 of shape (n, MOST): the lowest fingerprints of each text, sorted."""
+    read = fingerprints(texts)
+    found = np.full((len(texts), MOST), _NONE)
+    for row in range(len(texts)):
+        lowest = read.distinct(row)[:MOST]
+        found[row, : len(lowest)] = lowest
+    return found
+
+
+def shared(some: Sketches, others: Sketches) -> NDArray[np.float64]:
+    """Return what share of the shorter sketch the longer one has: float64 of shape (n,).
+
+    Args:
+        some: Sketches of n texts.
+        others: Of n others.
+    """
+    both = np.sort(np.concatenate([some, others], axis=1), axis=1)
+    equal = ((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != _NONE)).sum(axis=1)
+    sizes = np.minimum((some != _NONE).sum(axis=1), (others != _NONE).sum(axis=1))
+    return np.asarray(equal / np.maximum(sizes, 1), np.float64)
+
+
+def near_copies(read: Sketches) -> NDArray[np.int64]:
+    """Return of how many others each of n texts is a near copy: int64 of shape (n,)."""
+    bands = read[:, :_BANDS].ravel()
+    owners = np.repeat(np.arange(len(read)), min(_BANDS, read.shape[1]))
+    found = np.zeros(len(read), np.int64)
+    for members in some_together(bands[bands != _NONE], owners[bands != _NONE]):
+        together = members[:MOST_TOGETHER]
+        for first in unlike(read[together]):
+            copies = together[_alike(read[together], read[together[first]])]
+            found[copies] = np.maximum(found[copies], len(copies) - 1)
+    return found
+
+
+def some_together(
+    keys: NDArray[np.unsignedinteger], owners: NDArray[np.int64]
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the owners of each key that several have, each owner once and in order.
+
+    Args:
+        keys: Array of shape (m,).
+        owners: int64 array of shape (m,): whose each is.
+    """
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order][:1] + 1))
+    sizes = np.diff(starts, append=len(order))
+    for start, size in zip(starts[sizes > 1], sizes[sizes > 1], strict=True):
+        members = np.unique(owners[order[start : start + size]])
+        if len(members) > 1:
+            yield members
+
+
+def unlike(read: Sketches) -> list[int]:
+    """Return the places of texts of which none is a near copy of another, greedily in order."""
+    left = np.arange(len(read))
+    chosen = []
+    while len(left):
+        chosen.append(int(left[0]))
+        alike = _alike(read[left], read[left[0]])
+        alike[0] = True  # also of a text without fingerprints
+        left = left[~alike]
+    return chosen
+
+
+def _alike(some: Sketches, one: Sketches) -> NDArray[np.bool_]:
+    alike: NDArray[np.bool_] = shared(some, np.broadcast_to(one, some.shape)) >= _COPY
+    return alike

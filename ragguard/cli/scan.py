@@ -1,0 +1,174 @@
+"""`ragguard scan`: judge the passages of a knowledge base before they are searchable."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from ragguard.cli.options import (
+    JsonOption,
+    flag,
+    opened_store,
+    optional_store,
+    source_argument,
+)
+from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
+from ragguard.cli.traffic import opened_traffic, read_with_bar
+from ragguard.errors import InvalidInputError
+from ragguard.jsonl import passage_from_json, read_lines
+from ragguard.private import make_private
+
+if TYPE_CHECKING:
+    from ragguard.admission import Admission, Base
+    from ragguard.audit import AuditStore
+    from ragguard.passage import Passage
+
+__all__ = ["scan"]
+
+_MOST_SHOWN = 100  # rows of the table
+
+
+def scan(
+    source: Annotated[str, source_argument("Passages as JSON lines; - is stdin.")] = "-",
+    alpha: Annotated[
+        float, typer.Option(help="Share of clean passages that may be refused, in (0, 1).")
+    ] = 0.001,
+    base: Annotated[
+        Path | None,
+        typer.Option(help="The knowledge base that they join: what --save-base wrote."),
+    ] = None,
+    save_base: Annotated[
+        Path | None, typer.Option(help="Write here what is usual in these passages.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a report for people here.")] = None,
+    store: Annotated[
+        str | None, optional_store("Audit store: what is refused is proposed to a person there.")
+    ] = None,
+    fail_on_refused: Annotated[
+        bool, flag("--fail-on-refused", "Exit with 1 if any passage is refused.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge passages before they are searchable: admitted, for review, or refused.
+
+    Each line is a string or {"text", "id", "embedding", "metadata"}, of which only "text" is
+    needed. Nothing is written to a knowledge base: index what is admitted, and leave out what is
+    refused until a person has looked at it. With --base passages are compared with a knowledge base
+    that was scanned before; without, with each other.
+    """
+    from ragguard.admission import Scan, as_base, propose
+    from ragguard.admission.report import write_report
+    from ragguard.audit import QuarantineWatch
+
+    with ExitStack() as opened:
+        known: Base | None = as_base(base)
+        kept: AuditStore | None = None
+        held = None
+        if store is not None:
+            kept = opened.enter_context(opened_store(store, create=True))
+            watch = QuarantineWatch(kept)
+            opened.callback(watch.close)
+            watch.refresh()
+            held = watch.held()
+        stream = _twice(opened.enter_context(opened_traffic(source)), opened)
+        name = "<stdin>" if source == "-" else source
+        judge = Scan(held)
+        size = _size(stream)
+        for _ in judge.add(
+            passage_from_json(line.value, line.place)
+            for line in read_with_bar(stream, name, total=size, counted="passages")
+        ):
+            pass
+        found = judge.judged(known, alpha=alpha)
+        counts = Counter({"admitted": 0, "review": 0, "refused": 0})
+        counts.update(one.status for one in found)
+        if save_base is not None:
+            judge.usual(found).save(save_base)
+        if kept is not None:
+            new = propose(kept, _worth_a_look(stream, name, found))
+            complain(f"{new} proposals are new; decide with: ragguard quarantine confirm, reject")
+        if html is not None:
+            with _written(html, source) as file:
+                write_report(file, name, counts, _worth_a_look(stream, name, found))
+        _show(counts, _worth_a_look(stream, name, found), as_json=as_json)
+    if fail_on_refused and counts["refused"]:
+        raise typer.Exit(FINDING)
+
+
+def _twice(stream: BinaryIO, opened: ExitStack) -> BinaryIO:
+    """Return a stream that can be read again: texts are not kept in memory."""
+    if stream.seekable():
+        return stream
+    copy = opened.enter_context(TemporaryFile())  # noqa: SIM115
+    shutil.copyfileobj(stream, copy)
+    copy.seek(0)
+    return copy
+
+
+def _size(stream: BinaryIO) -> int:
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    return size
+
+
+def _worth_a_look(
+    stream: BinaryIO, name: str, found: list[Admission]
+) -> Iterator[tuple[Admission, Passage]]:
+    stream.seek(0)
+    for one, line in zip(found, read_lines(stream, name), strict=True):
+        if one.status != "admitted":
+            yield one, passage_from_json(line.value, line.place)
+
+
+def _written(path: Path, source: str) -> IO[str]:
+    if path.exists() and source != "-" and path.samefile(source):
+        raise InvalidInputError(f"--html {path} is the input; pass another file")
+    try:
+        make_private(path)
+        return path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot write {path}: {error.strerror}; pass a path that can be written"
+        ) from error
+
+
+def _show(
+    counts: Counter[str], found: Iterator[tuple[Admission, Passage]], *, as_json: bool
+) -> None:
+    if as_json:
+        rows = [
+            {
+                "id": one.passage_id,
+                "status": one.status,
+                "p_value": one.p_value,
+                "reasons": one.reasons,
+                "text": passage.text[:200],
+            }
+            for one, passage in found
+        ]
+        write_json({**counts, "passages": rows})
+        return
+    table = [
+        [
+            one.passage_id,
+            one.status,
+            f"{one.p_value:.2g}",
+            "; ".join(one.reasons),
+            excerpt(p.text, 80),
+        ]
+        for one, p in found
+    ]
+    if table:
+        table.sort(key=lambda row: row[1])
+        columns = ("passage", "status", "p", "why", "text")
+        show_table(columns, table[:_MOST_SHOWN], wrapped=["why", "text"])
+    if len(table) > _MOST_SHOWN:
+        typer.echo(f"{len(table) - _MOST_SHOWN} more; --html FILE shows all")
+    typer.echo(", ".join(f"{count} {status}" for status, count in counts.items()))

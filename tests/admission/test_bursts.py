@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from ragguard.admission.bursts import bursts, edge_hashes
+from ragguard.admission.sketches import sketches
+
+from .conftest import ASKED, PLANTED, page
+
+
+def counted(texts):
+    return bursts(edge_hashes(texts), sketches(texts)).tolist()
+
+
+def test_different_texts_that_begin_alike_are_a_burst():
+    assert counted([*PLANTED, page(1), page(2)]) == [4, 4, 4, 4, 1, 1]
+
+
+def test_those_that_end_alike_are_one_too():
+    texts = [f"{page(at)} {ASKED}?" for at in range(3)]
+    assert counted([*texts, page(4)]) == [3, 3, 3, 1]
+
+
+def test_copies_of_one_page_are_none():
+    assert counted([page(1), page(1) + " And more.", page(1)]) == [1, 1, 1]
+
+
+def test_short_texts_are_none():
+    assert counted(["one two", "one two", ""]) == [1, 1, 1]
+    assert counted([]) == []
