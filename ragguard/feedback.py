@@ -7,6 +7,7 @@ from datetime import datetime
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allowing import Allowance
 from ragguard.audit.decisions import Target
@@ -24,7 +25,8 @@ class Feedback:
     """The methods of a `Guard` that take reports, and a person's decisions about them.
 
     `target` names one accused passage: its entry, the passage, its key, the beginning of that, or
-    the passage's id. These methods ask the store, and wait for it.
+    the passage's id. `tenant` says whose it is, None the default one: a tenant sees and changes its
+    own, and nothing of any other. These methods ask the store, and wait for it.
     """
 
     _parts: Parts
@@ -35,6 +37,7 @@ class Feedback:
         *,
         base: Base | str | PathLike[str] | None = None,
         alpha: float = 0.001,
+        tenant: str | None = None,
     ) -> list[Admission]:
         """Judge passages before they are searchable: index those that are not refused.
 
@@ -47,6 +50,7 @@ class Feedback:
                 `ragguard.admission.Base`. None if they are all of it; fewer than 200 passages are
                 then compared with clean passages of other knowledge bases.
             alpha: Share of clean passages that may be refused, in (0, 1).
+            tenant: Whose knowledge base it is.
 
         Returns:
             One `ragguard.admission.Admission` a passage, in order: its status "admitted", "review"
@@ -59,9 +63,9 @@ class Feedback:
         """
         from ragguard.admission import admit, as_base, propose
 
-        given, parts = as_passages(passages), self._parts
-        found = admit(given, as_base(base), alpha=alpha, held=parts.quarantine.held())
-        propose(parts.store, zip(found, given, strict=True))
+        given, parts, whose = as_passages(passages), self._parts, require_tenant(tenant)
+        found = admit(given, as_base(base), alpha=alpha, held=parts.quarantine.held(whose))
+        propose(parts.store.of_tenant(tenant), zip(found, given, strict=True))
         return found
 
     def report(
@@ -72,16 +76,18 @@ class Feedback:
         passages: Sequence[str | Passage] | None = None,
         reporter: str | None = None,
         wait: bool | float = False,
+        tenant: str | None = None,
     ) -> str:
         """Flag a response as wrong; its attribution runs in the background.
 
         A report is a claim: what its attribution may do is up to the guard's `policy`. Whoever may
         report can aim at a page, so do not take reports of people that you do not know.
 
-        Returns at once and never raises, unless told to wait. **The id is not durable then**: if
-        the process dies in the next moments, or if more reports come than the store takes, the
-        event is lost. What is lost is counted (`reports_lost` in the store's counters), logged, and
-        `attribution` says so. A reporter who floods loses their own reports, not those of others.
+        Returns at once and does not raise, whatever the store does, unless told to wait. **The id
+        is not durable then**: if the process dies in the next moments, or if more reports come than
+        the store takes, the event is lost. What is lost is counted (`reports_lost` in the store's
+        counters), logged, and `attribution` says so. A reporter who floods loses their own reports,
+        not those of others.
 
         The same claim, the same query and response over the same passages, is one event for an
         hour, however often it is reported: it is counted, and the same id is returned.
@@ -95,24 +101,29 @@ class Feedback:
                 count as one.
             wait: True to return once the event is in the store, within 10 seconds, and to raise
                 if it is not; or so many seconds.
+            tenant: Whose answer it was.
 
         Returns:
             The id of the event, for `attribution`.
 
         Raises:
             EventLostError: With `wait`: the event is lost.
-            InvalidInputError: `wait` is neither a bool nor a number of seconds.
+            InvalidInputError: `wait` is neither a bool nor a number of seconds, or `tenant` is no
+                name.
             StoreError: With `wait`: the store does not have the event yet. It goes on waiting in
                 memory.
         """
-        return self._parts.reports.take(query, response, passages, reporter, wait)
+        return self._parts.reports.take(query, response, passages, reporter, wait, tenant)
 
-    def attribution(self, event_id: str, timeout: float | None = None) -> Attribution:
+    def attribution(
+        self, event_id: str, timeout: float | None = None, *, tenant: str | None = None
+    ) -> Attribution:
         """Return the attribution of an event.
 
         Args:
             event_id: What `report` returned, in this process or another one on the same store.
             timeout: Seconds to wait for it; None does not wait.
+            tenant: For whom it was reported.
 
         Raises:
             AttributionPendingError: It is not finished, and `timeout` is None.
@@ -121,17 +132,19 @@ class Feedback:
             EventLostError: It was reported by this guard and lost; the message says why.
             EventNotFoundError: There is no such event.
         """
-        return self._parts.reports.attribution(event_id, timeout)
+        return self._parts.reports.attribution(event_id, timeout, tenant)
 
-    def proposals(self) -> list[QuarantineEntry]:
+    def proposals(self, *, tenant: str | None = None) -> list[QuarantineEntry]:
         """Return what attributions accuse and a person must look at, newest first.
 
         Raises:
             StoreError: The store fails.
         """
-        return self._parts.decisions.proposals()
+        return self._parts.decisions(tenant).proposals()
 
-    def confirm(self, target: Target, *, actor: str | None = None) -> QuarantineEntry:
+    def confirm(
+        self, target: Target, *, actor: str | None = None, tenant: str | None = None
+    ) -> QuarantineEntry:
         """Say that a passage is an attack: it is dropped from now on, until it is released.
 
         Raises:
@@ -139,9 +152,11 @@ class Feedback:
             QuarantineNotFoundError: It names none.
             StoreError: The store fails.
         """
-        return self._parts.decisions.decide(target, status="confirmed", actor=actor)[0]
+        return self._parts.decisions(tenant).decide(target, status="confirmed", actor=actor)[0]
 
-    def reject(self, target: Target, *, actor: str | None = None) -> QuarantineEntry:
+    def reject(
+        self, target: Target, *, actor: str | None = None, tenant: str | None = None
+    ) -> QuarantineEntry:
         """Say that a proposed passage is no attack: no report proposes it again.
 
         Raises:
@@ -149,9 +164,11 @@ class Feedback:
             QuarantineNotFoundError: It names none.
             StoreError: The store fails.
         """
-        return self._parts.decisions.decide(target, status="rejected", actor=actor)[0]
+        return self._parts.decisions(tenant).decide(target, status="rejected", actor=actor)[0]
 
-    def release(self, target: Target, *, actor: str | None = None) -> QuarantineEntry:
+    def release(
+        self, target: Target, *, actor: str | None = None, tenant: str | None = None
+    ) -> QuarantineEntry:
         """Say that a passage in quarantine is no attack: it is allowed from now on.
 
         Raises:
@@ -159,7 +176,7 @@ class Feedback:
             QuarantineNotFoundError: It names none.
             StoreError: The store fails.
         """
-        return self._parts.decisions.decide(target, status="released", actor=actor)[0]
+        return self._parts.decisions(tenant).decide(target, status="released", actor=actor)[0]
 
     def allow(
         self,
@@ -168,6 +185,7 @@ class Feedback:
         why: str,
         until: datetime | None = None,
         actor: str | None = None,
+        tenant: str | None = None,
     ) -> Allowance:
         """Let a passage, or all that a source says, through from now on.
 
@@ -180,12 +198,15 @@ class Feedback:
             why: The reason, for whoever looks at the list later.
             until: When it ends; UTC unless it says else. None: when somebody disallows it.
             actor: Who says so.
+            tenant: For whom.
 
         Raises:
             InvalidInputError: It is none of these, `why` says nothing, or `until` is over.
             StoreError: The store fails.
         """
-        return self._parts.decisions.allow(passage_or_source, why=why, until=until, actor=actor)
+        return self._parts.decisions(tenant).allow(
+            passage_or_source, why=why, until=until, actor=actor
+        )
 
     def protect(
         self,
@@ -194,6 +215,7 @@ class Feedback:
         why: str,
         until: datetime | None = None,
         actor: str | None = None,
+        tenant: str | None = None,
     ) -> Allowance:
         """Have a passage, or what a source says, quarantined by a person only; else as `allow`.
 
@@ -203,12 +225,16 @@ class Feedback:
             InvalidInputError: As `allow`.
             StoreError: The store fails.
         """
-        return self._parts.decisions.allow(
+        return self._parts.decisions(tenant).allow(
             passage_or_source, why=why, until=until, actor=actor, effect="protected"
         )
 
     def disallow(
-        self, passage_or_source: Passage | str, *, actor: str | None = None
+        self,
+        passage_or_source: Passage | str,
+        *,
+        actor: str | None = None,
+        tenant: str | None = None,
     ) -> list[Allowance]:
         """Take back `allow` and `protect`, and a release; return what has ended.
 
@@ -217,15 +243,15 @@ class Feedback:
             InvalidInputError: As `allow`.
             StoreError: The store fails.
         """
-        return self._parts.decisions.disallow(passage_or_source, actor=actor)
+        return self._parts.decisions(tenant).disallow(passage_or_source, actor=actor)
 
-    def allowed(self) -> list[Allowance]:
+    def allowed(self, *, tenant: str | None = None) -> list[Allowance]:
         """Return what is allowed or protected, newest first, with what was released.
 
         Raises:
             StoreError: The store fails.
         """
-        return self._parts.decisions.allowed()
+        return self._parts.decisions(tenant).allowed()
 
     def undo(
         self,
@@ -234,6 +260,7 @@ class Feedback:
         reporter: str | None = None,
         since: datetime | None = None,
         actor: str | None = None,
+        tenant: str | None = None,
     ) -> list[QuarantineEntry]:
         """Take back proposals, and what went into quarantine and nobody has confirmed.
 
@@ -244,6 +271,7 @@ class Feedback:
             reporter: Only what rests on this reporter's word, alone or with others.
             since: Only what was accused or came into force since then; UTC unless it says else.
             actor: Who undoes it.
+            tenant: For whom.
 
         Returns:
             The entries as they are now.
@@ -252,4 +280,6 @@ class Feedback:
             InvalidInputError: None of the first three is given.
             StoreError: The store fails.
         """
-        return self._parts.decisions.undo(event=event, reporter=reporter, since=since, actor=actor)
+        return self._parts.decisions(tenant).undo(
+            event=event, reporter=reporter, since=since, actor=actor
+        )

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.arguments import pairs, require_k
+from ragguard.arguments import pairs, require_k, require_tenant
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.verdict_log import Judged, VerdictLog
 from ragguard.audit.watch import QuarantineWatch
@@ -84,12 +84,15 @@ class Filtering:
         self._failures = 0
         self._unheard = 0
 
-    def one(self, query: str, passages: Sequence[str | Passage], k: int | None) -> Verdict:
+    def one(
+        self, query: str, passages: Sequence[str | Passage], k: int | None, tenant: str | None
+    ) -> Verdict:
         """Return what `Guard.filter` returns."""
-        given = _checked(query, passages, k)
+        given, whose = _checked(query, passages, k), require_tenant(tenant)
 
         def decide() -> Verdict:
-            return self._verdict(query, given, k, self._screened(query, given, k), self._embedder)
+            found = self._screened(query, given, k, whose)
+            return self._verdict(query, given, k, whose, found, self._embedder)
 
         return self._spans.around(decide)
 
@@ -97,29 +100,33 @@ class Filtering:
         self,
         queries_and_passages: Iterable[tuple[str, Sequence[str | Passage]]],
         k: int | None,
+        tenant: str | None,
     ) -> list[Verdict]:
         """Return what `Guard.filter_batch` returns."""
         require_k(k)
+        whose = require_tenant(tenant)
         checked = [
             (query, _checked(query, passages, k))
             for query, passages in pairs("queries_and_passages", queries_and_passages)
         ]
-        found = [self._screened(query, given, k) for query, given in checked]
+        found = [self._screened(query, given, k, whose) for query, given in checked]
         needs = [one.gated.needs for one in found if isinstance(one, Screened)]
         embedder = embedded_at_once(needs, self._embedder)
         return [
-            self._spans.around(partial(self._verdict, query, given, k, one, embedder))
+            self._spans.around(partial(self._verdict, query, given, k, whose, one, embedder))
             for (query, given), one in zip(checked, found, strict=True)
         ]
 
-    def _screened(self, query: str, given: list[Passage], k: int | None) -> Screened | Exception:
+    def _screened(
+        self, query: str, given: list[Passage], k: int | None, tenant: str
+    ) -> Screened | Exception:
         try:
             return screened(
                 query,
                 given,
                 len(given) if k is None else k,
                 self._calibrator.filter,
-                self._quarantine.held(),
+                self._quarantine.held(tenant),
                 Budget(self._max_ms),
             )
         except Exception as failure:
@@ -130,6 +137,7 @@ class Filtering:
         query: str,
         given: list[Passage],
         k: int | None,
+        tenant: str,
         found: Screened | Exception,
         embedder: Embedder,
     ) -> Verdict:
@@ -138,7 +146,7 @@ class Filtering:
                 raise found
             decision = found.decide(embedder)
         except Exception as failure:
-            decision = undecided(given, self._quarantine.held(), failure)
+            decision = undecided(given, self._quarantine.held(tenant), failure)
         error = self._told(decision, len(given))
         if self._on_error == "hold" and decision.undecided:
             if k is not None and not decision.attacked:
@@ -164,7 +172,7 @@ class Filtering:
             marked=[given[place] for place in marked],
             id=secrets.token_hex(8) if told else None,
         )
-        self._seen.remember(query, verdict.kept)
+        self._seen.remember(query, verdict.kept, tenant)
         scored = record_of(decision, query)
         self._counter.add(
             scored,
@@ -179,7 +187,7 @@ class Filtering:
         if told:
             question = _hash_of(query) if scored is None else scored.question
             in_force = self._calibrator.in_force
-            self._log.add(Judged(query, question, given, verdict, in_force, SCORER))
+            self._log.add(Judged(query, question, given, verdict, in_force, SCORER, tenant))
         if self._on_verdict is not None:
             self._hear(verdict, self._on_verdict)
         return verdict

@@ -51,7 +51,8 @@ class Guard(Feedback):
             `save_calibration`, or None for the shipped one.
         retrieve: Searches the whole knowledge base for attributions: `retrieve(query, limit)`,
             best first, or whatever else `ragguard.attribution.search.as_retrieve` takes.
-            Without it, attributions search the passages of the event.
+            Without it, attributions search the passages of the event. A `retrieve` that takes
+            `tenant=None` is told whose event it searches for.
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy.
         policy: What an attribution may do: "observe" nothing, "review" propose passages that a
             person confirms or rejects, "auto" quarantine them where evidence and limits allow; or a
@@ -114,7 +115,12 @@ class Guard(Feedback):
         return self._parts.store
 
     def filter(
-        self, query: str, passages: Sequence[str | Passage], *, k: int | None = None
+        self,
+        query: str,
+        passages: Sequence[str | Passage],
+        *,
+        k: int | None = None,
+        tenant: str | None = None,
     ) -> Verdict:
         """Judge the passages retrieved for a query, and keep those that may reach the generator.
 
@@ -127,21 +133,32 @@ class Guard(Feedback):
                 where the caller over-fetched, tell which words are rare in what is retrieved, and
                 move up for those that are dropped. The gate looks at the first 50 of the k, or at
                 as many as its own calibration allows for: keep k below that.
+            tenant: Whose query it is, and so whose quarantine and allow-list count; None is the
+                default tenant. Take it from who is logged in, never from what a user typed.
 
         Raises:
             InvalidInputError: An argument is of the wrong type; whatever `on_error` says.
             RagguardError: Judging failed and `on_error` is "raise".
         """
-        return self._parts.filtering.one(query, passages, k)
+        return self._parts.filtering.one(query, passages, k, tenant)
 
     async def afilter(
-        self, query: str, passages: Sequence[str | Passage], *, k: int | None = None
+        self,
+        query: str,
+        passages: Sequence[str | Passage],
+        *,
+        k: int | None = None,
+        tenant: str | None = None,
     ) -> Verdict:
         """Return what `filter` returns, without blocking the event loop."""
-        return await asyncio.to_thread(self.filter, query, passages, k=k)
+        return await asyncio.to_thread(self.filter, query, passages, k=k, tenant=tenant)
 
     def filter_batch(
-        self, queries_and_passages: RetrievedSets, *, k: int | None = None
+        self,
+        queries_and_passages: RetrievedSets,
+        *,
+        k: int | None = None,
+        tenant: str | None = None,
     ) -> list[Verdict]:
         """Judge many retrieved sets; what `filter` would answer to each, in order.
 
@@ -152,18 +169,23 @@ class Guard(Feedback):
         Args:
             queries_and_passages: Pairs of what `filter` takes.
             k: How many passages the generator gets, for all of them.
+            tenant: Whose queries they are, all of them.
 
         Raises:
             InvalidInputError: An argument is of the wrong type; nothing was judged then.
             RagguardError: Judging failed and `on_error` is "raise".
         """
-        return self._parts.filtering.batch(queries_and_passages, k)
+        return self._parts.filtering.batch(queries_and_passages, k, tenant)
 
     async def afilter_batch(
-        self, queries_and_passages: RetrievedSets, *, k: int | None = None
+        self,
+        queries_and_passages: RetrievedSets,
+        *,
+        k: int | None = None,
+        tenant: str | None = None,
     ) -> list[Verdict]:
         """Return what `filter_batch` returns, without blocking the event loop."""
-        return await asyncio.to_thread(self.filter_batch, queries_and_passages, k=k)
+        return await asyncio.to_thread(self.filter_batch, queries_and_passages, k=k, tenant=tenant)
 
     def calibrate(
         self, traffic: RetrievedSets, *, k: int | None = None, force: bool = False

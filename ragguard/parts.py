@@ -49,7 +49,6 @@ class Parts:
         filtering: The inline half.
         worker: Attributes what is reported.
         reports: The door to the background half.
-        decisions: What a person makes of it.
     """
 
     def __init__(
@@ -148,7 +147,6 @@ class Parts:
             # Another process may be able to search for them; what is in memory is nobody else's.
             skip_without_passages=retrieve is None and shared,
         )
-        self.decisions = Decisions(self.store)
         self.reports = Reports(
             self.worker,
             self.store,
@@ -156,6 +154,10 @@ class Parts:
             quarantine=self.quarantine,
             apart=policy.quorum > 1,
         )
+
+    def decisions(self, tenant: str | None) -> Decisions:
+        """Return what a person decides by, for a tenant."""
+        return Decisions(self.store.of_tenant(tenant))
 
     def health(self) -> Health:
         """Return how they are."""

@@ -136,6 +136,7 @@ def parameters(function):
 
 REQUIRED = inspect.Parameter.empty
 POSITIONAL, KEYWORD = "POSITIONAL_OR_KEYWORD", "KEYWORD_ONLY"
+TENANT = {"tenant": (KEYWORD, None)}
 
 
 def test_passage_takes_what_the_contract_says():
@@ -176,6 +177,7 @@ def test_filter_and_its_async_twin_take_the_same(method):
         "query": (POSITIONAL, REQUIRED),
         "passages": (POSITIONAL, REQUIRED),
         "k": (KEYWORD, None),
+        **TENANT,
     }
 
 
@@ -197,28 +199,33 @@ def test_the_other_methods_of_the_guard_take_what_the_contract_says():
         "passages": (KEYWORD, None),
         "reporter": (KEYWORD, None),
         "wait": (KEYWORD, False),
+        **TENANT,
     }
     assert parameters(Guard.attribution) == {
         "event_id": (POSITIONAL, REQUIRED),
         "timeout": (POSITIONAL, None),
+        **TENANT,
     }
     for decide in (Guard.confirm, Guard.reject, Guard.release):
-        assert parameters(decide) == {"target": (POSITIONAL, REQUIRED), "actor": (KEYWORD, None)}
+        taken = {"target": (POSITIONAL, REQUIRED), "actor": (KEYWORD, None), **TENANT}
+        assert parameters(decide) == taken
     for vouch in (Guard.allow, Guard.protect):
         assert parameters(vouch) == {
             "passage_or_source": (POSITIONAL, REQUIRED),
             "why": (KEYWORD, REQUIRED),
             "until": (KEYWORD, None),
             "actor": (KEYWORD, None),
+            **TENANT,
         }
     assert parameters(Guard.disallow) == {
         "passage_or_source": (POSITIONAL, REQUIRED),
         "actor": (KEYWORD, None),
+        **TENANT,
     }
-    assert parameters(Guard.allowed) == {}
-    assert parameters(Guard.proposals) == parameters(Guard.close) == {}
+    assert parameters(Guard.allowed) == parameters(Guard.proposals) == TENANT
+    assert parameters(Guard.close) == {}
     assert parameters(Guard.undo) == dict.fromkeys(
-        ("event", "reporter", "since", "actor"), (KEYWORD, None)
+        ("event", "reporter", "since", "actor", "tenant"), (KEYWORD, None)
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from ragguard.attribution.result import Retrieve
@@ -19,7 +20,7 @@ from ragguard.knowledge.llama_index import LlamaIndexIndex
 from ragguard.knowledge.sources import Retriever, resolved
 from ragguard.passage import Passage, as_passages
 
-__all__ = ["as_retrieve", "search_of"]
+__all__ = ["as_retrieve", "of_tenant", "search_of"]
 
 
 def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None) -> Retrieve:
@@ -33,7 +34,8 @@ def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None
         source: A LangChain vector store or retriever, a LlamaIndex index or retriever, a Chroma
             collection, a FAISS index, an object with `retrieve(query, limit)` such as
             `ragguard.knowledge.QdrantCollection`, or a callable `(query, limit)`. One that caps its
-            answers may take `offset` as a third argument; it is then asked page by page. A
+            answers may take `offset` as a third argument; it is then asked page by page. One that
+            takes `tenant` by name is told whose event it searches for (`of_tenant`). A
             LangChain retriever over a vector store searches by similarity here, whatever its search
             type, and a retriever without a k of its own answers with what it returns by itself.
         texts: For a FAISS index: its texts, by position or by id.
@@ -106,12 +108,29 @@ def search_of(query: str, response: str, retrieve: Any) -> Retrieve:
     return as_retrieve(retrieve)
 
 
+def of_tenant(retrieve: Retrieve, tenant: str) -> Retrieve:
+    """Return the search for a tenant, "" for the default one.
+
+    A `retrieve` that takes `tenant` by name is told it, None for the default tenant; one that does
+    not searches the same for all.
+    """
+    if isinstance(retrieve, _Search):
+        return retrieve.of_tenant(tenant)
+    takes = _takes(retrieve, "", 1, tenant="")
+    searches: Any = retrieve
+    return partial(searches, tenant=tenant or None) if takes else retrieve
+
+
 class _Search:
     """A search whose answers are checked, asked for page after page where it takes `offset`."""
 
     def __init__(self, search: Callable[..., Any]) -> None:
         self._search = search
         self._paged = _takes(search, "", 1, offset=0)
+
+    def of_tenant(self, tenant: str) -> _Search:
+        """Return the search that is told a tenant, if it takes one."""
+        return _Search(of_tenant(self._search, tenant))
 
     def __call__(self, query: str, limit: int) -> list[Passage]:
         if not self._paged:

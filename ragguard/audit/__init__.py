@@ -56,10 +56,15 @@ def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
         from ragguard.audit.sql import SqlStore
 
         return SqlStore(os.fspath(store))
-    needed = ("claim_event", "quarantine_changes", "accuse", "allowances")
+    needed = ("claim_event", "quarantine_changes", "accuse", "allowances", "of_tenant")
     if not all(hasattr(store, name) for name in needed):
         raise InvalidInputError(
             f"store must be a path, a URL or an AuditStore, not {type(store).__name__}; "
             "try sqlite:///audit.db"
+        )
+    if isinstance(whose := getattr(store, "tenant", ""), str) and whose:
+        raise InvalidInputError(
+            f"{store!r} is a tenant's view of a store; pass the store that was opened, and tenant= "
+            "to the calls"
         )
     return store

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from itertools import count
+from typing import Generic, TypeVar
 
 __all__ = ["MAX_REPORTERS", "NOBODY", "Turns", "lane_of", "next_turn"]
 
@@ -51,10 +52,10 @@ def next_turn(served: int | None, last: int | None) -> int:
     return max(served or 0, 0 if last is None else last + 1)
 
 
-_Place = tuple[int, int, str]  # turn, number and name; numbers differ
+N = TypeVar("N", bound=Hashable)
 
 
-class Turns:
+class Turns(Generic[N]):
     """Names in lanes, in memory, in the order of their turns; of equal turns the older is first.
 
     >>> turns = Turns()
@@ -66,9 +67,10 @@ class Turns:
 
     def __init__(self) -> None:
         self._numbers = count()
-        self._places: dict[str, tuple[str, _Place]] = {}  # with the lane
-        self._line: list[_Place] = []
-        self._lanes: dict[str, list[_Place]] = {}
+        # A place is a turn, a number and a name; numbers differ.
+        self._places: dict[N, tuple[str, tuple[int, int, N]]] = {}  # with the lane
+        self._line: list[tuple[int, int, N]] = []
+        self._lanes: dict[str, list[tuple[int, int, N]]] = {}
 
     def __len__(self) -> int:
         return len(self._line)
@@ -76,10 +78,10 @@ class Turns:
     def __contains__(self, name: object) -> bool:
         return name in self._places
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[N]:
         return (name for _, _, name in self._line)
 
-    def turn(self, name: str) -> int:
+    def turn(self, name: N) -> int:
         """Return the turn that a name has."""
         return self._places[name][1][0]
 
@@ -93,7 +95,7 @@ class Turns:
         line = self._lanes.get(lane)
         return next_turn(self.first() if served is None else served, line[-1][0] if line else None)
 
-    def place(self, name: str, lane: str, turn: int) -> None:
+    def place(self, name: N, lane: str, turn: int) -> None:
         """Give a name a turn; one that has another keeps its age."""
         if name in self._places:
             number = self._places[name][1][1]
@@ -105,7 +107,7 @@ class Turns:
         insort(self._line, place)
         insort(self._lanes.setdefault(lane, []), place)
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: N) -> None:
         """Forget a name, if it is known."""
         if name not in self._places:
             return
@@ -115,7 +117,7 @@ class Turns:
         if not self._lanes[lane]:
             del self._lanes[lane]
 
-    def last_of_fullest(self, newest: str, sizes: Mapping[str, int] | None = None) -> str:
+    def last_of_fullest(self, newest: str, sizes: Mapping[str, int] | None = None) -> N:
         """Return the name with the last turn in the lane that holds most.
 
         Args:

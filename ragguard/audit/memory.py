@@ -50,7 +50,7 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
         self._max_finished = max_finished
         self._max_open = max_open
         self._events: dict[str, Event] = {}
-        self._turns = Turns()  # of open events
+        self._turns: Turns[str] = Turns()  # of open events
         self._claimable_at: dict[str, float] = {}  # of open events: 0, or the end of the lease
         self._lanes: dict[str, set[str]] = {}
         self._finished: dict[str, Attribution | None] = {}

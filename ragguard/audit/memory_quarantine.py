@@ -135,7 +135,7 @@ class MemoryQuarantine:
                     fresh.append(new)
             self._holdings.version += any(new.status in HELD + SPARED for new in fresh)
         announce(self.place)
-        tell(fresh)
+        tell(fresh, self.tenant)
         return len(fresh)
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
@@ -150,7 +150,7 @@ class MemoryQuarantine:
                 found.append(one)
             self._holdings.version += any(one.quarantined for one in found)
         announce(self.place)
-        tell(one.entry for one in found if one.quarantined)
+        tell((one.entry for one in found if one.quarantined), self.tenant)
         return found
 
     def lapse(self) -> int:
@@ -184,7 +184,7 @@ class MemoryQuarantine:
             self._keep(changed, changes=changes)
             self._holdings.version += changes
         announce(self.place)
-        tell([changed])
+        tell([changed], self.tenant)
         return changed
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:

@@ -67,7 +67,7 @@ class SqlQuarantine:
             if any(entry.status in HELD + SPARED for entry in fresh):
                 set_version(session, changed)
         announce(self.place)
-        tell(fresh)
+        tell(fresh, self.tenant)
         return len(fresh)
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
@@ -94,7 +94,7 @@ class SqlQuarantine:
             if any(one.quarantined for one in found):
                 set_version(session, changed)
         announce(self.place)
-        tell(one.entry for one in found if one.quarantined)
+        tell((one.entry for one in found if one.quarantined), self.tenant)
         return found
 
     def lapse(self) -> int:
@@ -135,7 +135,7 @@ class SqlQuarantine:
             row.until = None
             entry = row.to_entry()
         announce(self.place)
-        tell([entry])
+        tell([entry], self.tenant)
         return entry
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:

@@ -51,6 +51,7 @@ class Judged:
         verdict: What was decided.
         calibration: Which calibration was in force.
         scorer: Version of the signals and weights.
+        tenant: Whose query it was; "" is the default tenant.
     """
 
     query: str
@@ -59,6 +60,7 @@ class Judged:
     verdict: Verdict
     calibration: str
     scorer: str
+    tenant: str = ""
 
 
 def record_of(judged: Judged, *, with_texts: bool) -> VerdictRecord:
@@ -102,6 +104,7 @@ def record_of(judged: Judged, *, with_texts: bool) -> VerdictRecord:
         version=__version__,
         recorded_at=utc_now(),
         query=both_ends(judged.query, _TEXT_CHARS) if with_texts else None,
+        tenant=judged.tenant,
     )
 
 
@@ -231,8 +234,9 @@ class VerdictLog:
         )
         more = f"; and {len(gone) - _SHOWN_PASSAGES} more" if len(gone) > _SHOWN_PASSAGES else ""
         self._lines.info(
-            "dropped %d of %d passages, p = %.3g: %s%s; verdict %s",
+            "dropped %d of %d passages, p = %.3g: %s%s; verdict %s%s",
             *(len(gone), record.size, record.p_value, told, more, record.id),
+            f" of tenant {record.tenant}" if record.tenant else "",
         )
 
     def _before_fork(self) -> None:

@@ -22,13 +22,14 @@ __all__ = ["Accuser"]
 logger = logging.getLogger(__name__)
 
 _TOLD_S = 3600.0
+_MOST_TOLD = 1_000  # kinds of limits and tenants
 
 
 class Accuser:
     """Accuses what attributions hold responsible.
 
     Args:
-        store: Where the quarantine is, and the allow-list.
+        store: Where the quarantines are, and the allow-lists, of all tenants.
         policy: What an attribution may do.
         protected: Names of sources whose passages only a person puts into quarantine.
     """
@@ -39,11 +40,12 @@ class Accuser:
         self._store = store
         self._policy = policy
         self._protected = dict.fromkeys(protected, math.inf)
-        self._told: dict[str, float] = {}
+        self._told: dict[tuple[str, str], float] = {}
 
     def accuse(self, event: Event, found: Attribution) -> list[Accused]:
         """Propose or quarantine the responsible passages, best first; once is as good as twice.
 
+        They are so for the event's tenant alone.
         Edited copies of them are recognised by what no other passage in scope says.
 
         Raises:
@@ -57,7 +59,8 @@ class Accuser:
         if not blamed:
             return []
         entries = []
-        spared = self._spared()
+        store = self._store.of_tenant(event.tenant or None)
+        spared = self._spared(store)
         for place, (key, passage) in enumerate(blamed.items()):
             lacks = self._lacks(found, key, place)
             if lacks is None and spared.holds(passage):
@@ -74,12 +77,12 @@ class Accuser:
                     signature=signature(passage.text, found.cleared),
                 )
             )
-        done = self._store.accuse(entries, self._policy.limits)
+        done = store.accuse(entries, self._policy.limits)
         self._tell(event, done)
         return done
 
-    def _spared(self) -> Allowed:
-        vouched = as_allowed(one for one in self._store.allowances() if one.holds)
+    def _spared(self, store: AuditStore) -> Allowed:
+        vouched = as_allowed(one for one in store.allowances() if one.holds)
         return Allowed(vouched.keys, {**vouched.sources, **self._protected})
 
     def _lacks(self, found: Attribution, key: str, place: int) -> str | None:
@@ -102,15 +105,19 @@ class Accuser:
         """Say which limits were reached, each once an hour: a flood must not flood the log."""
         limited = [one.limited for one in done if one.limited is not None]
         for limit in dict.fromkeys(limited):
-            kind = limit.lstrip("0123456789 ")
+            kind = event.tenant, limit.lstrip("0123456789 ")
             now = time.monotonic()
             if now - self._told.get(kind, -_TOLD_S) >= _TOLD_S:
+                if len(self._told) >= _MOST_TOLD:
+                    self._told.clear()
                 self._told[kind] = now
                 kept = all(one.kept for one in done if one.limited == limit)
                 logger.error(
-                    "event %s: %d of %d passages are %s: %s; look at what is proposed with "
+                    "event %s%s: %d of %d passages are %s: %s; look at what is proposed with "
                     "`ragguard quarantine --status proposed`",
-                    *(event.id, limited.count(limit), len(done)),
+                    event.id,
+                    f" of tenant {event.tenant}" if event.tenant else "",
+                    *(limited.count(limit), len(done)),
                     "proposed and not quarantined" if kept else "not even proposed",
                     limit,
                 )

@@ -38,8 +38,9 @@ class EventAttributor:
     """Attributes the events of a store, and accuses what is responsible.
 
     Args:
-        store: Where events and quarantine are.
+        store: Where events and quarantines are, of all tenants.
         retrieve: Searches the whole knowledge base; None: the passages of the event are searched.
+            One that takes `tenant` is told the event's, or None; any other searches for all alike.
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy,
             made when the first event is attributed.
         embedder: Of that `RAGOrigin`; None: the built-in one.
@@ -96,7 +97,9 @@ class EventAttributor:
         if self._retrieve is None:
             found = self._attributor.attribute(query, response, lambda _, limit: passages[:limit])
             return self._with_evidence(found)
-        search = _Unquarantined(self._retrieve, self._held(event))
+        from ragguard.attribution.search import of_tenant
+
+        search = _Unquarantined(of_tenant(self._retrieve, event.tenant), self._held(event))
         found = self._attributor.attribute(query, response, search)
         return self._with_evidence(_told(found, len(search.left_out)))
 
@@ -116,10 +119,11 @@ class EventAttributor:
         return with_evidence(found, self._judge, top_k=policy.top_k, mark_alpha=policy.mark_alpha)
 
     def _held(self, event: Event) -> Set[str]:
-        held = self._store.quarantine_keys()
+        store = self._store.of_tenant(event.tenant or None)
+        held = store.quarantine_keys()
         if event.attempts > 1 and held:
             # An attempt that broke off may have quarantined what this one must find again.
-            held -= {one.key for one in self._store.quarantine() if one.event_id == event.id}
+            held -= {one.key for one in store.quarantine() if one.event_id == event.id}
         return held
 
 

@@ -39,7 +39,7 @@ class FairQueue:
     def __init__(self, *, max_events: int, max_bytes: int) -> None:
         self._max_events = max_events
         self._max_bytes = max_bytes
-        self._turns = Turns()
+        self._turns: Turns[str] = Turns()
         self._events: dict[str, tuple[Event, int]] = {}  # by lane and id, with their bytes
         self._sizes: Counter[str] = Counter()  # bytes by lane
         self._bytes = 0
@@ -56,7 +56,7 @@ class FairQueue:
             Whether the event is one more, and the events that found no room in the end: the newest
             of the fullest lane, which may be this one.
         """
-        lane = lane_of(event.reporter)
+        lane = lane_of(event.reporter, event.tenant)
         if lane + event.id in self._events:
             known, size = self._events[lane + event.id]
             again = replace(known, reports=known.reports + event.reports)
@@ -89,7 +89,7 @@ class FairQueue:
         """
         again = []
         for event in events if last else events[::-1]:
-            lane = lane_of(event.reporter)
+            lane = lane_of(event.reporter, event.tenant)
             front, reports = self._turns.first(lane), event.reports
             if lane + event.id in self._events:
                 reports += self._remove(lane + event.id)[0].reports
@@ -107,7 +107,7 @@ class FairQueue:
 
     def _remove(self, key: str) -> tuple[Event, int]:
         event, size = self._events.pop(key)
-        lane = lane_of(event.reporter)
+        lane = lane_of(event.reporter, event.tenant)
         self._turns.remove(key)
         self._bytes -= size
         self._sizes[lane] -= size
@@ -130,15 +130,15 @@ class Losses:
 
     def __init__(self, counter: VerdictCounter | None) -> None:
         self._counter = counter
-        self._why: OrderedDict[str, str] = OrderedDict()
+        self._why: OrderedDict[tuple[str, str], str] = OrderedDict()  # by tenant and id
         self._told_at = 1
         self.reports = 0
 
     def add(self, event: Event, why: str) -> None:
         """Count an event's reports, and log it now and then."""
         self.reports += event.reports
-        self._why[event.id] = why
-        self._why.move_to_end(event.id)
+        self._why[event.address] = why
+        self._why.move_to_end(event.address)
         if len(self._why) > _MAX_WHY:
             self._why.popitem(last=False)
         if self._counter is not None:
@@ -148,10 +148,10 @@ class Losses:
             self._told_at = 2 * self.reports
             logger.error("event %s is lost: %s (%d lost so far)", event.id, why, self.reports)
 
-    def forget(self, event_id: str) -> None:
+    def forget(self, event: Event) -> None:
         """Take back that the event is lost: it came again and was kept."""
-        self._why.pop(event_id, None)
+        self._why.pop(event.address, None)
 
-    def why(self, event_id: str) -> str | None:
-        """Return why the event was lost, or None for one that was not, as far as is known."""
-        return self._why.get(event_id)
+    def why(self, address: tuple[str, str]) -> str | None:
+        """Return why a tenant's event was lost, or None for one that was not, as far as known."""
+        return self._why.get(address)

@@ -32,6 +32,7 @@ _BATCH_BYTES = 4_000_000
 _MAX_BYTES = 32_000_000  # of the texts in memory
 _MAX_PASSAGELESS = 50_000  # ids of events without passages
 _MAX_CLAIMABLE = 100  # such ids in one claim
+Address = tuple[str, str]  # an event's tenant and id
 
 
 class Outbox:
@@ -71,8 +72,8 @@ class Outbox:
         self._changed = threading.Condition()
         self._starting = threading.RLock()  # a signal may submit while this thread starts it
         self._queue = FairQueue(max_events=self._max_events, max_bytes=_MAX_BYTES)
-        self._unsaved: Counter[str] = Counter()  # by id: two reporters may hold the same claim
-        self._passageless = Turns()  # ids of events not known to be settled
+        self._unsaved: Counter[Address] = Counter()  # two reporters may hold the same claim
+        self._passageless: Turns[Address] = Turns()  # events not known to be settled
         self._settled = 0
         self._at_once = _BATCH
         self.work, self.saved, self.stop = (threading.Event() for _ in range(3))
@@ -95,15 +96,15 @@ class Outbox:
                 self._losses.add(event, "the guard is closed")
                 return False
             is_more, dropped = self._queue.put(event)
-            self._unsaved[event.id] += is_more
-            if not event.passages and event.id not in self._passageless:
-                lane = lane_of(event.reporter)
-                self._passageless.place(event.id, lane, self._passageless.next(lane))
+            self._unsaved[event.address] += is_more
+            if not event.passages and event.address not in self._passageless:
+                lane = lane_of(event.reporter, event.tenant)
+                self._passageless.place(event.address, lane, self._passageless.next(lane))
                 if len(self._passageless) > _MAX_PASSAGELESS:
                     self._passageless.remove(self._passageless.last_of_fullest(lane))
             for one in dropped:
                 self._lose(one, "too many reports wait for the store, most of them of its reporter")
-            return event.id in self._unsaved
+            return event.address in self._unsaved
 
     def start(self) -> None:
         """Have a thread that saves what was taken whenever `work` is set."""
@@ -135,18 +136,18 @@ class Outbox:
                     self.unsaved,
                 )
 
-    def settle(self, event_id: str) -> None:
+    def settle(self, event: Event) -> None:
         """Wake whoever waits: the event is done or failed for good."""
         with self._changed:
-            self._passageless.remove(event_id)
+            self._passageless.remove(event.address)
             self._settled += 1
             self._changed.notify_all()
 
-    def wait(self, event_id: str, timeout: float | None, *, poll_s: float) -> bool:
+    def wait(self, address: Address, timeout: float | None, *, poll_s: float) -> bool:
         """Block until the event, of this or any other process, is done or failed for good.
 
         Args:
-            event_id: The event.
+            address: The event's tenant and its id.
             timeout: Seconds to wait at most; None waits without limit.
             poll_s: Seconds between two looks for what other processes have settled.
 
@@ -162,8 +163,8 @@ class Outbox:
         while True:
             with self._changed:
                 settled, closed = self._settled, self.closed
-                unsaved = event_id in self._unsaved
-            if not unsaved and self._is_settled(event_id):
+                unsaved = address in self._unsaved
+            if not unsaved and self._is_settled(address):
                 return True
             left = deadline.left()
             if closed or left == 0:
@@ -172,22 +173,22 @@ class Outbox:
                 if self._settled == settled and not self.closed:
                     self._changed.wait(poll_s if left is None else min(left, poll_s))
 
-    def wait_saved(self, event_id: str, timeout: float) -> bool:
+    def wait_saved(self, event: Event, timeout: float) -> bool:
         """Block until the store has the event; False when the time is up before.
 
         Raises:
             EventLostError: The event was lost.
         """
         with self._changed:
-            if not self._changed.wait_for(lambda: event_id not in self._unsaved, timeout):
+            if not self._changed.wait_for(lambda: event.address not in self._unsaved, timeout):
                 return False
-            self._raise_if_lost(event_id)
+            self._raise_if_lost(event.address)
         return True
 
     def passageless(self) -> list[str]:
         """Return some ids of events submitted here without passages that are not yet settled."""
         with self._changed:
-            return list(islice(self._passageless, _MAX_CLAIMABLE))
+            return [event_id for _, event_id in islice(self._passageless, _MAX_CLAIMABLE)]
 
     def forget_settled(self) -> None:
         """Drop ids of events without passages that other processes have settled.
@@ -195,13 +196,15 @@ class Outbox:
         Raises:
             StoreError: The store fails.
         """
-        while waiting := self.passageless():
-            event_id = waiting[0]
+        while True:
+            with self._changed:
+                if (first := next(iter(self._passageless), None)) is None:
+                    return
             with suppress(EventNotFoundError):
-                if event_id in self._unsaved or not self._is_settled(event_id):
+                if first in self._unsaved or not self._is_settled(first):
                     return
             with self._changed:
-                self._passageless.remove(event_id)
+                self._passageless.remove(first)
 
     def _save_all(self) -> None:
         """Save events until stopped, and then the rest; they wait while the store fails."""
@@ -231,9 +234,8 @@ class Outbox:
     def _save_some(self) -> None:
         """Save many events in one transaction, or one that the store may not want by itself."""
         with self._changed:
-            events = self._queue.take(self._at_once, _BATCH_BYTES)
-        if not events:
-            return
+            if not (events := self._queue.take(self._at_once, _BATCH_BYTES)):
+                return
         alone = len(events) == 1
         try:
             with shared_interpreter():
@@ -254,33 +256,32 @@ class Outbox:
             with self._changed:
                 for event in events:
                     self._let_go(event)
-                    self._losses.forget(event.id)
+                    self._losses.forget(event)
                 self._changed.notify_all()
 
     def _let_go(self, event: Event) -> None:
-        self._unsaved[event.id] -= 1
-        if self._unsaved[event.id] <= 0:
-            del self._unsaved[event.id]
+        self._unsaved[event.address] -= 1
+        if self._unsaved[event.address] <= 0:
+            del self._unsaved[event.address]
 
     def _lose(self, event: Event, why: str) -> None:
         self._let_go(event)
-        if event.id not in self._unsaved:
-            self._passageless.remove(event.id)
+        if event.address not in self._unsaved:
+            self._passageless.remove(event.address)
         self._losses.add(event, why)
         self._changed.notify_all()
 
-    def _is_settled(self, event_id: str) -> bool:
+    def _is_settled(self, address: Address) -> bool:
         try:
-            return self._store.event(event_id).status not in OPEN
+            return self._store.of_tenant(address[0] or None).event(address[1]).status not in OPEN
         except EventNotFoundError:
-            self._raise_if_lost(event_id)
+            self._raise_if_lost(address)
             raise
 
-    def _raise_if_lost(self, event_id: str) -> None:
-        why = self._losses.why(event_id)
-        if why is not None:
+    def _raise_if_lost(self, address: Address) -> None:
+        if (why := self._losses.why(address)) is not None:
             raise EventLostError(
-                f"event {event_id} was lost: {why}; "
+                f"event {address[1]} was lost: {why}; "
                 "report it again, with wait=True to be told at once"
             )
 

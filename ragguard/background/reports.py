@@ -16,6 +16,7 @@ from itertools import islice
 from types import NoneType
 from typing import Any
 
+from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import AuditStore, Event
@@ -99,11 +100,13 @@ class Reports:
         passages: Sequence[str | Passage] | None,
         reporter: str | None,
         wait: bool | float = False,
+        tenant: str | None = None,
     ) -> str:
         """Hand an event to the worker and return its id; `Guard.report` says the rest."""
         if not isinstance(wait, (bool, int, float)) or wait < 0:
             raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
-        seen: Sequence[Passage] = self._seen.recall(str(query))
+        whose = require_tenant(tenant)
+        seen: Sequence[Passage] = self._seen.recall(str(query), whose)
         unreadable: Exception | None = None
         if passages is not None:
             try:
@@ -119,24 +122,28 @@ class Reports:
             None if reporter is None else str(reporter),
             quarantine_version=self._quarantine.version,
             apart=self._apart,
+            tenant=whose,
         )
         if unreadable is not None:
             logger.warning("event %s goes without the reported passages: %s", event.id, unreadable)
         self._worker.submit(event)
         if wait is not False:
             seconds = _DURABLE_S if wait is True else wait
-            if not self._worker.outbox.wait_saved(event.id, seconds):
+            if not self._worker.outbox.wait_saved(event, seconds):
                 raise StoreError(
                     f"event {event.id} was not in the audit store after {seconds:g} s; it waits in "
                     "memory, and is stored once the store answers if this process lives"
                 )
         return event.id
 
-    def attribution(self, event_id: str, timeout: float | None) -> Attribution:
+    def attribution(
+        self, event_id: str, timeout: float | None, tenant: str | None = None
+    ) -> Attribution:
         """Return the attribution of an event; `Guard.attribution` says the rest."""
         if not isinstance(timeout, (int, float, NoneType)):
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
-        if not self._worker.wait(event_id, timeout if timeout is not None else 0.0):
+        whose, left = require_tenant(tenant), 0.0 if timeout is None else timeout
+        if not self._worker.wait(event_id, left, tenant=whose):
             if timeout is None:
                 raise AttributionPendingError(
                     f"event {event_id} is not attributed yet; pass timeout= to wait for it"
@@ -145,10 +152,11 @@ class Reports:
                 f"event {event_id} was not attributed within {timeout:g} s; "
                 "ask again later, or start `ragguard worker --knowledge-base` on the store"
             )
-        found = self._store.attribution(event_id)
+        store = self._store.of_tenant(tenant)
+        found = store.attribution(event_id)
         if found is None:
             raise EventFailedError(
-                f"event {event_id} could not be attributed: {self._store.event(event_id).error}"
+                f"event {event_id} could not be attributed: {store.event(event_id).error}"
             )
         return found
 
@@ -161,6 +169,7 @@ def as_event(
     *,
     quarantine_version: int,
     apart: bool = False,
+    tenant: str = "",
     now: float | None = None,
 ) -> Event:
     """Return the event that a report is part of; `Event.cut` says what was left out of it.
@@ -177,6 +186,7 @@ def as_event(
         reporter: Who flags it.
         quarantine_version: `AuditStore.quarantine_version`, as far as it is known here.
         apart: Whether only this reporter's reports are the same claim.
+        tenant: Whose it is; tenants have no claim in common.
         now: Seconds since 1970; None for the clock.
     """
     cut: list[str] = []
@@ -190,7 +200,8 @@ def as_event(
     texts += [passage.text for passage in kept]
     lengths = " ".join([str(len(text)) for text in texts])  # or two texts could be cut elsewhere
     lane = f" {lane_of(reporter)}" if apart else ""
-    claim = "".join([f"{hour} {quarantine_version}{lane}\n{lengths}\n", *texts])
+    whose = f"\t{tenant}" if tenant else ""  # whose name has no tab, nor a line break
+    claim = "".join([f"{hour} {quarantine_version}{lane}{whose}\n{lengths}\n", *texts])
     return Event(
         id=text_digest(claim).hex(),
         query=query,
@@ -198,6 +209,7 @@ def as_event(
         passages=kept,
         reporter=reporter,
         cut="; ".join(cut) or None,
+        tenant=tenant,
     )
 
 

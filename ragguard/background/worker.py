@@ -64,7 +64,7 @@ class Worker:
         """Make a worker; its threads start with the first `submit`, `wait` or `start`.
 
         Args:
-            store: Where events and attributions are kept.
+            store: Where events and attributions are kept; of a tenant's, its own are attributed.
             attributor: Attributes events and quarantines what is responsible.
             skip_without_passages: Whether events that bring no passages and were submitted
                 elsewhere are left to a worker that can search the knowledge base.
@@ -130,10 +130,10 @@ class Worker:
         if self._thread is not before:
             self.outbox.saved.set()
 
-    def wait(self, event_id: str, timeout: float | None = None) -> bool:
-        """Start the threads, and wait for an event as `Outbox.wait` does."""
+    def wait(self, event_id: str, timeout: float | None = None, *, tenant: str = "") -> bool:
+        """Start the threads, and wait for a tenant's event as `Outbox.wait` does."""
         self.start()
-        return self.outbox.wait(event_id, timeout, poll_s=self._poll_s)
+        return self.outbox.wait((tenant, event_id), timeout, poll_s=self._poll_s)
 
     def close(self, timeout: float | None = 10.0) -> bool:
         """Persist what is not yet persisted, let a running attribution end, stop the threads.
@@ -226,7 +226,7 @@ class Worker:
         except BaseException:  # Ctrl-C: the next worker need not wait for the lease to end
             self._fail(event, "the worker was interrupted", stop, counts=False)
             raise
-        self.outbox.settle(event.id)
+        self.outbox.settle(event)
         return True
 
     @contextmanager
@@ -279,7 +279,7 @@ class Worker:
         if not changed:
             return _give_way(event)
         if final:
-            self.outbox.settle(event.id)
+            self.outbox.settle(event)
         return False
 
     def _after_fork(self, *, in_child: bool) -> None:

@@ -14,6 +14,7 @@ from ragguard.cli.options import (
     ActorOption,
     JsonOption,
     StoreOption,
+    TenantOption,
     flag,
     login_name,
     opened_store,
@@ -49,10 +50,11 @@ def allow(
     passages: PassagesOption = None,
     until: UntilOption = None,
     actor: ActorOption = None,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Let passages, or a source, through: neither filter nor quarantine drops them."""
-    _put(store, "allowed", why, _named(targets, passages), source, until, actor, as_json)
+    _put(store, "allowed", why, _named(targets, passages), source, until, actor, tenant, as_json)
 
 
 def protect(
@@ -63,10 +65,11 @@ def protect(
     passages: PassagesOption = None,
     until: UntilOption = None,
     actor: ActorOption = None,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Have passages, or what a source says, quarantined by a person only."""
-    _put(store, "protected", why, _named(targets, passages), source, until, actor, as_json)
+    _put(store, "protected", why, _named(targets, passages), source, until, actor, tenant, as_json)
 
 
 def disallow(
@@ -75,23 +78,24 @@ def disallow(
     source: SourceOption = False,
     passages: PassagesOption = None,
     actor: ActorOption = None,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take back what was allowed, protected or released."""
     from ragguard.audit.decisions import Decisions
 
     who, wanted = actor or login_name(), _named(targets, passages)
-    with opened_store(store) as opened:
+    with opened_store(store, tenant=tenant) as opened:
         found = _found(opened, wanted, source=source)
         ended = [one for name in found for one in Decisions(opened).disallow(name, actor=who)]
     _write(ended, as_json=as_json)
 
 
-def allowed(store: StoreOption, as_json: JsonOption = False) -> None:
+def allowed(store: StoreOption, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """List what is allowed or protected now, the newest first (UTC)."""
     from ragguard.audit.decisions import Decisions
 
-    with opened_store(store) as opened:
+    with opened_store(store, tenant=tenant) as opened:
         found = Decisions(opened).allowed()
     _write(found, as_json=as_json)
 
@@ -104,12 +108,13 @@ def _put(
     source: bool,
     until: datetime | None,
     actor: str | None,
+    tenant: str | None,
     as_json: bool,
 ) -> None:
     from ragguard.audit.decisions import Decisions
 
     who = actor or login_name()
-    with opened_store(url) as opened:
+    with opened_store(url, tenant=tenant) as opened:
         found, put = _found(opened, wanted, source=source), Decisions(opened).allow
         made = [put(name, why=why, effect=effect, until=until, actor=who) for name in found]
     _write(made, as_json=as_json)

@@ -12,6 +12,7 @@ from ragguard.cli.options import (
     DefaultListGroup,
     JsonOption,
     StoreOption,
+    TenantOption,
     flag,
     opened_store,
     optional_store,
@@ -49,6 +50,7 @@ def attribute(
         str | None,
         optional_store("Audit store whose quarantine is left out of the search, as a worker does."),
     ] = None,
+    tenant: TenantOption = None,
     fail_on_poisoning: Annotated[
         bool, flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning.")
     ] = False,
@@ -73,8 +75,8 @@ def attribute(
     if store is None:
         attribution = origin.attribute(asked, answered, base)
     else:
-        event_alone = Event(id="attribute", query=asked, response=answered)
-        with opened_store(store) as opened:
+        with opened_store(store, tenant=tenant) as opened:
+            event_alone = Event("attribute", query=asked, response=answered, tenant=opened.tenant)
             attributor = EventAttributor(opened, base.retrieve, attributor=origin)
             attribution = attributor.attribute(event_alone)
     if as_json:
@@ -95,7 +97,7 @@ def _to_dict(attribution: Attribution) -> dict[str, Any]:
 
 _EVENT = (
     *("id", "query", "response", "reporter", "status", "created_at", "attempts", "failures"),
-    *("error", "reports", "reporters", "cut"),
+    *("error", "reports", "reporters", "cut", "tenant"),
 )
 
 
@@ -152,6 +154,7 @@ def report(
     apart: Annotated[
         bool, flag("--apart", "Do not count it with others' reports: for a worker with a --quorum.")
     ] = False,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """File a wrong response for attribution, and print the event's id.
@@ -165,9 +168,13 @@ def report(
         if not text.strip():
             raise InvalidInputError(f"{option} is blank; pass the text")
     seen = [] if passages is None else read_passages(passages)
-    with opened_store(store, create=True) as opened:
-        version = opened.quarantine_version()
-        event = as_event(query, response, seen, reporter, quarantine_version=version, apart=apart)
+    with opened_store(store, create=True, tenant=tenant) as opened:
+        event = as_event(
+            *(query, response, seen, reporter),
+            quarantine_version=opened.quarantine_version(),
+            apart=apart,
+            tenant=opened.tenant,
+        )
         opened.add_event(event)
     if as_json:
         write_json(_event_to_dict(event))
@@ -182,10 +189,11 @@ def list_events(
         Literal["pending", "running", "done", "failed"] | None, typer.Option(help="Only these.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most this many.")] = 100,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the newest events first (UTC)."""
-    with opened_store(store) as opened:
+    with opened_store(store, tenant=tenant) as opened:
         found = opened.events(status=status, limit=limit)
     if as_json:
         write_json([_event_to_dict(event) for event in found])
@@ -202,10 +210,11 @@ def list_events(
 def show_event(
     event_id: Annotated[str, typer.Argument(metavar="ID")],
     store: StoreOption,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show one event, and its attribution when there is one."""
-    with opened_store(store) as opened:
+    with opened_store(store, tenant=tenant) as opened:
         event = opened.event(event_id)
         attribution = opened.attribution(event_id)
     if as_json:

@@ -19,6 +19,7 @@ from ragguard.cli.options import (
     KOption,
     MarkAlphaOption,
     StrategyOption,
+    TenantOption,
     flag,
     opened_store,
     optional_store,
@@ -52,6 +53,7 @@ def filter_traffic(
         str | None,
         optional_store("Audit store whose quarantine is dropped and whose counters are kept."),
     ] = None,
+    tenant: TenantOption = None,
     k: KOption = None,
     fail_on_attack: Annotated[
         bool, flag("--fail-on-attack", "Exit with 1 if any query was attacked.")
@@ -87,7 +89,7 @@ def filter_traffic(
         bar = output is not None or not sys.stdout.isatty()
         for retrieval in read_traffic(stream, source, progress=bar):
             try:
-                verdict = guard.filter(retrieval.query, retrieval.passages, k=k)
+                verdict = guard.filter(retrieval.query, retrieval.passages, k=k, tenant=tenant)
             except InvalidInputError as error:
                 raise InvalidInputError(f"{retrieval.place}: {error}") from error
             seen["queries"] += 1
@@ -187,6 +189,7 @@ def explain(
     strategy: StrategyOption = "auto",
     calibration: CalibrationOption = None,
     store: Annotated[str | None, optional_store("Audit store whose quarantine is dropped.")] = None,
+    tenant: TenantOption = None,
     k: KOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -209,7 +212,7 @@ def explain(
     # A copy of the quarantine: looking at a query must not count it, nor record what it scored.
     held = MemoryStore()
     if store is not None:
-        with opened_store(store) as opened:
+        with opened_store(store, tenant=tenant) as opened:
             held.add_quarantine(opened.quarantine())
             for allowance in opened.allowances():
                 held.allow(allowance)

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,10 +17,14 @@ from ragguard.cli.options import JsonOption, opened_store, optional_store
 from ragguard.cli.output import OPERATIONAL, show_facts, write_json
 from ragguard.errors import RagguardError
 
+if TYPE_CHECKING:
+    from ragguard.audit.records import AuditStore
+
 __all__ = ["info"]
 
 _DISTRIBUTION = "ragguard-middleware"
 _NO_PROXY = "none: "
+_SHOWN_TENANTS = 20
 _REQUIREMENT = re.compile(r"""^([\w.-]+)(?:.*\bextra\s*==\s*["']([\w.-]+)["'])?""")
 
 
@@ -94,6 +98,7 @@ def _try_store(url: str) -> dict[str, Any]:
         with opened_store(url) as store:
             counts = store.counts()
             keys = len(store.quarantine_keys())
+            tenants = {name: _entries(store.of_tenant(name)) for name in store.tenants()}
             answered_s = time.perf_counter() - began
             recorded = store.scores()[-1:]
     except RagguardError as error:
@@ -103,9 +108,15 @@ def _try_store(url: str) -> dict[str, Any]:
         "reachable": True,
         "answered_s": round(answered_s, 3),
         "quarantined": keys,
+        "tenants": tenants,
         "counts": counts,
         "last_verdict_s": round(max(0.0, ago[0]), 1) if ago else None,
     }
+
+
+def _entries(store: AuditStore) -> dict[str, int]:
+    proposed = store.quarantine(status="proposed")
+    return {"quarantined": len(store.quarantine_keys()), "proposed": len(proposed)}
 
 
 def _show(facts: dict[str, Any]) -> None:
@@ -135,4 +146,16 @@ def _show(facts: dict[str, Any]) -> None:
                 f"answered in {store['answered_s']:.2f} s",
             ),
             ("guards", f"{heard} recorded a verdict here"),
+            *[("tenant", text) for text in _of_tenants(store["tenants"])],
         )
+
+
+def _of_tenants(tenants: dict[str, dict[str, int]]) -> list[str]:
+    """Return a line for each tenant, those with most proposals first, for the first of them."""
+    first = sorted(tenants, key=lambda name: -tenants[name]["proposed"])[:_SHOWN_TENANTS]
+    told = [
+        f"{name}: {tenants[name]['quarantined']} quarantined, {tenants[name]['proposed']} proposed"
+        for name in first
+    ]
+    more = len(tenants) - len(first)
+    return [*told, f"and {more} more; --json shows all"] if more else told

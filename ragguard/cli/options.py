@@ -26,6 +26,7 @@ __all__ = [
     "MarkAlphaOption",
     "StoreOption",
     "StrategyOption",
+    "TenantOption",
     "flag",
     "login_name",
     "opened_store",
@@ -54,6 +55,9 @@ def optional_store(help: str) -> Any:
 StoreOption = Annotated[
     str,
     optional_store("The audit store: a path, sqlite:///path or postgresql://user@host/database."),
+]
+TenantOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Whose; else the default tenant's.")
 ]
 ActorOption = Annotated[
     str | None, typer.Option(help="Who decides this, for the audit; else your login name.")
@@ -94,16 +98,19 @@ def source_argument(help: str) -> Any:
 
 
 @contextmanager
-def opened_store(url: str, *, create: bool = False) -> Iterator[AuditStore]:
-    """Open an audit store and close it again.
+def opened_store(
+    url: str, *, create: bool = False, tenant: str | None = None
+) -> Iterator[AuditStore]:
+    """Open an audit store, as a tenant sees it, and close it again.
 
     Args:
         url: What `ragguard.audit.open_store` takes.
         create: Make a SQLite file that is not there. A command that only reads leaves this off:
             a mistyped path would otherwise look like a store without events.
+        tenant: None for the default one, and for a worker that serves all.
 
     Raises:
-        InvalidInputError: The URL names no store.
+        InvalidInputError: The URL names no store, or `tenant` no tenant.
         StoreError: The store cannot be reached, or is not there.
     """
     from ragguard.audit import open_store
@@ -112,7 +119,7 @@ def opened_store(url: str, *, create: bool = False) -> Iterator[AuditStore]:
         require_there(url)
     store = open_store(url)
     try:
-        yield store
+        yield store.of_tenant(tenant)
     finally:
         store.close()
 

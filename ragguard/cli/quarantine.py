@@ -14,6 +14,7 @@ from ragguard.cli.options import (
     DefaultListGroup,
     JsonOption,
     StoreOption,
+    TenantOption,
     login_name,
     opened_store,
 )
@@ -42,10 +43,11 @@ def list_entries(
         Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"] | None,
         typer.Option(help="Only these."),
     ] = None,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the newest entries first (UTC)."""
-    with opened_store(store) as opened:
+    with opened_store(store, tenant=tenant) as opened:
         _write(opened.quarantine(status=status), as_json=as_json)
 
 
@@ -54,10 +56,11 @@ def release(
     targets: TargetsArgument,
     store: StoreOption,
     actor: ActorOption = None,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Let passages through again, and allow them from now on: they were no attack."""
-    _decide(store, targets, "released", actor, as_json=as_json)
+    _decide(store, targets, "released", actor, tenant, as_json=as_json)
 
 
 @quarantine.command("confirm")
@@ -65,10 +68,11 @@ def confirm(
     targets: TargetsArgument,
     store: StoreOption,
     actor: ActorOption = None,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Confirm that passages are an attack: they are dropped until they are released."""
-    _decide(store, targets, "confirmed", actor, as_json=as_json)
+    _decide(store, targets, "confirmed", actor, tenant, as_json=as_json)
 
 
 @quarantine.command("reject")
@@ -76,10 +80,11 @@ def reject(
     targets: TargetsArgument,
     store: StoreOption,
     actor: ActorOption = None,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Turn proposals down: they were no attack, and no report proposes them again."""
-    _decide(store, targets, "rejected", actor, as_json=as_json)
+    _decide(store, targets, "rejected", actor, tenant, as_json=as_json)
 
 
 @quarantine.command("undo")
@@ -91,25 +96,32 @@ def undo(
         datetime | None, typer.Option(help="What was accused or came into force since then (UTC).")
     ] = None,
     actor: ActorOption = None,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take back what attributions did: proposals, and entries that nobody has confirmed."""
     from ragguard.audit.decisions import Decisions
 
     who = actor or login_name()
-    with opened_store(store) as opened:
+    with opened_store(store, tenant=tenant) as opened:
         decisions = Decisions(opened)
         undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who)
     _write(undone, as_json=as_json)
 
 
 def _decide(
-    url: str, targets: Sequence[str], status: QuarantineStatus, actor: str | None, *, as_json: bool
+    url: str,
+    targets: Sequence[str],
+    status: QuarantineStatus,
+    actor: str | None,
+    tenant: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     from ragguard.audit.decisions import Decisions
 
     who = actor or login_name()
-    with opened_store(url) as store:
+    with opened_store(url, tenant=tenant) as store:
         changed = Decisions(store).decide(*targets, status=status, actor=who)
     _write(changed, as_json=as_json)
 

@@ -13,6 +13,7 @@ from ragguard.cli.options import (
     AlphaOption,
     CalibrationOption,
     StoreOption,
+    TenantOption,
     login_name,
     opened_store,
 )
@@ -44,6 +45,7 @@ def review(
     ] = None,
     alpha: AlphaOption = 0.01,
     calibration: CalibrationOption = None,
+    tenant: TenantOption = None,
 ) -> None:
     """Serve the page where a person looks at proposals, events and verdicts, and decides.
 
@@ -70,7 +72,7 @@ def review(
     settings = Settings(alpha, None if calibration is None else load_calibration(calibration))
     owner = login_name()
     hosts = (*_LOOPBACK, host, *(served_as or ()))
-    with opened_store(store) as opened, _listening(host, port) as listening:
+    with opened_store(store, tenant=tenant) as opened, _listening(host, port) as listening:
         here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         app = review_app(opened, access, settings=settings, hosts=hosts, owner=owner)
         config = uvicorn.Config(

@@ -14,6 +14,7 @@ import typer
 
 from ragguard.cli.options import (
     JsonOption,
+    TenantOption,
     flag,
     opened_store,
     optional_store,
@@ -51,6 +52,7 @@ def scan(
     store: Annotated[
         str | None, optional_store("Audit store: what is refused is proposed to a person there.")
     ] = None,
+    tenant: TenantOption = None,
     fail_on_refused: Annotated[
         bool, flag("--fail-on-refused", "Exit with 1 if any passage is refused.")
     ] = False,
@@ -72,7 +74,7 @@ def scan(
         kept: AuditStore | None = None
         held = None
         if store is not None:
-            kept = opened.enter_context(opened_store(store, create=True))
+            kept = opened.enter_context(opened_store(store, create=True, tenant=tenant))
             watch = QuarantineWatch(kept)
             opened.callback(watch.close)
             watch.refresh()

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragguard.cli.options import DefaultListGroup, JsonOption, StoreOption, opened_store
+from ragguard.cli.options import (
+    DefaultListGroup,
+    JsonOption,
+    StoreOption,
+    TenantOption,
+    opened_store,
+)
 from ragguard.cli.output import excerpt, minute, show_facts, show_table, write_json
 
 if TYPE_CHECKING:
@@ -33,10 +39,11 @@ def list_verdicts(
     passage: Annotated[
         str | None, typer.Option(help="Only those that did not simply keep this passage.")
     ] = None,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the newest verdicts first (UTC)."""
-    with opened_store(store) as opened:
+    with opened_store(store, tenant=tenant) as opened:
         found = opened.verdicts(limit=limit, before=before, passage_id=passage)
     if as_json:
         write_json([_to_dict(record) for record in found])
@@ -60,10 +67,11 @@ def list_verdicts(
 def show_verdict(
     verdict_id: Annotated[str, typer.Argument(metavar="ID")],
     store: StoreOption,
+    tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show one verdict: every passage that it did not simply keep, and why."""
-    with opened_store(store) as opened:
+    with opened_store(store, tenant=tenant) as opened:
         record = opened.verdict(verdict_id)
     if as_json:
         write_json(_to_dict(record))

@@ -54,6 +54,10 @@ def worker(
     quorum: Annotated[
         int, typer.Option(min=1, help="With auto: how many reporters must accuse a passage.")
     ] = 1,
+    tenant: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only this tenant's events; else those of all."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Attribute pending events and propose or quarantine what is responsible, until stopped.
@@ -68,7 +72,7 @@ def worker(
     from ragguard.knowledge.memory import KnowledgeBase
 
     log_to_stderr(debug=context.find_root().params["debug"], progress=True)
-    with _stopped_by_signals() as stop, opened_store(store, create=True) as opened:
+    with _stopped_by_signals() as stop, opened_store(store, create=True, tenant=tenant) as opened:
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
         search = None if base is None else base.retrieve
         events = EventAttributor(

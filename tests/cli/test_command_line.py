@@ -134,7 +134,13 @@ def test_info(run, store_url):
     assert set(facts["extras"]["onnx"]) == {"onnxruntime", "tokenizers"}
     store = facts["store"]
     assert store.pop("answered_s") >= 0.0
-    assert store == {"reachable": True, "quarantined": 2, "counts": {}, "last_verdict_s": None}
+    assert store == {
+        "reachable": True,
+        "quarantined": 2,
+        "tenants": {},
+        "counts": {},
+        "last_verdict_s": None,
+    }
     text = run("info", "--store", store_url).stdout
     assert "store     reachable, 2 quarantined; empty; answered in 0." in text
     assert "guards    no guard has recorded a verdict here" in text
