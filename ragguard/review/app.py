@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import ceil
 
 try:
@@ -23,6 +24,7 @@ except ImportError as error:
     raise MissingExtraError("the review page", "review") from error
 
 from ragguard._version import __version__
+from ragguard.arguments import require_tenant
 from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.review import charts, details, lists
@@ -80,6 +82,7 @@ def review_app(
     settings: Settings | None = None,
     hosts: Sequence[str] = ("*",),
     owner: str = "",
+    tenant: str | None = None,
 ) -> Starlette:
     """Return the review page as an ASGI application.
 
@@ -90,14 +93,26 @@ def review_app(
         hosts: The names under which it is served; a request for another one is refused, so that no
             other site can pose as it by its name.
         owner: Whom the link that opens the page a single time lets in.
+        tenant: The only one to see; None: each, one at a time.
+
+    Raises:
+        InvalidInputError: `tenant` is no name of a tenant.
     """
-    return _Site(store, access, settings or Settings(), owner).app(hosts)
+    only = None if tenant is None else require_tenant(tenant)
+    return _Site(store, access, settings or Settings(), owner, only).app(hosts)
 
 
 class _Site:
-    def __init__(self, store: AuditStore, access: Access, settings: Settings, owner: str) -> None:
+    def __init__(
+        self,
+        store: AuditStore,
+        access: Access,
+        settings: Settings,
+        owner: str,
+        tenant: str | None,
+    ) -> None:
         self._store, self._access, self._settings = store, access, settings
-        self._owner = owner
+        self._owner, self._tenant = owner, tenant
 
     def app(self, hosts: Sequence[str]) -> Starlette:
         routes = [Route(path, self._page(page)) for path, page in _PAGES.items()]
@@ -122,13 +137,21 @@ class _Site:
             request.cookies.get(COOKIE, ""), _address(request), request.headers.getlist
         )
 
+    def _visit(self, person: Person, asked: Fields, form: Fields | None = None) -> Visit:
+        """Return a visit to the tenant that is asked for, which is the form's if there is one."""
+        name = next(iter((form or asked).get("tenant", ())), "")
+        if self._tenant is not None and name not in ("", self._tenant):
+            raise InvalidInputError("this page shows one tenant, and not that one")
+        store = self._store.of_tenant(self._tenant or name or None)
+        others = () if self._tenant is not None else self._store.tenants()
+        return Visit(store, person, asked, form or {}, self._settings, others)
+
     def _page(self, page: Callable[[Visit], Page]) -> Callable[[Request], object]:
         async def endpoint(request: Request) -> Response:
             person = self._person(request)
             if person is None:
                 return self._closed()
-            asked = parsed(request.scope["query_string"])
-            visit = Visit(self._store, person, asked, settings=self._settings)
+            visit = self._visit(person, parsed(request.scope["query_string"]))
             return await run_in_threadpool(lambda: self._shown(request, visit, page(visit)))
 
         return endpoint
@@ -137,14 +160,14 @@ class _Site:
         person = self._person(request)
         if person is None:
             return self._closed()
-        visit = Visit(self._store, person, parsed(request.scope["query_string"]))
+        visit = self._visit(person, parsed(request.scope["query_string"]))
         return PlainTextResponse(visible(await run_in_threadpool(details.text, visit)))
 
     async def _decide(self, request: Request) -> Response:
         person = self._person(request)
         if person is None:
             return self._closed()
-        visit = Visit(self._store, person, {}, await _form(request))
+        visit = self._visit(person, {}, await _form(request))
         if not self._access.form_holds(person, visit.filled("form")):
             return self._refused(request, person)
         answer: Answer = await run_in_threadpool(decide, visit)
@@ -197,17 +220,20 @@ class _Site:
         return response
 
     def _shown(self, request: Request, visit: Visit, page: Page) -> Response:
-        person = visit.person
+        person, tenant = visit.person, visit.store.tenant
         body = rendered(
             page.template,
             **page.shows,
             title=page.title,
             menu=_MENU,
             path=request.url.path,
-            here=f"{request.url.path}?{request.url.query}".rstrip("?").partition("&done=")[0],
+            here=address_of(request.url.path, **visit.here),
+            link=partial(address_of, tenant=tenant),
+            tenant=tenant,
+            tenants=visit.others,
             person=person,
             form_token=self._access.form_token(person),
-            waiting=len(self._store.quarantine(status="proposed")),
+            waiting=len(visit.store.quarantine(status="proposed")),
             done=visit.get("done"),
             count=visit.number("count", 0),
             version=__version__,
@@ -217,7 +243,7 @@ class _Site:
     def _refused(self, request: Request, person: Person) -> Response:
         words = "The form is not of your session, and nothing was changed. Load the page again."
         page = Page("error.html", "Refused", {"words": words}, 403)
-        return self._shown(request, Visit(self._store, person, {}), page)
+        return self._shown(request, self._visit(person, {}), page)
 
     def _closed(self, words: str = "", status: int = 401, wait: float = 0.0) -> Response:
         body = rendered("login.html", title="Log in", words=words, owner=self._owner)

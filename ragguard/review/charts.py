@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 
-from ragguard.audit.records import ScoredQuery
+from ragguard.audit.records import AuditStore, ScoredQuery
 from ragguard.audit.verdicts import KEPT_VERDICTS, VerdictRecord
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift, drift
@@ -17,6 +17,8 @@ from ragguard.recorded import recent_p_values
 from ragguard.review.visit import Page, Visit
 
 __all__ = ["DAYS", "Day", "by_day", "charts"]
+
+_AT_ONCE = 500  # verdicts
 
 DAYS = 30
 """How many days the charts show, today the last."""
@@ -94,11 +96,22 @@ def _day(
     )
 
 
+def _since(store: AuditStore, day: date) -> Iterator[VerdictRecord]:
+    """Yield the verdicts since a day, the newest first: not all of their texts at once."""
+    moment, left = None, KEPT_VERDICTS
+    while left > 0:
+        found = store.verdicts(limit=min(left, _AT_ONCE), before=moment)
+        yield from found
+        if len(found) < _AT_ONCE or found[-1].recorded_at.date() < day:
+            return
+        moment, left = found[-1].recorded_at, left - len(found)
+
+
 def charts(visit: Visit) -> Page:
     """The charts, and their figures as a table."""
     settings, today = visit.settings, datetime.now(UTC).date()
     days = by_day(
-        visit.store.verdicts(limit=KEPT_VERDICTS),
+        _since(visit.store, today - timedelta(days=DAYS)),
         visit.store.scores(),
         today=today,
         alpha=settings.alpha,

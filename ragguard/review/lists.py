@@ -30,6 +30,7 @@ __all__ = [
 
 _ROWS = 50
 _CASES = 10  # events with proposals on one page
+_TENANTS = 100  # whose proposals are counted
 _EVENTS = 1_000  # the newest, of which reporters are counted
 
 T = TypeVar("T")
@@ -83,12 +84,20 @@ def proposals(visit: Visit) -> Page:
         {
             "cases": cases,
             "pages": pages,
+            "elsewhere": _elsewhere(visit),
             "held": held,
             "counts": counts,
             "failed": len(visit.store.events(status="failed", limit=100)),
             "pending": len(visit.store.events(status="pending", limit=100)),
         },
     )
+
+
+def _elsewhere(visit: Visit) -> list[tuple[str, int]]:
+    """Return how many proposals wait of each other tenant that has any, if all may be seen."""
+    others = [name for name in visit.others if name != visit.store.tenant][:_TENANTS]
+    counts = ((name, visit.store.of_tenant(name).quarantine(status="proposed")) for name in others)
+    return [(name, len(found)) for name, found in counts if found]
 
 
 def events(visit: Visit) -> Page:

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ragguard.review.shown import marked, visible
-from ragguard.review.visit import address_of, quoted
+from ragguard.review.visit import quoted
 from ragguard.text import printable
 
 __all__ = ["rendered"]
@@ -33,7 +33,6 @@ def _environment() -> Environment:
         finalize=_finalized,
     )
     made.filters.update(line=_line, marked=marked, minute=_minute, figure=_figure, quoted=quoted)
-    made.globals.update(address_of=address_of)
     return made
 
 

@@ -43,6 +43,7 @@ class Visit:
         asked: The query's fields.
         form: The form's fields; empty for what only reads.
         settings: What guards on the store use.
+        others: The tenants that this person may see besides; "" is the default one.
     """
 
     store: AuditStore
@@ -50,6 +51,13 @@ class Visit:
     asked: Fields
     form: Fields = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
+    others: Sequence[str] = ()
+
+    @property
+    def here(self) -> dict[str, str]:
+        """What of the query leads back to the same page."""
+        said = ("done", "count")
+        return {name: self.get(name) for name in self.asked if name not in said}
 
     def get(self, name: str, default: str = "") -> str:
         """Return a field of the query."""

@@ -16,8 +16,11 @@ from urllib.parse import quote
 from starlette.testclient import TestClient
 
 from ragguard import Guard
+from ragguard.audit import QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
+from ragguard.content import content_key
+from ragguard.errors import InvalidInputError
 from ragguard.review.access import Access, TrustedProxy
 from ragguard.review.app import COOKIE, review_app
 
@@ -27,7 +30,8 @@ TOKEN = "a token of some length"
 PAGES = ("/", "/events", "/verdicts", "/quarantine", "/allowed", "/reporters", "/charts")
 TAGS = frozenset(
     """a abbr b blockquote body button code dd details div dl dt fieldset figcaption figure footer
-    form g h1 h2 head header html input label legend link main mark meta nav p section span strong
+    form g h1 h2 head header html input label legend link main mark meta nav option p section select
+    span strong
     summary svg table tbody td th thead title tr circle line rect text""".split()
 )
 
@@ -361,6 +365,72 @@ def test_long_lists_have_pages(client, store):
     assert "source-119" in first
     assert "3 of 3" in last
     assert "source-119" not in last
+
+
+def test_what_was_done_is_said_once(client, store):
+    first, second, third = (entry.key for entry in store.quarantine())
+    page = press(client, "/", "confirm", key=first).headers["location"]
+    page = press(client, page, "reject", key=second).headers["location"]
+    assert page == "/?done=reject&count=1"
+    address = f"/entry?key={third}"
+    page = press(client, f"{address}&done=reject&count=1", "confirm").headers["location"]
+    assert page == f"{address}&done=confirm&count=1"
+
+
+@pytest.fixture
+def of_acme(store):
+    """The store of a tenant that has the same proposals, and a name that HTML could mistake."""
+    acme = store.of_tenant(ACME)
+    acme.add_quarantine(store.quarantine())
+    with Guard(store=acme) as guard:
+        guard.allow("wiki", why="ours")
+    return acme
+
+
+ACME = "acme & <sons>\ufe0f"
+
+
+def test_each_tenant_has_pages_and_decisions_of_its_own(client, store, of_acme):
+    there = quote(ACME, safe="")
+    assert "acme & <sons>" in read(client.get("/")).words
+    key = store.quarantine()[0].key
+    answer = press(client, f"/?tenant={there}", "confirm", key=key)
+    assert answer.headers["location"] == f"/?tenant={there}&done=confirm&count=1"
+    shown = read(client.get(answer.headers["location"]))
+    links = [value for name, value in shown.attributes if name == "href"]
+    pages = [one for one in links if one.partition("?")[0] in (*PAGES, "/entry")]
+    assert len(pages) > len(PAGES)
+    assert all(f"tenant={there}" in one for one in pages)
+    changed = [one.key for one in of_acme.quarantine() if one.status == "confirmed"]
+    assert changed == [key]
+    assert set(statuses(store).values()) == {"proposed"}
+    assert "wiki" in read(client.get(f"/allowed?tenant={there}")).words
+    assert "wiki" not in read(client.get("/allowed")).words
+    assert client.get("/?tenant=%0a").status_code == 400
+
+
+def test_a_page_of_one_tenant_shows_no_other(access, store, of_acme):
+    client = TestClient(review_app(store, access, tenant=ACME))
+    client.post("/login", data={"name": "ann", "token": TOKEN})
+    assert "wiki" in read(client.get("/allowed")).words
+    assert "tenants" not in client.get("/").text
+    assert client.get("/?tenant=other").status_code == 400
+    press(client, "/", "confirm")
+    assert {one.status for one in of_acme.quarantine()} == {"confirmed"}
+    assert set(statuses(store).values()) == {"proposed"}
+    with pytest.raises(InvalidInputError):
+        review_app(store, access, tenant="")
+
+
+def test_of_an_event_with_very_many_proposals_twenty_are_shown(client, store):
+    texts = [f"text {n}" for n in range(60)]
+    store.add_quarantine(
+        [QuarantineEntry(content_key(one), one, one, "why", "e-2", "proposed") for one in texts]
+    )
+    page = read(client.get("/"))
+    assert "and 40 more" in page.words
+    press(client, "/", "reject")
+    assert sum(one == "rejected" for one in statuses(store).values()) == 20
 
 
 def test_a_store_that_fails_is_said(client, store, monkeypatch):

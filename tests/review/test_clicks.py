@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from urllib.parse import quote
 
 import pytest
@@ -25,6 +26,8 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.expected_conditions import staleness_of
+from selenium.webdriver.support.wait import WebDriverWait
 
 from ragguard import Passage
 from ragguard.audit import open_store
@@ -98,10 +101,19 @@ def dropped(path, query, passages):
     return json.loads(told)["dropped"]
 
 
+@contextmanager
+def another_page(driver):
+    """Wait for the page that what is done here leads to."""
+    page = driver.find_element(By.TAG_NAME, "html")
+    yield
+    WebDriverWait(driver, 20).until(staleness_of(page))
+
+
 def click(driver, words):
     """Click on the link or button that says so."""
     found = f"//*[self::a or self::button][contains(normalize-space(), '{words}')]"
-    driver.find_element(By.XPATH, found).click()
+    with another_page(driver):
+        driver.find_element(By.XPATH, found).click()
 
 
 def say_why(driver, why):
@@ -224,7 +236,8 @@ def test_a_decision_needs_no_mouse(page, driver, path):
         outline = element.value_of_css_property("outline-style")
         assert outline != "none", element.get_attribute("outerHTML")
         if element.get_attribute("name") == "why":
-            element.send_keys("by the keyboard", Keys.TAB, Keys.TAB, Keys.ENTER)
+            with another_page(driver):
+                element.send_keys("by the keyboard", Keys.TAB, Keys.TAB, Keys.ENTER)
             break
     assert "3 rejected" in words(driver), seen
     assert {entry.status for entry in store.quarantine()} == {"rejected"}
@@ -240,7 +253,8 @@ def test_whoever_has_no_session_sees_the_form_and_logs_in_with_the_token(page, d
     name = driver.find_element(By.NAME, "name")
     name.clear()
     name.send_keys("eve")
-    driver.find_element(By.NAME, "token").send_keys("guessed", Keys.ENTER)
+    with another_page(driver):
+        driver.find_element(By.NAME, "token").send_keys("guessed", Keys.ENTER)
     assert "This is not the token" in words(driver)
 
 
