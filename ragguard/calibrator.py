@@ -27,6 +27,7 @@ from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage, as_passages
 from ragguard.recorded import Recording
+from ragguard.trust import Trust
 
 __all__ = ["Calibrator", "calibrated_on"]
 
@@ -42,6 +43,7 @@ class Calibrator:
         alpha: Share of clean queries that may be touched.
         calibration: Scores of clean traffic; None means the shipped ones.
         mark_alpha: Share that may be touched or marked; None means the filter's own default.
+        trust: Of the filter.
 
     Attributes:
         filter: The filter in force.
@@ -60,8 +62,10 @@ class Calibrator:
         alpha: float,
         calibration: Calibration | None,
         mark_alpha: float | None = None,
+        trust: Trust | None = None,
     ) -> None:
         self._embedder = embedder
+        self._trust = trust
         self._strategy: Strategy = strategy
         self._alpha = alpha
         self._mark_alpha = mark_alpha
@@ -154,6 +158,7 @@ class Calibrator:
             alpha=self._alpha,
             mark_alpha=self._mark_alpha,
             calibration=calibration,
+            trust=self._trust,
         )
 
     def _adopt(

@@ -21,6 +21,7 @@ from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Strategy
 from ragguard.parts import Parts, remade
 from ragguard.passage import Passage
+from ragguard.trust import Trust
 from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Guard"]
@@ -58,8 +59,9 @@ class Guard(Feedback):
             person confirms or rejects, "auto" quarantine them where evidence and limits allow; or a
             `ragguard.background.Policy` with limits of your own. None: "review" with a store that
             outlives the process, "auto" in memory.
-        trust: Names of sources, as `metadata["source"]` gives them, whose passages no report puts
-            into quarantine without a person; `protect` adds to them.
+        trust: Which passages are protected, so that a person alone drops them, and which come from
+            people you know (`ragguard.trust.Trust`); or names of sources, as `metadata["source"]`
+            gives them, that are protected. None: all are open.
         max_ms: Milliseconds of processor time for reading one retrieved set. Once they are spent,
             2,000 characters at the ends of each further text are read and judged, whatever the
             time; the rest of it follows `on_error`. The embedder's time is not counted.
@@ -90,7 +92,7 @@ class Guard(Feedback):
         retrieve: Retrieve | Any | None = None,
         attributor: Attributor | None = None,
         policy: Policy | PolicyName | None = None,
-        trust: Collection[str] | None = None,
+        trust: Trust | Collection[str] | None = None,
         max_ms: float = 50.0,
         mark_alpha: float | None = None,
         on_verdict: Callable[[Verdict], object] | None = None,

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ragguard.arguments import require_choice, require_method, require_number, require_texts
+from ragguard.arguments import require_choice, require_method, require_number
 from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
@@ -28,6 +28,7 @@ from ragguard.inline.calibration_file import as_calibration
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Strategy
 from ragguard.recent import RecentPassages
+from ragguard.trust import Trust, as_trust
 from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Parts", "remade"]
@@ -64,15 +65,14 @@ class Parts:
         retrieve: Retrieve | Any | None,
         attributor: Attributor | None,
         policy: Policy | PolicyName | None,
-        trust: Collection[str] | None,
+        trust: Trust | Collection[str] | None,
         max_ms: float,
         mark_alpha: float | None,
         on_verdict: Callable[[Verdict], object] | None,
         record_texts: bool,
     ) -> None:
         self.settings = {name: value for name, value in locals().items() if name != "self"}
-        if trust is not None:  # which may be read once
-            trust = self.settings["trust"] = require_texts("trust", trust)
+        policed = as_trust(trust)
         require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
         require_choice("mode", mode, ("filter", "monitor"))
         require_choice("on_error", on_error, ("pass", "hold", "raise"))
@@ -110,6 +110,7 @@ class Parts:
             alpha=alpha,
             mark_alpha=mark_alpha,
             calibration=as_calibration(calibration),
+            trust=policed,
         )
         self._owns_store = store is None or isinstance(store, (str, os.PathLike))
         self.store = open_store(store)
@@ -139,7 +140,7 @@ class Parts:
                 attributor=attributor,
                 embedder=self.embedder,
                 policy=policy,
-                protected=frozenset(trust or ()),
+                trust=policed,
                 judge=self.calibrator.judge,
             ),
             counter=self.counter,

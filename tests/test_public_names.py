@@ -106,6 +106,7 @@ AT_LEAST = {
     ],
     "ragguard.background.attribute_event": ["EventAttributor"],
     "ragguard.recent": ["RecentPassages"],
+    "ragguard.trust": ["Class", "Origin", "Trust", "as_trust", "source_of"],
     "ragguard.admission": ["Admission", "Base", "Scan", "admit", "as_base", "propose"],
     "ragguard.audit.counting": ["VerdictCounter"],
 }

@@ -16,6 +16,7 @@ from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 from ragguard.stems import tokenize
 from ragguard.text import sentences
+from ragguard.trust import Trust
 
 __all__ = ["Desk", "aimed"]
 
@@ -68,7 +69,7 @@ class Desk:
             lambda _, limit: self._ranked[:limit],
             attributor=RAGOrigin(top_k=TOP_K),
             policy=policy,
-            protected=_SOURCE.values() if protected else (),
+            trust=Trust(protected=[*_SOURCE.values()]) if protected else None,
             judge=None if judge is None else lambda: judge,
         )
         self._reports = 0

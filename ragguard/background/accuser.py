@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allowing import as_allowed
@@ -16,6 +15,7 @@ from ragguard.content import content_key
 from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import signature
 from ragguard.passage import Passage
+from ragguard.trust import Trust
 
 __all__ = ["Accuser"]
 
@@ -31,15 +31,13 @@ class Accuser:
     Args:
         store: Where the quarantines are, and the allow-lists, of all tenants.
         policy: What an attribution may do.
-        protected: Names of sources whose passages only a person puts into quarantine.
+        trust: Says which passages only a person puts into quarantine.
     """
 
-    def __init__(
-        self, store: AuditStore, policy: Policy, protected: Collection[str] = frozenset()
-    ) -> None:
+    def __init__(self, store: AuditStore, policy: Policy, trust: Trust | None = None) -> None:
         self._store = store
         self._policy = policy
-        self._protected = dict.fromkeys(protected, math.inf)
+        self._trust = trust or Trust()
         self._told: dict[tuple[str, str], float] = {}
 
     def accuse(self, event: Event, found: Attribution) -> list[Accused]:
@@ -63,7 +61,8 @@ class Accuser:
         spared = self._spared(store)
         for place, (key, passage) in enumerate(blamed.items()):
             lacks = self._lacks(found, key, place)
-            if lacks is None and spared.holds(passage):
+            vouched_for = spared.holds(passage) or self._trust.class_of(passage) == "protected"
+            if lacks is None and vouched_for:
                 lacks = "it, or its source, is allowed or protected"
             entries.append(
                 QuarantineEntry(
@@ -82,8 +81,7 @@ class Accuser:
         return done
 
     def _spared(self, store: AuditStore) -> Allowed:
-        vouched = as_allowed(one for one in store.allowances() if one.holds)
-        return Allowed(vouched.keys, {**vouched.sources, **self._protected})
+        return as_allowed(one for one in store.allowances() if one.holds)
 
     def _lacks(self, found: Attribution, key: str, place: int) -> str | None:
         """Return what is lacking for quarantine without a person, or None; "" if nothing could do.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Set
+from collections.abc import Callable, Set
 from dataclasses import replace
 from functools import cache
 from typing import Protocol
@@ -17,6 +17,7 @@ from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage, as_passages
+from ragguard.trust import Trust
 
 __all__ = ["EventAttributor", "EventProcessor"]
 
@@ -46,7 +47,7 @@ class EventAttributor:
         embedder: Of that `RAGOrigin`; None: the built-in one.
         policy: What an attribution may do; None: "review" on a store that other processes share,
             "auto" in memory.
-        protected: Names of sources whose passages only a person puts into quarantine.
+        trust: Says which passages only a person puts into quarantine.
         judge: Returns the inline filter, which says who shows marks of an attack; None: one with
             the shipped calibration.
     """
@@ -59,13 +60,13 @@ class EventAttributor:
         attributor: Attributor | None = None,
         embedder: Embedder | None = None,
         policy: Policy | None = None,
-        protected: Collection[str] = frozenset(),
+        trust: Trust | None = None,
         judge: Callable[[], ConformalFilter] | None = None,
     ) -> None:
         self._store = store
         shared = bool(getattr(store, "shared", True))
         self._policy = as_policy(policy, shared=shared)
-        self._accuser = Accuser(store, self._policy, protected)
+        self._accuser = Accuser(store, self._policy, trust)
         self._judge = judge or _shipped_filter
         self._retrieve = retrieve
         self._attributor = attributor

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from ragguard.attribution.ragorigin.support import SupportMeter, explains
 from ragguard.attribution.result import Attribution
 from ragguard.content import content_key
-from ragguard.inline.allowed import source_of
 from ragguard.inline.marks import mark_p_values
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
 from ragguard.text import tokens
+from ragguard.trust import source_of
 
 __all__ = ["are_copies", "independent", "with_evidence"]
 

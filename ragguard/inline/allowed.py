@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ragguard.content import content_key
 from ragguard.passage import Passage
+from ragguard.trust import source_of
 
-__all__ = ["Allowed", "source_of"]
-
-
-def source_of(passage: Passage) -> str | None:
-    """Return what a passage's metadata names as its source, or None.
-
-    That is a text, a number or a path: what is nested is no name, and may be long.
-    """
-    source = passage.metadata.get("source") if passage.metadata else None
-    if isinstance(source, (int, os.PathLike)):
-        return str(source)
-    return source if isinstance(source, str) else None
+__all__ = ["Allowed"]
 
 
 @dataclass(frozen=True)

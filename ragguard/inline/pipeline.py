@@ -23,6 +23,7 @@ from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.scoring import nonconformity, only_named, suspicions
 from ragguard.inline.selection import companions, rejected, select
+from ragguard.inline.spending import evident_by, spent, spent_p_value
 from ragguard.inline.tokens import (
     ENDS,
     tokenize_ends,
@@ -31,6 +32,7 @@ from ragguard.inline.tokens import (
     tokenize_query,
 )
 from ragguard.passage import Passage
+from ragguard.trust import Trust
 
 __all__ = ["ConformalFilter"]
 
@@ -48,6 +50,7 @@ class ConformalFilter:
         mark_alpha: Share of clean queries that may be touched or have a passage marked, at least
             `alpha`; None means 5 `alpha`, or 0.99 where that is less.
         calibration: Scores of clean traffic; None means the shipped ones.
+        trust: Whose passages may spend which share of alpha; None means all alike.
 
     Raises:
         CalibrationError: The calibration has too few queries for `alpha`.
@@ -61,6 +64,7 @@ class ConformalFilter:
         alpha: float = 0.01,
         mark_alpha: float | None = None,
         calibration: Calibration | None = None,
+        trust: Trust | None = None,
     ) -> None:
         sample = calibration or default_calibration(1, with_reference=False)
         sample.require(alpha)
@@ -74,6 +78,7 @@ class ConformalFilter:
         self._alpha = alpha
         self._mark_alpha = max(alpha, min(5 * alpha, 0.99)) if mark_alpha is None else mark_alpha
         self._calibration = calibration
+        self._trust = trust
 
     def decide(self, query: str, passages: Sequence[Passage], k: int) -> Decision:
         """Decide on a set.
@@ -95,8 +100,11 @@ class ConformalFilter:
         shown = passages if calibration.with_reference else passages[:k]
         scored = self.score(query, shown, k, budget)
         gated = scored.suspicion[: calibration.reach(self._alpha)]
-        p_value = calibration.p_value(nonconformity(gated), len(gated))
-        if p_value > self._mark_alpha:
+        p_value = unspent = calibration.p_value(nonconformity(gated), len(gated))
+        shares = None if self._trust is None else self._trust.shares(passages)
+        if shares is not None:
+            p_value = spent_p_value(calibration, gated, shares[: len(gated)])
+        if unspent > self._mark_alpha:
             return Gated(self, query, passages, k, attacked=False, p_value=p_value, gated=scored)
         line = calibration.threshold(self._mark_alpha, len(gated))
         if p_value > self._alpha:
@@ -117,6 +125,11 @@ class ConformalFilter:
         p_values = calibration.passage_p_values(judged.suspicion)
         # Of many passages few can be discoveries; one that would fire the gate by itself goes.
         evident = judged.suspicion >= calibration.threshold(self._alpha, len(gated))
+        if shares is not None:
+            p_values = spent(p_values, shares[: len(p_values)])
+            evident = evident_by(
+                calibration, judged.suspicion, shares[: len(p_values)], self._alpha, len(gated)
+            )
         joining = companions(p_values, judged.suspicion, rejected(p_values)) & ~evident
         return Gated(
             self,

@@ -1,0 +1,200 @@
+"""Where a passage comes from, and what share of alpha may be spent on it.
+
+    p = min over classes of p(class) / share(class),    the shares of all classes together 1
+
+A filter that may touch a share alpha of clean queries need not touch all passages alike: strangers
+plant where strangers can write. So the classes of a `Trust` share alpha. What is protected spends
+nothing, what is known little, what is open the rest. The p-value of a class is that of its most
+suspicious passage, and joined by a weighted Bonferroni test (Genovese, Roeder and Wasserman 2006)
+they keep P(p <= alpha) <= alpha for clean traffic.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.errors import InvalidInputError
+from ragguard.passage import Passage
+
+__all__ = ["Class", "Origin", "Trust", "as_trust", "source_of"]
+
+Class = Literal["protected", "known", "open"]
+
+_KNOWN_SHARE = 0.1
+
+
+def source_of(passage: Passage) -> str | None:
+    """Return what a passage's metadata names as its source, or None.
+
+    That is a text, a number or a path: what is nested is no name, and may be long.
+    """
+    return _named(passage, "source")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Passages that come from somewhere: all conditions that are given hold of their metadata.
+
+    Attributes:
+        source: Names, of which `metadata["source"]` is one.
+        author: Names, of which `metadata["author"]` is one.
+        batch: Names, of which `metadata["batch"]` is one: what was indexed together.
+        older_than: How long ago `metadata["created_at"]` is at least: a datetime (UTC unless it
+            says else), the same as ISO 8601 text, or seconds since 1970.
+
+    Raises:
+        InvalidInputError: No condition is given, or one is of the wrong type.
+    """
+
+    source: Collection[str] = ()
+    author: Collection[str] = ()
+    batch: Collection[str] = ()
+    older_than: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        """Check, and keep the names as sets."""
+        for name in ("source", "author", "batch"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        if not isinstance(self.older_than, timedelta | None):
+            raise InvalidInputError(
+                f"older_than must be a timedelta or None, not a {type(self.older_than).__name__}"
+            )
+        if not (self.source or self.author or self.batch or self.older_than is not None):
+            raise InvalidInputError(
+                "an Origin needs a condition: source=, author=, batch= or older_than="
+            )
+
+    def holds(self, passage: Passage) -> bool:
+        """Return whether a passage comes from here.
+
+        Raises:
+            Exception: What its metadata raises.
+        """
+        for name in ("source", "author", "batch"):
+            wanted = getattr(self, name)
+            if wanted and _named(passage, name) not in wanted:
+                return False
+        if self.older_than is None:
+            return True
+        created = _moment(passage.metadata.get("created_at"))
+        return created is not None and datetime.now(UTC) - created >= self.older_than
+
+
+@dataclass(frozen=True)
+class Trust:
+    """A policy over metadata: which passages are protected, which known; all others are open.
+
+    Attributes:
+        protected: Where passages come from that only a person drops: the filter marks them where
+            they are unusual, and no report quarantines them.
+        known: Where passages come from that people you know write: it takes stronger evidence to
+            drop them.
+        known_share: The share of alpha that known passages may spend, in (0, 1).
+
+    Strings among the origins name sources.
+
+    Raises:
+        InvalidInputError: An origin is neither an `Origin` nor a string, or the share is no share.
+    """
+
+    protected: Sequence[Origin | str] = ()
+    known: Sequence[Origin | str] = ()
+    known_share: float = _KNOWN_SHARE
+
+    def __post_init__(self) -> None:
+        """Check, and keep every origin as one."""
+        for name in ("protected", "known"):
+            object.__setattr__(self, name, _origins(name, getattr(self, name)))
+        share = self.known_share
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 < share < 1.0:
+            raise InvalidInputError(
+                f"known_share must be between 0 and 1, not {share!r}; try {_KNOWN_SHARE}"
+            )
+
+    def class_of(self, passage: Passage) -> Class:
+        """Return the class of a passage; metadata that cannot be read makes it open."""
+        try:
+            if any(origin.holds(passage) for origin in self._of("protected")):
+                return "protected"
+            if any(origin.holds(passage) for origin in self._of("known")):
+                return "known"
+        except Exception:  # a mapping or a str with methods of its own
+            return "open"
+        return "open"
+
+    def shares(self, passages: Sequence[Passage]) -> NDArray[np.float64]:
+        """Return the share of alpha that each of n passages' classes may spend: float64 (n,)."""
+        known = self.known_share if self.known else 0.0
+        share = {"protected": 0.0, "known": known, "open": 1.0 - known}
+        return np.array([share[self.class_of(one)] for one in passages], np.float64)
+
+    def _of(self, name: Literal["protected", "known"]) -> Sequence[Origin]:
+        origins: Sequence[Origin] = getattr(self, name)
+        return origins
+
+
+def as_trust(given: Trust | Collection[str] | None) -> Trust | None:
+    """Return the policy that `Guard(trust=)` names; names of sources are protected.
+
+    Raises:
+        InvalidInputError: It is none.
+    """
+    if given is None or isinstance(given, Trust):
+        return given
+    if isinstance(given, Collection) and not isinstance(given, str | bytes):
+        return Trust(protected=list(given))
+    raise InvalidInputError(
+        f"trust must be a Trust or names of sources, not a {type(given).__name__}; pass "
+        'Trust(protected=["handbook"], known=["wiki"])'
+    )
+
+
+def _origins(name: str, given: Any) -> tuple[Origin, ...]:
+    if isinstance(given, str | Origin) or not isinstance(given, Collection):
+        raise InvalidInputError(
+            f"{name} must be a list of Origin or names of sources, not a {type(given).__name__}"
+        )
+    for one in given:
+        if not isinstance(one, str | Origin):
+            raise InvalidInputError(
+                f"{name} holds a {type(one).__name__}; pass an Origin or the name of a source"
+            )
+    return tuple(Origin(source=[one]) if isinstance(one, str) else one for one in given)
+
+
+def _names(name: str, given: Any) -> frozenset[str]:
+    if isinstance(given, str | bytes) or not isinstance(given, Collection):
+        raise InvalidInputError(
+            f"{name} must be a list of names, not a {type(given).__name__}; pass [name, ...]"
+        )
+    if not all(isinstance(one, str) for one in given):
+        raise InvalidInputError(f"{name} must hold names as str; pass [name, ...]")
+    return frozenset(given)
+
+
+def _named(passage: Passage, name: str) -> str | None:
+    value = passage.metadata.get(name) if passage.metadata else None
+    if isinstance(value, (int, os.PathLike)):
+        return str(value)
+    return value if isinstance(value, str) else None
+
+
+def _moment(value: Any) -> datetime | None:
+    """Return the moment that metadata names, or None; one that is to come is none."""
+    try:
+        if isinstance(value, str):
+            value = datetime.fromisoformat(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            value = datetime.fromtimestamp(value, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    if not isinstance(value, datetime):
+        return None
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
