@@ -19,66 +19,17 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.fit_manner import fit_folds
-from benchmarks.knowledge_bases import KnowledgeBase, knowledge_bases
+from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.reading import load_with_reading
 from ragguard.admission.base import SIGNS, Base
-from ragguard.admission.batch import Batch
-from ragguard.admission.bursts import edge_hashes
-from ragguard.admission.judging import joined, p_values
-from ragguard.admission.profile import profiles
-from ragguard.admission.sketches import sketches
-from ragguard.inline.features.manner import MannerModel
+from ragguard.admission.judging import ALPHA, joined, p_values
 
-__all__ = ["Texts", "main", "mixed", "rounds"]
+__all__ = ["main"]
 
-ALPHA = 0.001
-_PLANTED_AT_ONCE = 0.01  # of a knowledge base
 _STEP = 0.05
 _ERRORS = Console(stderr=True)
 
 Floats = NDArray[np.float64]
-
-
-class Texts:
-    """What is read of texts, each once.
-
-    Args:
-        models: For every fold a model of manner; None for the shipped one.
-    """
-
-    def __init__(self, models: Sequence[MannerModel] | None = None) -> None:
-        self._models = models
-        self._known: dict[str, tuple[NDArray[np.float32], NDArray[np.uint64], NDArray[np.uint32]]]
-        self._known = {}
-
-    def batch(self, texts: Mapping[str, int]) -> Batch:
-        """Return texts, with their folds, as a batch."""
-        new = [text for text in texts if text not in self._known]
-        for fold in sorted({texts[text] for text in new}):
-            own = [text for text in new if texts[text] == fold]
-            model = None if self._models is None else self._models[fold]
-            read = zip(own, profiles(own, model), edge_hashes(own), sketches(own), strict=True)
-            self._known.update({text: row for text, *row in read})  # type: ignore[misc]
-        rows = [self._known[text] for text in texts]
-        return Batch(list(texts), *(np.array(part) for part in zip(*rows, strict=True)))
-
-
-def rounds(base: KnowledgeBase, attack: tuple[str, str], count: int) -> list[dict[str, int]]:
-    """Return what is planted at once: for some questions the first `count` texts each.
-
-    At most one in a hundred passages of the knowledge base; every question has its turn.
-    """
-    most = max(1, int(_PLANTED_AT_ONCE * len(base.clean) / count))
-    found = base.planted[attack]
-    return [
-        {text: fold for fold, texts in found[at : at + most] for text in texts[:count]}
-        for at in range(0, len(found), most)
-    ]
-
-
-def mixed(base: KnowledgeBase, planted: Mapping[str, int]) -> dict[str, int]:
-    """Return the passages of a knowledge base with planted ones behind them."""
-    return {**{text: f for text, f in base.clean.items() if text not in planted}, **planted}
 
 
 def clean_base(bases: Sequence[KnowledgeBase], texts: Texts) -> Base:
@@ -108,9 +59,9 @@ def planted_p_values(
     found: dict[tuple[str, str, int], list[dict[str, Floats]]] = {}
     for base in track(bases, description="planted", console=_ERRORS):
         for attack in base.planted:
-            for count in (1, 5):
-                for planted in rounds(base, attack, count):
-                    batch = texts.batch(mixed(base, planted))
+            for count in COUNTS:
+                for planted in base.rounds(attack, count):
+                    batch = texts.batch(base.with_planted(planted))
                     p = p_values(batch, None, clean)[0]
                     last = {name: values[-len(planted) :] for name, values in p.items()}
                     found.setdefault((*attack, count), []).append(last)

@@ -12,14 +12,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.fit_manner import FOLDS
 from benchmarks.forms import FORMS
+from ragguard.admission.batch import Batch
+from ragguard.admission.bursts import edge_hashes
+from ragguard.admission.profile import profiles
+from ragguard.admission.sketches import sketches
+from ragguard.embedding import Embedder
+from ragguard.inline.features.manner import MannerModel
 from ragguard.jsonl import open_input, read_lines
 
-__all__ = ["FORMS_PLANTED", "KnowledgeBase", "knowledge_bases"]
+__all__ = ["COUNTS", "KnowledgeBase", "Texts", "knowledge_bases"]
 
-FORMS_PLANTED = ("plain", "prepend")
-"""Without the question, and with the question in front."""
+COUNTS = (1, 5)
+"""How many texts are planted for a question."""
+
+_PLANTED = ("plain", "prepend")  # without the question, and with the question in front
 
 _SOURCES = (
     "nq",
@@ -35,6 +46,7 @@ _SOURCES = (
 _RELEASED = ("nq", "msmarco")  # the knowledge bases that the released attacks were made for
 _PER_QUESTION = 5
 _FEWEST = 20
+_PLANTED_AT_ONCE = 0.01  # of a knowledge base
 
 
 @dataclass
@@ -56,6 +68,49 @@ class KnowledgeBase:
         found = tuple(dict.fromkeys(texts))[:_PER_QUESTION]
         if found:
             self.planted.setdefault((kind, form), []).append((fold, found))
+
+    def rounds(self, attack: tuple[str, str], count: int) -> Iterator[dict[str, int]]:
+        """Yield what is planted at once, with folds: for some questions the first `count` texts.
+
+        At most one in a hundred passages, or those of one question; every question has its turn.
+        """
+        most = max(1, int(_PLANTED_AT_ONCE * len(self.clean) / count))
+        found = self.planted[attack]
+        for at in range(0, len(found), most):
+            yield {text: fold for fold, texts in found[at : at + most] for text in texts[:count]}
+
+    def with_planted(self, planted: Mapping[str, int]) -> dict[str, int]:
+        """Return the clean passages with planted ones behind them, each with its fold."""
+        clean = {text: fold for text, fold in self.clean.items() if text not in planted}
+        return {**clean, **planted}
+
+
+class Texts:
+    """What is read of texts, each once.
+
+    Args:
+        models: For every fold a model of manner; None for the shipped one.
+        embedder: Gives every passage a vector; None for none.
+    """
+
+    def __init__(
+        self, models: Sequence[MannerModel] | None = None, embedder: Embedder | None = None
+    ) -> None:
+        self._models = models
+        self._embedder = embedder
+        self._known: dict[str, tuple[NDArray[Any], ...]] = {}
+
+    def batch(self, texts: Mapping[str, int]) -> Batch:
+        """Return texts, with their folds, as a batch."""
+        new = [text for text in texts if text not in self._known]
+        for fold in sorted({texts[text] for text in new}):
+            own = [text for text in new if texts[text] == fold]
+            model = None if self._models is None else self._models[fold]
+            read = zip(profiles(own, model), edge_hashes(own), sketches(own), strict=True)
+            self._known.update(zip(own, read, strict=True))
+        profile, edges, lowest = zip(*[self._known[text] for text in texts], strict=True)
+        rows = None if self._embedder is None else self._embedder.embed(list(texts))
+        return Batch(list(texts), np.array(profile), np.array(edges), np.array(lowest), rows)
 
 
 def knowledge_bases(folder: Path, half: int) -> list[KnowledgeBase]:
@@ -85,7 +140,7 @@ def _retrieved(folder: Path, name: str, half: int) -> KnowledgeBase:
         if number % 2 == half:
             base.clean.update({text: fold for text in texts if text not in base.clean})
             for kind, planted in record.get("poison", {}).items():
-                for form in FORMS_PLANTED:
+                for form in _PLANTED:
                     put = FORMS[form]
                     base.plant(kind, form, fold, [put(record["question"], one) for one in planted])
         else:
