@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from random import Random
 
 from ragguard.audit.records import AuditStore, ScoredQuery
-from ragguard.audit.watch import repeated
-from ragguard.fork import follow_forks
+from ragguard.audit.writing import Writer
 
 __all__ = ["RECENT_SIZE", "SAMPLE_SIZE", "VerdictCounter", "retained", "sampled"]
 
@@ -27,7 +25,7 @@ _SEED = 0
 _MAX_PENDING = 4000
 
 
-class VerdictCounter:
+class VerdictCounter(Writer):
     """Verdict counters and scores that reach the store within `interval_s` seconds.
 
     Args:
@@ -44,12 +42,8 @@ class VerdictCounter:
         on_scored: Callable[[Sequence[ScoredQuery]], None] | None = None,
     ) -> None:
         self._store = store
-        self._interval_s = interval_s
         self._on_scored = on_scored
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
-        self._forget()
-        follow_forks(self)
+        super().__init__("ragguard-counts", interval_s)
 
     def _forget(self) -> None:
         self._pending: Counter[str] = Counter()
@@ -58,8 +52,6 @@ class VerdictCounter:
         self._scored: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
         self._unwritten: deque[ScoredQuery] = deque(maxlen=_MAX_PENDING)
         self._random: Random | None = None
-        self._thread: threading.Thread | None = None
-        self._flushing = threading.Lock()
 
     def add(self, scored: ScoredQuery | None = None, /, **counts: int) -> None:
         """Add to the counters and scores; costs about a microsecond and never raises."""
@@ -69,13 +61,7 @@ class VerdictCounter:
                     self._pending[name] += count
             if scored is not None:
                 self._scored.append(scored)
-            if self._thread is None and not self._stop.is_set():
-                try:
-                    self._thread = repeated(
-                        self.flush, self._stop, self._interval_s, "ragguard-counts"
-                    )
-                except RuntimeError as error:  # no more threads, or the interpreter goes down
-                    logger.warning("verdict counters are not written for now: %s", error)
+            self._start()
 
     def flush(self) -> None:
         """Write what has been counted; on a failing store it is kept for the next time."""
@@ -117,44 +103,18 @@ class VerdictCounter:
         with self._lock:
             return self._pending["queries"] + self._in_flight["queries"]
 
-    @property
-    def threads(self) -> list[threading.Thread]:
-        """What runs for it."""
-        return [] if self._thread is None else [self._thread]
-
-    def stop(self) -> None:
-        """Have the last counts written, and do not wait for it."""
-        self._stop.set()
-
     def close(self, timeout: float | None = 10.0) -> None:
         """Write the last counts and stop; after `timeout` seconds say what is not written, if any.
 
         The thread writes them: a store that hangs holds up nobody else.
         """
-        self._stop.set()
-        thread = self._thread
-        if thread is None or not thread.is_alive():
-            self.flush()
-        elif thread is not threading.current_thread():
-            thread.join(timeout)
+        super().close(timeout)
         if unwritten := self.unwritten:
             logger.error(
                 "the verdicts of %d queries are not in the counters: the store has failed, or "
                 "has not answered in time",
                 unwritten,
             )
-
-    def _before_fork(self) -> None:
-        self._lock.acquire()
-
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            # The parent writes what was pending; counting it twice would be wrong.
-            self._forget()
-            closed, self._stop = self._stop.is_set(), threading.Event()
-            if closed:
-                self._stop.set()
-        self._lock.release()
 
 
 def sampled(scored: Sequence[ScoredQuery], size: int = SAMPLE_SIZE) -> list[ScoredQuery]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +18,8 @@ from ragguard.audit.verdicts import (
     Outcome,
     VerdictRecord,
 )
-from ragguard.audit.watch import repeated
+from ragguard.audit.writing import Writer
 from ragguard.content import content_key
-from ragguard.fork import follow_forks
 from ragguard.passage import Passage
 from ragguard.quiet_log import QuietLog
 from ragguard.recent import passages_bytes
@@ -116,7 +114,7 @@ def _outcome(evidence: Evidence, *, dropped: bool, marked: bool) -> Outcome | No
     return None if evidence.decided else "undecided"
 
 
-class VerdictLog:
+class VerdictLog(Writer):
     """Verdicts that reach the store, and the log, within `interval_s` seconds.
 
     A thousand wait at most, or 32 MB of passages; what comes on top is lost, and counted
@@ -141,20 +139,14 @@ class VerdictLog:
         self._keeps = hasattr(store, "add_verdicts")
         self._counter = counter
         self._with_texts = with_texts
-        self._interval_s = interval_s
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
         self._lines = QuietLog(logger)
         self._failures = 0
-        self._forget()
-        follow_forks(self)
+        super().__init__("ragguard-verdicts", interval_s)
 
     def _forget(self) -> None:
         self._pending: deque[tuple[Judged, int]] = deque()
         self._bytes = 0
         self._unwritten: list[VerdictRecord] = []
-        self._thread: threading.Thread | None = None
-        self._flushing = threading.Lock()
 
     def add(self, judged: Judged) -> None:
         """Have a verdict written down; costs a few microseconds, and never raises or waits."""
@@ -164,13 +156,7 @@ class VerdictLog:
             if not full:
                 self._pending.append((judged, size))
                 self._bytes += size
-            if self._thread is None and not self._stop.is_set():
-                try:
-                    self._thread = repeated(
-                        self.flush, self._stop, self._interval_s, "ragguard-verdicts"
-                    )
-                except RuntimeError as error:  # no more threads, or the interpreter goes down
-                    logger.warning("verdicts are not written for now: %s", error)
+            self._start()
         if full:
             self._counter.add(verdicts_lost=1)
 
@@ -198,24 +184,6 @@ class VerdictLog:
                     return
             self._unwritten = []
 
-    @property
-    def threads(self) -> list[threading.Thread]:
-        """What runs for it."""
-        return [] if self._thread is None else [self._thread]
-
-    def stop(self) -> None:
-        """Have the last verdicts written, and do not wait for it."""
-        self._stop.set()
-
-    def close(self, timeout: float | None = 10.0) -> None:
-        """Write the last verdicts and stop; the thread does it, for `timeout` seconds at most."""
-        self._stop.set()
-        thread = self._thread
-        if thread is None or not thread.is_alive():
-            self.flush()
-        elif thread is not threading.current_thread():
-            thread.join(timeout)
-
     def _lose(self, count: int, error: Exception) -> None:
         if count:
             self._counter.add(verdicts_lost=count)
@@ -238,15 +206,3 @@ class VerdictLog:
             *(len(gone), record.size, record.p_value, told, more, record.id),
             f" of tenant {record.tenant}" if record.tenant else "",
         )
-
-    def _before_fork(self) -> None:
-        self._lock.acquire()
-
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            # The parent writes what was pending; twice would be wrong.
-            self._forget()
-            closed, self._stop = self._stop.is_set(), threading.Event()
-            if closed:
-                self._stop.set()
-        self._lock.release()

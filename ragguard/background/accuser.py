@@ -93,7 +93,7 @@ class Accuser:
         """
         if self._policy.name != "auto" or found.cause != "poisoning":
             return ""
-        if found.details.get("marks", {}).get(key, 1.0) > self._policy.mark_alpha:
+        if found.details.get("marks", {}).get(key, 1.0) > self._policy.attack_alpha:
             return "it shows no mark of an attack that whoever reports could not arrange"
         if not found.details.get("counterfactual"):
             return "those with marks of an attack do not explain the response by themselves"

@@ -116,8 +116,8 @@ class EventAttributor:
         # Not above: a guard that only filters needs neither a proxy nor an attribution method.
         from ragguard.background.evidence import with_evidence
 
-        policy = self._policy
-        return with_evidence(found, self._judge, top_k=policy.top_k, mark_alpha=policy.mark_alpha)
+        top_k, attack_alpha = self._policy.top_k, self._policy.attack_alpha
+        return with_evidence(found, self._judge, top_k=top_k, attack_alpha=attack_alpha)
 
     def _held(self, event: Event) -> Set[str]:
         store = self._store.of_tenant(event.tenant or None)

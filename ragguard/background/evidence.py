@@ -42,7 +42,7 @@ _SHINGLES = 1_000
 
 
 def with_evidence(
-    found: Attribution, judge: Callable[[], ConformalFilter], *, top_k: int, mark_alpha: float
+    found: Attribution, judge: Callable[[], ConformalFilter], *, top_k: int, attack_alpha: float
 ) -> Attribution:
     """Return an attribution with what speaks for it, and "disputed" as its cause if others agree.
 
@@ -53,7 +53,7 @@ def with_evidence(
         found: Whoever it accuses comes first in its scores or is all there is.
         judge: Makes the filter with the calibration in force.
         top_k: How many passages the generator sees.
-        mark_alpha: The p-value up to which a passage shows marks.
+        attack_alpha: The p-value up to which marks of a passage are those of an attack.
 
     Raises:
         RagguardError: The proxy fails, or the filter.
@@ -67,7 +67,7 @@ def with_evidence(
     blamed = np.array([content_key(passage.text) in keys for passage in scope])
     support = _support(found, scope)
     p_values = _marks(judge(), found.query, scope, blamed, top_k)
-    marked = p_values <= mark_alpha
+    marked = p_values <= attack_alpha
     holds = explains(support[marked]) and not explains(support[~blamed][:top_k])
     stating = [scope[i] for i in np.flatnonzero((support >= _STATING) & ~marked)]
     suspects = marked if marked.any() else blamed

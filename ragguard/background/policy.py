@@ -31,7 +31,7 @@ class Policy:
             are proposed where these do not (`ragguard.background.evidence`).
         quorum: How many different reporters must accuse a passage.
         top_k: How many passages the generator sees, and of one event may go into quarantine.
-        mark_alpha: The p-value up to which a passage shows marks of an attack
+        attack_alpha: The p-value up to which marks of a passage are those of an attack
             (`ragguard.inline.marks`).
         per_reporter: Of how many events of one reporter entries may be in force unconfirmed.
         per_hour: How many entries may come into force within an hour, of all reporters.
@@ -47,7 +47,7 @@ class Policy:
     name: PolicyName = "auto"
     quorum: int = _DEFAULT.quorum
     top_k: int = 5
-    mark_alpha: float = 0.05
+    attack_alpha: float = 0.05
     per_reporter: int = _DEFAULT.per_reporter
     per_hour: int = _DEFAULT.per_hour
     days: float | None = _DEFAULT.days
@@ -58,8 +58,10 @@ class Policy:
         require_choice("policy", self.name, _NAMES)
         for name in ("quorum", "top_k", "per_reporter", "per_hour", "proposals"):
             require_whole(name, getattr(self, name))
-        if not 0.0 < require_number("mark_alpha", self.mark_alpha) < 1.0:
-            raise InvalidInputError(f"mark_alpha must be between 0 and 1, not {self.mark_alpha:g}")
+        if not 0.0 < require_number("attack_alpha", self.attack_alpha) < 1.0:
+            raise InvalidInputError(
+                f"attack_alpha must be between 0 and 1, not {self.attack_alpha:g}"
+            )
         for name, weight in self.weights.items():
             require_whole(f"the weight of {name!r}", weight, least=0)
         if self.days is not None:

@@ -41,7 +41,7 @@ def attribution(blamed, others, response="Orla Venn", details=None):
 def weighed(blamed, others, **how):
     found = attribution([*map(Passage, blamed)], [*map(Passage, others)], **how)
     judge = ConformalFilter(HashedEmbedder())
-    return with_evidence(found, lambda: judge, top_k=5, mark_alpha=0.05)
+    return with_evidence(found, lambda: judge, top_k=5, attack_alpha=0.05)
 
 
 def test_planted_texts_have_it_all():
@@ -117,13 +117,13 @@ def test_support_is_taken_from_the_attribution_where_it_has_it():
 def test_whoever_is_not_in_the_scope_is_weighed_as_well():
     found = replace(attribution([*map(Passage, PLANTED)], []), scores=[])
     judge = ConformalFilter(HashedEmbedder())
-    found = with_evidence(found, lambda: judge, top_k=5, mark_alpha=0.05)
+    found = with_evidence(found, lambda: judge, top_k=5, attack_alpha=0.05)
     assert set(found.details["marks"]) == {content_key(text) for text in PLANTED}
 
 
 def test_an_attribution_that_blames_nobody_is_left_alone():
     found = replace(attribution([], [*map(Passage, BENIGN)]), cause="unclear")
-    assert with_evidence(found, lambda: 1 / 0, top_k=5, mark_alpha=0.05) is found
+    assert with_evidence(found, lambda: 1 / 0, top_k=5, attack_alpha=0.05) is found
 
 
 def test_one_report_takes_planted_texts_out_and_an_honest_page_is_proposed():
@@ -169,7 +169,7 @@ class Hostile(ConformalFilter):
 def test_a_text_that_cannot_be_read_has_no_mark_and_stops_nothing(caplog):
     found = attribution([*map(Passage, PLANTED)], [*map(Passage, BENIGN)])
     judge = Hostile(HashedEmbedder())
-    found = with_evidence(found, lambda: judge, top_k=5, mark_alpha=0.05)
+    found = with_evidence(found, lambda: judge, top_k=5, attack_alpha=0.05)
     assert set(found.details["marks"].values()) == {1.0}
     assert "a person must: no text" in caplog.text
 
@@ -188,4 +188,4 @@ def test_any_question_and_response(query, response):
     passages = tuple(Passage(text, id=str(n)) for n, text in enumerate(texts))
     found = Attribution(query, response, "fake", list(passages), [], 9, "poisoning", "so")
     judge = ConformalFilter(HashedEmbedder())
-    assert with_evidence(found, lambda: judge, top_k=5, mark_alpha=0.05).accused is not None
+    assert with_evidence(found, lambda: judge, top_k=5, attack_alpha=0.05).accused is not None
