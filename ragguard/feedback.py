@@ -1,17 +1,14 @@
-"""What a guard takes besides queries: reports, passages to index, and what a person decides."""
+"""What a guard takes besides queries: answers, reports of them, and passages to index."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from datetime import datetime
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
-from ragguard.audit.allowing import Allowance
-from ragguard.audit.decisions import Target
-from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.parts import Parts
 from ragguard.passage import Passage, as_passages
 
@@ -22,11 +19,10 @@ __all__ = ["Feedback"]
 
 
 class Feedback:
-    """The methods of a `Guard` that take reports, and a person's decisions about them.
+    """The methods of a `Guard` that take reports, and passages before they are searchable.
 
-    `target` names one accused passage: its entry, the passage, its key, the beginning of that, or
-    the passage's id. `tenant` says whose it is, None the default one: a tenant sees and changes its
-    own, and nothing of any other. These methods ask the store, and wait for it.
+    `tenant` says whose they are, None the default one: a tenant sees and changes its own, and
+    nothing of any other.
     """
 
     _parts: Parts
@@ -67,6 +63,44 @@ class Feedback:
         found = admit(given, as_base(base), alpha=alpha, held=parts.quarantine.held(whose))
         propose(parts.store.of_tenant(tenant), zip(found, given, strict=True))
         return found
+
+    def answered(
+        self,
+        query: str,
+        response: str,
+        *,
+        passages: Sequence[str | Passage] | None = None,
+        tenant: str | None = None,
+    ) -> None:
+        """Record that the system gave an answer, for policies that take reports of such ones only.
+
+        Of the texts nothing is kept but hashes under a key of the store. An answer may be reported
+        for a day. Call it when the answer is out; it waits for the store.
+
+        Args:
+            query: The user's question.
+            response: What the system answered, as a report will quote it; case and white space do
+                not matter.
+            passages: What the generator saw; None means what this guard last let through for the
+                query, if it remembers.
+            tenant: Whose answer it was.
+
+        Raises:
+            InvalidInputError: An argument is of the wrong type.
+            StoreError: The store fails.
+        """
+        self._parts.reports.answered(query, response, passages, tenant)
+
+    async def aanswered(
+        self,
+        query: str,
+        response: str,
+        *,
+        passages: Sequence[str | Passage] | None = None,
+        tenant: str | None = None,
+    ) -> None:
+        """Do what `answered` does, without blocking the event loop."""
+        await asyncio.to_thread(self.answered, query, response, passages=passages, tenant=tenant)
 
     def report(
         self,
@@ -133,153 +167,3 @@ class Feedback:
             EventNotFoundError: There is no such event.
         """
         return self._parts.reports.attribution(event_id, timeout, tenant)
-
-    def proposals(self, *, tenant: str | None = None) -> list[QuarantineEntry]:
-        """Return what attributions accuse and a person must look at, newest first.
-
-        Raises:
-            StoreError: The store fails.
-        """
-        return self._parts.decisions(tenant).proposals()
-
-    def confirm(
-        self, target: Target, *, actor: str | None = None, tenant: str | None = None
-    ) -> QuarantineEntry:
-        """Say that a passage is an attack: it is dropped from now on, until it is released.
-
-        Raises:
-            InvalidInputError: `target` names several entries.
-            QuarantineNotFoundError: It names none.
-            StoreError: The store fails.
-        """
-        return self._parts.decisions(tenant).decide(target, status="confirmed", actor=actor)[0]
-
-    def reject(
-        self, target: Target, *, actor: str | None = None, tenant: str | None = None
-    ) -> QuarantineEntry:
-        """Say that a proposed passage is no attack: no report proposes it again.
-
-        Raises:
-            InvalidInputError: `target` names several entries, or one that is not proposed.
-            QuarantineNotFoundError: It names none.
-            StoreError: The store fails.
-        """
-        return self._parts.decisions(tenant).decide(target, status="rejected", actor=actor)[0]
-
-    def release(
-        self, target: Target, *, actor: str | None = None, tenant: str | None = None
-    ) -> QuarantineEntry:
-        """Say that a passage in quarantine is no attack: it is allowed from now on.
-
-        Raises:
-            InvalidInputError: `target` names several entries.
-            QuarantineNotFoundError: It names none.
-            StoreError: The store fails.
-        """
-        return self._parts.decisions(tenant).decide(target, status="released", actor=actor)[0]
-
-    def allow(
-        self,
-        passage_or_source: Passage | str,
-        *,
-        why: str,
-        until: datetime | None = None,
-        actor: str | None = None,
-        tenant: str | None = None,
-    ) -> Allowance:
-        """Let a passage, or all that a source says, through from now on.
-
-        It wins over filter and quarantine: an allowed passage is never dropped, and no report puts
-        it into quarantine.
-
-        Args:
-            passage_or_source: A passage; a text; the name that `metadata["source"]` gives to the
-                passages of a source; or the 32 hex digits of a `content_key`.
-            why: The reason, for whoever looks at the list later.
-            until: When it ends; UTC unless it says else. None: when somebody disallows it.
-            actor: Who says so.
-            tenant: For whom.
-
-        Raises:
-            InvalidInputError: It is none of these, `why` says nothing, or `until` is over.
-            StoreError: The store fails.
-        """
-        return self._parts.decisions(tenant).allow(
-            passage_or_source, why=why, until=until, actor=actor
-        )
-
-    def protect(
-        self,
-        passage_or_source: Passage | str,
-        *,
-        why: str,
-        until: datetime | None = None,
-        actor: str | None = None,
-        tenant: str | None = None,
-    ) -> Allowance:
-        """Have a passage, or what a source says, quarantined by a person only; else as `allow`.
-
-        The filter judges it as any other.
-
-        Raises:
-            InvalidInputError: As `allow`.
-            StoreError: The store fails.
-        """
-        return self._parts.decisions(tenant).allow(
-            passage_or_source, why=why, until=until, actor=actor, effect="protected"
-        )
-
-    def disallow(
-        self,
-        passage_or_source: Passage | str,
-        *,
-        actor: str | None = None,
-        tenant: str | None = None,
-    ) -> list[Allowance]:
-        """Take back `allow` and `protect`, and a release; return what has ended.
-
-        Raises:
-            AllowanceNotFoundError: It is not on the list.
-            InvalidInputError: As `allow`.
-            StoreError: The store fails.
-        """
-        return self._parts.decisions(tenant).disallow(passage_or_source, actor=actor)
-
-    def allowed(self, *, tenant: str | None = None) -> list[Allowance]:
-        """Return what is allowed or protected, newest first, with what was released.
-
-        Raises:
-            StoreError: The store fails.
-        """
-        return self._parts.decisions(tenant).allowed()
-
-    def undo(
-        self,
-        *,
-        event: str | None = None,
-        reporter: str | None = None,
-        since: datetime | None = None,
-        actor: str | None = None,
-        tenant: str | None = None,
-    ) -> list[QuarantineEntry]:
-        """Take back proposals, and what went into quarantine and nobody has confirmed.
-
-        It is as if nobody had reported them, but what is reported anew is only proposed.
-
-        Args:
-            event: Only what this event's attribution accused last.
-            reporter: Only what rests on this reporter's word, alone or with others.
-            since: Only what was accused or came into force since then; UTC unless it says else.
-            actor: Who undoes it.
-            tenant: For whom.
-
-        Returns:
-            The entries as they are now.
-
-        Raises:
-            InvalidInputError: None of the first three is given.
-            StoreError: The store fails.
-        """
-        return self._parts.decisions(tenant).undo(
-            event=event, reporter=reporter, since=since, actor=actor
-        )

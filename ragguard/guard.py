@@ -13,6 +13,7 @@ from ragguard.arguments import pairs, require_k
 from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore
 from ragguard.background.policy import Policy, PolicyName
+from ragguard.deciding import Deciding
 from ragguard.embedding import Embedder
 from ragguard.feedback import Feedback
 from ragguard.filtering import OnError
@@ -29,7 +30,7 @@ __all__ = ["Guard"]
 RetrievedSets = Iterable[tuple[str, Sequence[str | Passage]]]  # a query and its passages each
 
 
-class Guard(Feedback):
+class Guard(Feedback, Deciding):
     """Filters retrieved passages inline, and traces flagged responses in the background.
 
     A guard is safe to share between threads, and works on both sides of a fork. A pickled one is

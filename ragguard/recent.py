@@ -22,22 +22,34 @@ class RecentPassages:
     """
 
     def __init__(self, max_bytes: int = 64_000_000) -> None:
-        self._passages: LRU[tuple[str, str], tuple[Passage, ...]] = LRU(max_bytes)
+        self._passages: LRU[tuple[str, str, str | None], tuple[Passage, ...]] = LRU(max_bytes)
         self._newest_s = -math.inf
 
-    def remember(self, query: str, passages: Sequence[Passage], tenant: str = "") -> None:
-        """Keep the passages under a tenant's query, in place of what was kept before."""
-        size = 800 + sys.getsizeof(query) + passages_bytes(passages)
-        self._passages.put((tenant, query), tuple(passages), size)
+    def remember(
+        self,
+        query: str,
+        passages: Sequence[Passage],
+        tenant: str = "",
+        response: str | None = None,
+    ) -> None:
+        """Keep the passages under a tenant's query, in place of what was kept before.
+
+        With a response they are kept under the two of them.
+        """
+        size = 800 + sys.getsizeof(query) + sys.getsizeof(response) + passages_bytes(passages)
+        self._passages.put((tenant, query, response), tuple(passages), size)
         self._newest_s = time.monotonic()
 
     def is_fresh(self) -> bool:
         """Return whether the newest query came within the last second."""
         return time.monotonic() - self._newest_s < 1.0
 
-    def recall(self, query: str, tenant: str = "") -> tuple[Passage, ...]:
-        """Return what was kept under the tenant's query, or nothing."""
-        return self._passages.get((tenant, query)) or ()
+    def recall(
+        self, query: str, tenant: str = "", response: str | None = None
+    ) -> tuple[Passage, ...]:
+        """Return what was kept under query and response, else under the query, or nothing."""
+        get = self._passages.get
+        return get((tenant, query, response)) or get((tenant, query, None)) or ()
 
 
 def passages_bytes(passages: Sequence[Passage]) -> int:

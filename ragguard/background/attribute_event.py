@@ -11,6 +11,7 @@ from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.quarantine import Accused
 from ragguard.audit.records import AuditStore, Event
 from ragguard.background.accuser import Accuser
+from ragguard.background.answered import UNKNOWN_ANSWER, was_given
 from ragguard.background.policy import Policy, as_policy
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
@@ -85,11 +86,8 @@ class EventAttributor:
             RagguardError: The store fails, or the attributor.
         """
         query, response, passages = event.query, event.response, event.passages
-        if self._retrieve is None and not passages:
-            why = (
-                "there is nothing to search: report the passages that the generator saw, or give "
-                "the guard a `retrieve` over the knowledge base"
-            )
+        why = self._hindrance(event)
+        if why is not None:
             return Attribution(query, response, "none", [], [], 0, cause="unclear", reason=why)
         if self._attributor is None:
             from ragguard.attribution.ragorigin.attributor import RAGOrigin
@@ -111,6 +109,17 @@ class EventAttributor:
             StoreError: The store fails.
         """
         return self._accuser.accuse(event, attribution)
+
+    def _hindrance(self, event: Event) -> str | None:
+        """Return why an event is not attributed at all, or None."""
+        if self._policy.answered_only and not was_given(self._store, event):
+            return UNKNOWN_ANSWER
+        if self._retrieve is None and not event.passages:
+            return (
+                "there is nothing to search: report the passages that the generator saw, or give "
+                "the guard a `retrieve` over the knowledge base"
+            )
+        return None
 
     def _with_evidence(self, found: Attribution) -> Attribution:
         # Not above: a guard that only filters needs neither a proxy nor an attribution method.

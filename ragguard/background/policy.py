@@ -37,6 +37,8 @@ class Policy:
         per_hour: How many entries may come into force within an hour, of all reporters.
         days: After how many days an entry lapses that nobody has confirmed; None: never.
         proposals: How many proposals of one reporter may wait for a person; further ones are lost.
+        answered_only: Whether nothing is attributed but reports of answers that `Guard.answered`
+            recorded in the day before.
         weights: How many reporters a reporter counts for in the quorum, by name: 0 for one whose
             word does not count, and 1 if not named.
 
@@ -52,6 +54,7 @@ class Policy:
     per_hour: int = _DEFAULT.per_hour
     days: float | None = _DEFAULT.days
     proposals: int = _DEFAULT.proposals
+    answered_only: bool = False
     weights: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:

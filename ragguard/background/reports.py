@@ -16,8 +16,9 @@ from itertools import islice
 from types import NoneType
 from typing import Any
 
-from ragguard.arguments import require_tenant
+from ragguard.arguments import require_tenant, require_text
 from ragguard.attribution.result import Attribution
+from ragguard.audit.answers import answer_of
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.watch import QuarantineWatch
@@ -106,7 +107,7 @@ class Reports:
         if not isinstance(wait, (bool, int, float)) or wait < 0:
             raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
         whose = require_tenant(tenant)
-        seen: Sequence[Passage] = self._seen.recall(str(query), whose)
+        seen: Sequence[Passage] = self._seen.recall(str(query), whose, str(response))
         unreadable: Exception | None = None
         if passages is not None:
             try:
@@ -135,6 +136,25 @@ class Reports:
                     "memory, and is stored once the store answers if this process lives"
                 )
         return event.id
+
+    def answered(
+        self,
+        query: str,
+        response: str,
+        passages: Sequence[str | Passage] | None,
+        tenant: str | None,
+    ) -> None:
+        """Record an answer; `Guard.answered` says the rest."""
+        whose = require_tenant(tenant)
+        for name, text in (("query", query), ("response", response)):
+            require_text(name, text)
+        given = self._seen.recall(query, whose) if passages is None else as_passages(passages)
+        self._seen.remember(query, given, whose, response)
+        # As the event of a report has them: what is too long is cut.
+        event = as_event(query, response, given, None, quarantine_version=0, tenant=whose)
+        store = self._store.of_tenant(tenant)
+        key = store.answer_key()
+        store.add_answer(answer_of(event.query, event.response, event.passages, key))
 
     def attribution(
         self, event_id: str, timeout: float | None, tenant: str | None = None

@@ -54,6 +54,10 @@ def worker(
     quorum: Annotated[
         int, typer.Option(min=1, help="With auto: how many reporters must accuse a passage.")
     ] = 1,
+    answered_only: Annotated[
+        bool,
+        flag("--answered-only", "Attribute only what `Guard.answered` recorded in the day before."),
+    ] = False,
     tenant: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Only this tenant's events; else those of all."),
@@ -76,7 +80,10 @@ def worker(
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
         search = None if base is None else base.retrieve
         events = EventAttributor(
-            opened, search, attributor=RAGOrigin(), policy=Policy(policy, quorum)
+            opened,
+            search,
+            attributor=RAGOrigin(),
+            policy=Policy(policy, quorum, answered_only=answered_only),
         )
         desk = _Desk(events, stop, as_json=as_json)
         runner = Worker(opened, desk, lease_s=lease)
