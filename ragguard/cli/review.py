@@ -13,7 +13,6 @@ from ragguard.cli.options import (
     AlphaOption,
     CalibrationOption,
     StoreOption,
-    TenantOption,
     login_name,
     opened_store,
 )
@@ -45,7 +44,10 @@ def review(
     ] = None,
     alpha: AlphaOption = 0.01,
     calibration: CalibrationOption = None,
-    tenant: TenantOption = None,
+    tenant: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The only one to show; else each, chosen on the page."),
+    ] = None,
 ) -> None:
     """Serve the page where a person looks at proposals, events and verdicts, and decides.
 
@@ -72,9 +74,9 @@ def review(
     settings = Settings(alpha, None if calibration is None else load_calibration(calibration))
     owner = login_name()
     hosts = (*_LOOPBACK, host, *(served_as or ()))
-    with opened_store(store, tenant=tenant) as opened, _listening(host, port) as listening:
+    with opened_store(store) as opened, _listening(host, port) as listening:
         here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
-        app = review_app(opened, access, settings=settings, hosts=hosts, owner=owner)
+        app = review_app(opened, access, settings=settings, hosts=hosts, owner=owner, tenant=tenant)
         config = uvicorn.Config(
             app,
             log_config=None,

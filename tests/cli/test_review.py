@@ -15,6 +15,9 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra review")
 pytest.importorskip("jinja2", reason="needs the extra review")
 pytest.importorskip("uvicorn", reason="needs the extra review")
+pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
+
+from starlette.testclient import TestClient
 
 
 @pytest.mark.slow
@@ -32,6 +35,22 @@ def test_it_prints_a_link_that_works_once_and_a_token(spawn, store_url):
     served.send_signal(signal.SIGINT)
     assert served.wait(20) == 130
     assert "Traceback" not in served.stderr.read()
+
+
+@pytest.mark.parametrize(("tenant", "status"), [("acme", 400), (None, 200)])
+def test_it_shows_one_tenant_or_each(run, store_url, monkeypatch, tenant, status):
+    answers = []
+
+    def visit(self, sockets):
+        client = TestClient(self.config.app, base_url="http://localhost")
+        client.post("/login", data={"name": "ann", "token": "a token of some length"})
+        answers.append(client.get("/?tenant=other").status_code)
+
+    monkeypatch.setattr("uvicorn.Server.run", visit)
+    monkeypatch.setenv("RAGGUARD_REVIEW_TOKEN", "a token of some length")
+    named = [] if tenant is None else ["--tenant", tenant]
+    assert run("review", "--store", store_url, "--port", "0", *named).exit_code == 0
+    assert answers == [status]
 
 
 @pytest.mark.parametrize(

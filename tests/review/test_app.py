@@ -382,8 +382,7 @@ def of_acme(store):
     """The store of a tenant that has the same proposals, and a name that HTML could mistake."""
     acme = store.of_tenant(ACME)
     acme.add_quarantine(store.quarantine())
-    with Guard(store=acme) as guard:
-        guard.allow("wiki", why="ours")
+    Decisions(acme).allow("wiki", why="ours")
     return acme
 
 
