@@ -13,10 +13,12 @@ pytest.importorskip("jinja2", reason="needs the extra review")
 from html.parser import HTMLParser
 from urllib.parse import quote
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from ragguard import Guard
-from ragguard.audit import QuarantineEntry
+from ragguard import Guard, Passage
+from ragguard.audit import Event, QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
 from ragguard.content import content_key
@@ -367,6 +369,26 @@ def test_long_lists_have_pages(client, store):
     assert "source-119" not in last
 
 
+@settings(max_examples=20)
+@given(st.text(st.characters(), min_size=1, max_size=20), st.text(st.characters(), max_size=30))
+def test_any_id_and_any_text_can_be_followed_and_read(name, words):
+    store, access = MemoryStore(), Access(TOKEN)
+    store.add_event(Event(name, words or "?", words, (Passage(words, id=name),), name))
+    store.add_quarantine(
+        [QuarantineEntry(content_key(words), name, words, words, name, "proposed", actor=name)]
+    )
+    client = TestClient(review_app(store, access))
+    client.post("/login", data={"name": "ann", "token": TOKEN})
+    seen = set()
+    for start in ("/", "/events", "/quarantine", "/reporters"):
+        page = read(client.get(start))
+        links = {value for tag, value in page.attributes if tag == "href" and "=" in value}
+        for link in links - seen:
+            assert client.get(link).status_code == 200, link
+        seen |= links
+    assert {link.partition("?")[0] for link in seen} >= {"/event", "/entry"}
+
+
 def test_what_was_done_is_said_once(client, store):
     first, second, third = (entry.key for entry in store.quarantine())
     page = press(client, "/", "confirm", key=first).headers["location"]
@@ -419,6 +441,17 @@ def test_a_page_of_one_tenant_shows_no_other(access, store, of_acme):
     assert set(statuses(store).values()) == {"proposed"}
     with pytest.raises(InvalidInputError):
         review_app(store, access, tenant="")
+
+
+def test_several_are_decided_about_at_once_in_the_list(client, store):
+    keys = [entry.key for entry in store.quarantine()]
+    answer = press(client, "/quarantine?status=proposed", "confirm", key=keys[:2])
+    assert answer.headers["location"] == "/quarantine?status=proposed&done=confirm&count=2"
+    answer = press(client, "/quarantine", "release", key=keys[:2])
+    assert sorted(statuses(store).values()) == ["proposed", "released", "released"]
+    # One of them cannot be rejected, so none is.
+    assert press(client, "/quarantine", "reject", key=keys).status_code == 400
+    assert sorted(statuses(store).values()) == ["proposed", "released", "released"]
 
 
 def test_of_an_event_with_very_many_proposals_twenty_are_shown(client, store):
