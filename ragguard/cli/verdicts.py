@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["verdicts"]
 
 verdicts = typer.Typer(
-    cls=DefaultListGroup, help="Show what guards dropped: all of it, or with `show ID` one verdict."
+    cls=DefaultListGroup,
+    help="Show what guards dropped, and with `show ID` or `explain ID` one verdict.",
 )
 
 _SHOWN_KEY = 12
+_SENTENCE = 400  # characters
 
 
 @verdicts.command("list")
@@ -102,6 +104,41 @@ def show_verdict(
         typer.echo("")
         columns = ("passage", "key", "what", "signal", "strength", "nats", "why", "text")
         show_table(columns, rows, wrapped=["why", "text"])
+
+
+@verdicts.command("explain")
+def explain_verdict(
+    verdict_id: Annotated[str, typer.Argument(metavar="ID")],
+    store: StoreOption,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell one verdict in words: what was found, what became of each passage, and why.
+
+    Where the guard recorded texts the sentences are shown that count most.
+    """
+    from ragguard.audit.retelling import retold
+
+    with opened_store(store, tenant=tenant) as opened:
+        record = opened.verdict(verdict_id)
+    told = retold(record)
+    if as_json:
+        write_json({"id": record.id, "query": record.query, **asdict(told)})
+        return
+    show_facts(
+        ("question", record.query or f"not recorded; its hash is {record.question}"),
+        ("found", told.found),
+    )
+    for one in told.passages:
+        typer.echo("")
+        show_facts(
+            ("passage", f"{one.passage_id} ({one.key[:_SHOWN_KEY]})"),
+            ("why", one.why),
+            *[("it says", f'"{excerpt(text, _SENTENCE)}"') for text in one.sentences],
+        )
+    if any(one.text is None for one in record.passages):
+        typer.echo("")
+        show_facts(("texts", "not recorded; with Guard(record_texts=True) they would be shown"))
 
 
 def _why(record: VerdictRecord) -> str:

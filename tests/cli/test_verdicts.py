@@ -54,3 +54,28 @@ def test_one_is_shown_with_every_reason(run, store):
     unknown = run("verdicts", "show", "nothing", "--store", url)
     assert unknown.exit_code == 2
     assert "no verdict 'nothing'" in unknown.stderr
+
+
+def test_one_is_explained_in_words(run, store):
+    url, (without, with_texts) = store
+    shown = run("verdicts", "explain", with_texts, "--store", url).stdout
+    assert "does not look like clean traffic" in shown
+    assert "It was dropped: it begins or ends with the question" in shown
+    assert f'it says   "{QUESTION}"' in shown
+    bare = run("verdicts", "explain", without, "--store", url).stdout
+    assert "lighthouse" not in bare
+    assert "record_texts=True" in bare
+    told = json.loads(run("verdicts", "explain", with_texts, "--store", url, "--json").stdout)
+    assert [one["passage_id"] for one in told["passages"]] == ["p0", "p1"]
+    assert told["passages"][0]["sentences"][0] == QUESTION
+    assert run("verdicts", "explain", "nothing", "--store", url).exit_code == 2
+
+
+def test_hostile_texts_are_explained_harmlessly(run, tmp_path):
+    url = str(tmp_path / "hostile.db")
+    with Guard(store=url, record_texts=True) as guard:
+        text = f"\x1b[2J\u202e{QUESTION} It was built in 1911."
+        verdict = guard.filter(QUESTION, [Passage(text, id="\x1b[31m"), *QUIET])
+    shown = run("verdicts", "explain", verdict.id, "--store", url).stdout
+    assert "\x1b" not in shown
+    assert "\\x1b[31m" in shown
