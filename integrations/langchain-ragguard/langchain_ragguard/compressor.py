@@ -23,12 +23,14 @@ class RAGGuardCompressor(BaseDocumentCompressor):
     Attributes:
         guard: The guard that judges every set of documents.
         k: Return at most this many of the surviving documents; None returns all of them.
+        tenant: Whose quarantine and allow-list count; None is the default tenant.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     guard: Guard = Field(exclude=True)
     k: int | None = Field(default=None, ge=1)
+    tenant: str | None = None
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -39,7 +41,7 @@ class RAGGuardCompressor(BaseDocumentCompressor):
             ragguard.errors.RagguardError: The guard was made with `on_error="raise"` and failed.
         """
         passages = [as_passage(document) for document in documents]
-        verdict = self.guard.filter(query, passages, k=self.k)
+        verdict = self.guard.filter(query, passages, k=self.k, tenant=self.tenant)
         tell(verdict, callbacks)
         return kept_documents(documents, passages, verdict)
 
@@ -48,6 +50,6 @@ class RAGGuardCompressor(BaseDocumentCompressor):
     ) -> Sequence[Document]:
         """Return what `compress_documents` returns, without blocking the event loop."""
         passages = [as_passage(document) for document in documents]
-        verdict = await self.guard.afilter(query, passages, k=self.k)
+        verdict = await self.guard.afilter(query, passages, k=self.k, tenant=self.tenant)
         await atell(verdict, callbacks)
         return kept_documents(documents, passages, verdict)

@@ -43,7 +43,12 @@ class RAGGuardFeedback(BaseCallbackHandler):
         self._lock = threading.Lock()
 
     def report(
-        self, run_id: UUID | str, response: str | None = None, *, reporter: str | None = None
+        self,
+        run_id: UUID | str,
+        response: str | None = None,
+        *,
+        reporter: str | None = None,
+        tenant: str | None = None,
     ) -> str:
         """Report the answer of a run as wrong and return the id of the event.
 
@@ -53,6 +58,7 @@ class RAGGuardFeedback(BaseCallbackHandler):
                 list of messages, or an object that holds one of these as its "answer", "output",
                 "result", "response", "generation", "text" or "messages".
             reporter: Who complained.
+            tenant: Whose run it was; None is the default tenant.
 
         Raises:
             InvalidInputError: `run_id` is no UUID, or the run is not remembered, retrieved
@@ -78,6 +84,7 @@ class RAGGuardFeedback(BaseCallbackHandler):
             response,
             passages=[as_passage(document) for document in documents],
             reporter=reporter,
+            tenant=tenant,
         )
 
     def on_chain_start(

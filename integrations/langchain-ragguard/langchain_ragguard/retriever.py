@@ -53,6 +53,9 @@ class RAGGuardRetriever(BaseRetriever):
             every surviving document of what `base` returns by itself.
         fetch_k: How many documents to ask `base` for, at least `k`; None asks for twice `k`, and
             for at least `k + 5`.
+        tenant: Whose quarantine and allow-list count, also accepted by `invoke(query, tenant=...)`,
+            and by `configurable_fields`; None is the default tenant.
+        embedder: What `from_vectorstore` makes; leave it out.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -61,7 +64,8 @@ class RAGGuardRetriever(BaseRetriever):
     guard: Guard = Field(exclude=True)
     k: int | None = Field(default=None, ge=1)
     fetch_k: int | None = Field(default=None, ge=1)
-    _embedder: StoreEmbedder | None = PrivateAttr(default=None)
+    tenant: str | None = None
+    embedder: StoreEmbedder | None = Field(default=None, exclude=True, repr=False)
     _has_warned: bool = PrivateAttr(default=False)
 
     @model_validator(mode="after")
@@ -80,6 +84,7 @@ class RAGGuardRetriever(BaseRetriever):
         *,
         k: int | None = None,
         fetch_k: int | None = None,
+        tenant: str | None = None,
         search_type: str = "similarity",
         search_kwargs: dict[str, Any] | None = None,
         **guard_options: Any,
@@ -94,6 +99,7 @@ class RAGGuardRetriever(BaseRetriever):
             vectorstore: The vector store; it must tell its `embeddings`.
             k: How many documents to return; None means `search_kwargs["k"]`, or 4.
             fetch_k: How many to fetch, see the class.
+            tenant: Whose search it is, see the class.
             search_type: As in `vectorstore.as_retriever`.
             search_kwargs: As in `vectorstore.as_retriever`, such as `{"filter": ...}`.
             **guard_options: Everything that `Guard` takes, except `embedder`.
@@ -123,26 +129,35 @@ class RAGGuardRetriever(BaseRetriever):
         embedder = StoreEmbedder(vectorstore, vectorstore.embeddings)
         guard_options.setdefault("retrieve", KnowledgeBase(vectorstore, search))
         guard = Guard(embedder=embedder, **guard_options)
-        made = cls(base=base, guard=guard, k=k, fetch_k=fetch_k)
-        made._embedder = embedder
-        return made
+        return cls(base=base, guard=guard, k=k, fetch_k=fetch_k, tenant=tenant, embedder=embedder)
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        tenant: str | None = None,
     ) -> list[Document]:
         wanted = self._wanted(k)
         base, can_widen = self._asking(wanted)
         documents = base.invoke(query, RunnableConfig(callbacks=run_manager.get_child()))
         passages = [as_passage(document) for document in documents]
         with self._knowing(documents):
-            verdict = self.guard.filter(query, passages, k=wanted)
+            whose = self.tenant if tenant is None else tenant
+            verdict = self.guard.filter(query, passages, k=wanted, tenant=whose)
         tell(verdict, run_manager)
         kept = kept_documents(documents, passages, verdict)
         self._warn_of_few(kept, wanted, can_widen)
         return kept
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        tenant: str | None = None,
     ) -> list[Document]:
         wanted = self._wanted(k)
         base, can_widen = self._asking(wanted)
@@ -150,14 +165,15 @@ class RAGGuardRetriever(BaseRetriever):
         documents = await base.ainvoke(query, config)
         passages = [as_passage(document) for document in documents]
         with self._knowing(documents):
-            verdict = await self.guard.afilter(query, passages, k=wanted)
+            whose = self.tenant if tenant is None else tenant
+            verdict = await self.guard.afilter(query, passages, k=wanted, tenant=whose)
         await atell(verdict, run_manager)
         kept = kept_documents(documents, passages, verdict)
         self._warn_of_few(kept, wanted, can_widen)
         return kept
 
     def _knowing(self, documents: list[Document]) -> AbstractContextManager[None]:
-        return nullcontext() if self._embedder is None else self._embedder.knowing(documents)
+        return nullcontext() if self.embedder is None else self.embedder.knowing(documents)
 
     def _wanted(self, k: int | None) -> int | None:
         return self.k if k is None else require_whole("k", k)

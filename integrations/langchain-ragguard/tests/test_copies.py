@@ -41,11 +41,11 @@ def test_a_copy_still_reads_the_vectors_that_the_store_keeps(
     copied: Callable[..., RAGGuardRetriever], store: InMemoryVectorStore
 ) -> None:
     other = copied(RAGGuardRetriever.from_vectorstore(store, k=4))
-    assert other._embedder is other.guard._parts.settings["embedder"]
-    model = other._embedder._made_of[1]
+    assert other.embedder is other.guard._parts.settings["embedder"]
+    model = other.embedder._made_of[1]
     model.documents.clear()
     with other._knowing(documents()):
-        other._embedder.embed(POISON + FACTS)
+        other.embedder.embed(POISON + FACTS)
     assert model.documents == []
 
 

@@ -27,7 +27,7 @@ class Reports(Guard):
         self.received: list[tuple[str, str, list[Any], str | None]] = []
 
     def report(
-        self, query: str, response: str, *, passages: Any = None, reporter: str | None = None
+        self, query: str, response: str, *, passages: Any = None, reporter: Any = None, **_: Any
     ) -> str:
         self.received.append((query, response, list(passages), reporter))
         return f"event-{len(self.received)}"

@@ -75,8 +75,8 @@ async def test_the_query_is_awaited_not_run_in_a_thread(
         def filter(self, *args: Any, **kwargs: Any) -> Any:
             raise AssertionError("the synchronous method blocks the event loop")
 
-        async def afilter(self, query: str, passages: Any, *, k: int | None = None) -> Any:
-            return await inner.afilter(query, passages, k=k)
+        async def afilter(self, query: str, passages: Any, **options: Any) -> Any:
+            return await inner.afilter(query, passages, **options)
 
     inner = Guard(embedder=WordEmbedding(), store=quarantine())
     guarded = engine(index, reader, RAGGuardPostprocessor(guard=AsyncGuard()))

@@ -39,10 +39,13 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     Attributes:
         guard: The guard that judges every set of nodes.
         top_n: Return at most this many of the surviving nodes; None returns all of them.
+        tenant: Whose quarantine and allow-list count; None is the default tenant. For many tenants
+            make a postprocessor each on one guard: it costs nothing.
     """
 
     guard: Guard = Field(exclude=True)
     top_n: int | None = Field(default=None, ge=1)
+    tenant: str | None = None
 
     @classmethod
     def from_index(
@@ -51,6 +54,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
         *,
         embed_model: BaseEmbedding | None = None,
         top_n: int | None = None,
+        tenant: str | None = None,
         **guard_options: Any,
     ) -> Self:
         """Guard an index in its own vector space; attributions search the whole index.
@@ -59,6 +63,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
             index: The index that the query engine reads.
             embed_model: The index's embedding model; None means `Settings.embed_model`.
             top_n: As the attribute.
+            tenant: As the attribute.
             **guard_options: Everything that `Guard` takes, except `embedder`.
 
         Raises:
@@ -72,7 +77,8 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
 
         guard_options.setdefault("retrieve", _IndexSearch(index))
         embedder = Settings.embed_model if embed_model is None else embed_model
-        return cls(guard=Guard(embedder=embedder, **guard_options), top_n=top_n)
+        guard = Guard(embedder=embedder, **guard_options)
+        return cls(guard=guard, top_n=top_n, tenant=tenant)
 
     def __getstate__(self) -> dict[str, Any]:
         # LlamaIndex deletes from the live object what cannot be pickled, and pickles the rest. A
@@ -99,14 +105,16 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
             reporter: Who complained.
         """
         passages = as_passages(response.source_nodes)
-        return self.guard.report(query, str(response), passages=passages, reporter=reporter)
+        return self.guard.report(
+            query, str(response), passages=passages, reporter=reporter, tenant=self.tenant
+        )
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         query, judged = _required(query_bundle), with_text(nodes)
         passages = as_passages(judged)
-        verdict = self.guard.filter(query, passages, k=self.top_n)
+        verdict = self.guard.filter(query, passages, k=self.top_n, tenant=self.tenant)
         tell(verdict)
         return self._surviving(nodes, passages, verdict)
 
@@ -115,7 +123,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         query, judged = _required(query_bundle), with_text(nodes)
         passages = as_passages(judged)
-        verdict = await self.guard.afilter(query, passages, k=self.top_n)
+        verdict = await self.guard.afilter(query, passages, k=self.top_n, tenant=self.tenant)
         tell(verdict)
         return self._surviving(nodes, passages, verdict)
 
