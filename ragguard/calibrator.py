@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import require_path
 from ragguard.audit.records import ScoredQuery
+from ragguard.audit.trail import Change, this_process
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.admission import require_admissible, require_calm
@@ -146,6 +147,15 @@ class Calibrator:
             raise CalibrationError("the guard has no calibration of its own; call calibrate first")
         save_calibration(self.adopted, require_path("path", path))
 
+    @property
+    def change(self) -> Change:
+        """What the trail tells of the calibration in force."""
+        found = self.adopted
+        if found is None:
+            return Change("calibration.adopted", "shipped", this_process())
+        details = {"queries": len(found.scores), "alpha": self._alpha, "scorer": found.scorer}
+        return Change("calibration.adopted", _digest(found), this_process(), details)
+
     def watch(self, scored: Sequence[ScoredQuery]) -> None:
         """Look for drift in further queries; one thread at a time."""
         for record in scored:
@@ -185,8 +195,12 @@ class Calibrator:
 def _named(calibration: Calibration | None) -> str:
     if calibration is None:
         return "shipped with ragguard"
-    scores = blake2b(calibration.scores.tobytes() + calibration.passage_scores.tobytes())
-    return f"{scores.hexdigest()[:12]} {calibration.source}"
+    return f"{_digest(calibration)[:12]} {calibration.source}"
+
+
+def _digest(calibration: Calibration) -> str:
+    scores = calibration.scores.tobytes() + calibration.passage_scores.tobytes()
+    return blake2b(scores).hexdigest()[:32]
 
 
 def calibrated_on(

@@ -211,7 +211,9 @@ class Guard(Feedback, Deciding):
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         require_k(k)
-        return self._parts.calibrator.adopt_traffic(pairs("traffic", traffic), k, force=force)
+        made = self._parts.calibrator.adopt_traffic(pairs("traffic", traffic), k, force=force)
+        self._parts.note_calibration()
+        return made
 
     def calibrate_from_store(
         self, *, newest: int | None = None, clean_looking: bool = False, force: bool = False
@@ -237,9 +239,12 @@ class Guard(Feedback, Deciding):
             StoreError: The store cannot be read.
         """
         self._parts.counter.flush()
-        return self._parts.calibrator.adopt_recorded(
-            self._parts.store.scores(), newest=newest, clean_looking=clean_looking, force=force
+        scores = self._parts.store.scores()
+        made = self._parts.calibrator.adopt_recorded(
+            scores, newest=newest, clean_looking=clean_looking, force=force
         )
+        self._parts.note_calibration()
+        return made
 
     def save_calibration(self, path: str | os.PathLike[str]) -> None:
         """Write the adopted calibration as JSON; `Guard(calibration=path)` reads it.

@@ -13,6 +13,7 @@ from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
+from ragguard.audit.trail import note_quietly
 from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
@@ -115,7 +116,7 @@ class Parts:
         self._owns_store = store is None or isinstance(store, (str, os.PathLike))
         self.store = open_store(store)
         shared = bool(getattr(self.store, "shared", True))
-        policy = as_policy(policy, shared=shared)
+        chosen, policy = policy is not None, as_policy(policy, shared=shared)
         self.quarantine = QuarantineWatch(self.store)
         self.counter = VerdictCounter(self.store, on_scored=self._watch_drift)
         self.log = VerdictLog(self.store, self.counter, with_texts=record_texts)
@@ -155,6 +156,15 @@ class Parts:
             quarantine=self.quarantine,
             apart=policy.quorum > 1,
         )
+        # What was not chosen is noted once it does something.
+        if chosen:
+            note_quietly(self.store, policy.change)
+        if calibration is not None:
+            self.note_calibration()
+
+    def note_calibration(self) -> None:
+        """Have the trail tell which calibration is in force."""
+        note_quietly(self.store, self.calibrator.change)
 
     def decisions(self, tenant: str | None) -> Decisions:
         """Return what a person decides by, for a tenant."""

@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ragguard.audit.answers import Answer
-from ragguard.audit.encoding import UtcDateTime
+from ragguard.audit.columns import UtcDateTime
 from ragguard.audit.models import Base, tenant_column
 
 __all__ = ["AnswerKeyRow", "AnswerRow"]

@@ -9,17 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Engine, event, func, make_url, select
+from sqlalchemy import URL, Engine, event, func, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, StatementError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
 from ragguard.audit.schema import create_tables, require_head, schema_version, upgrade
 from ragguard.audit.sqlite import file_identity, sqlite_engine
+from ragguard.audit.url import store_url
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
 from ragguard.fork import follow_forks
 
-__all__ = ["SCORES_LOCK", "Database", "insert_into", "lock"]
+__all__ = ["SCORES_LOCK", "TRAIL_LOCK", "Database", "insert_into", "lock"]
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ _SHOWN = ("host", "port")
 # Any fixed numbers: PostgreSQL's advisory locks have no names.
 _SCHEMA_LOCK = 0x7261676775617264
 SCORES_LOCK = _SCHEMA_LOCK + 1
+TRAIL_LOCK = _SCHEMA_LOCK + 2
 
 
 class Database:
@@ -62,7 +64,7 @@ class Database:
             MissingExtraError: The driver for PostgreSQL is not installed.
             StoreError: The database fails, or its tables are of another release of ragguard.
         """
-        where = _url(url)
+        where = store_url(url)
         shown = {key: value for key, value in where.query.items() if key in _SHOWN}
         self.name = where.set(query=shown).render_as_string(hide_password=True)
         self.on_sqlite = where.get_backend_name() == "sqlite"
@@ -249,41 +251,6 @@ def lock(session: Session, number: int) -> None:
 
 def _on_sqlite(session: Session) -> bool:
     return session.get_bind().dialect.name == "sqlite"
-
-
-def _url(url: str) -> URL:
-    if "://" not in url:
-        url_object = URL.create("sqlite", database=str(Path(url).expanduser()))
-    else:
-        try:
-            url_object = make_url(url)
-        except ArgumentError as error:
-            raise InvalidInputError(
-                "the store's URL cannot be read; pass a path, sqlite:///path or "
-                "postgresql://user@host/database"
-            ) from error
-    if url_object.drivername in ("postgres", "postgresql"):
-        url_object = url_object.set(drivername="postgresql+psycopg")
-    if url_object.drivername == "postgresql+psycopg":
-        if "@" in (url_object.host or ""):
-            # Not to be shown: the rest of a password would be.
-            raise InvalidInputError(
-                "the store's URL has more than one @; write one in the password as %40"
-            )
-        return url_object
-    if url_object.drivername not in ("sqlite", "sqlite+pysqlite"):
-        raise InvalidInputError(
-            f"no audit store speaks {url_object.drivername!r}; pass a path, sqlite:///path or "
-            "postgresql://user@host/database"
-        )
-    database = url_object.database
-    if not database or database == ":memory:":
-        raise InvalidInputError(
-            "a SQLite store needs a file; for a store in memory pass store=None"
-        )
-    if database.startswith("file:"):
-        return url_object
-    return url_object.set(database=str(Path(database).absolute()))
 
 
 def _engine(where: URL, path: Path | None, statement_s: float) -> Engine:

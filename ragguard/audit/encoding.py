@@ -11,18 +11,11 @@ import json
 import numbers
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import DateTime, Dialect, Double, Text
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import GenericFunction
-from sqlalchemy.types import TypeDecorator
 
-from ragguard.audit.records import as_utc
-
-__all__ = ["AnyText", "UtcDateTime", "epoch_now", "escape", "from_json", "to_json", "unescape"]
+__all__ = ["escape", "from_json", "to_json", "unescape"]
 
 _REFUSED = re.compile("[\x00\x10\ud800-\udfff]")
 _ESCAPED = re.compile("\x10([0-9a-f]{4})")
@@ -114,50 +107,3 @@ def _words(value: object) -> str:
         return str(value)
     except Exception:
         return object.__repr__(value)
-
-
-class AnyText(TypeDecorator[str]):
-    """Text of any code points, lone surrogates and NUL included."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Escape what databases refuse."""
-        return None if value is None else escape(value)
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Return the text as it was given."""
-        return None if value is None else unescape(value)
-
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """A moment: timezone-aware and in UTC on every database."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Turn it to UTC."""
-        return None if value is None else as_utc(value)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Return it in UTC; SQLite keeps no timezone."""
-        return None if value is None else as_utc(value)
-
-
-class epoch_now(GenericFunction[float]):  # noqa: N801 - the name of an SQL function
-    """The database's own clock in seconds since 1970: hosts that share a server share it."""
-
-    type = Double()
-    inherit_cache = True
-
-
-@compiles(epoch_now, "sqlite")
-def _epoch_now_sqlite(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
-    return "((julianday('now') - 2440587.5) * 86400.0)"
-
-
-@compiles(epoch_now, "postgresql")
-def _epoch_now_postgresql(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
-    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"

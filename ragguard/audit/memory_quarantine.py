@@ -10,6 +10,7 @@ from itertools import takewhile
 
 from ragguard.audit.accusing import Load, decided
 from ragguard.audit.allowing import Allowance, Effect, as_allowed
+from ragguard.audit.memory_trail import MemoryTrail
 from ragguard.audit.quarantine import (
     ALLOWED,
     HELD,
@@ -26,6 +27,7 @@ from ragguard.audit.quarantine import (
     utc_now,
 )
 from ragguard.audit.quarantine_log import tell
+from ragguard.audit.trail import of_allowance, of_entry, of_lapse, tell_head
 from ragguard.audit.watch import announce
 from ragguard.errors import InvalidInputError
 
@@ -105,7 +107,7 @@ class _Holdings:
         return self.by_tenant[tenant]
 
 
-class MemoryQuarantine:
+class MemoryQuarantine(MemoryTrail):
     """The quarantine of a `MemoryStore`, and its allow-list.
 
     Attributes:
@@ -125,51 +127,74 @@ class MemoryQuarantine:
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
         with self._lock:
-            fresh = []
+            new: dict[str, QuarantineEntry] = {}
             for entry in entries:
-                if entry.key not in self._mine.entries:
+                if entry.key not in self._mine.entries and entry.key not in new:
                     created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
                     until = None if entry.until is None else as_utc(entry.until)
-                    new = replace(entry, created_at=created, updated_at=updated, until=until)
-                    self._keep(new, changes=True)
-                    fresh.append(new)
-            self._holdings.version += any(new.status in HELD + SPARED for new in fresh)
+                    new[entry.key] = replace(
+                        entry, created_at=created, updated_at=updated, until=until
+                    )
+            fresh = list(new.values())
+            if fresh:
+                self._holdings.to_change(self.tenant)  # which may refuse it: before it is told
+            head = self._append([of_entry(one, self.tenant) for one in fresh])
+            for one in fresh:
+                self._keep(one, changes=True)
+            self._holdings.version += any(one.status in HELD + SPARED for one in fresh)
         announce(self.place)
         tell(fresh, self.tenant)
+        tell_head(head)
         return len(fresh)
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
         now = utc_now()
         with self._lock:
             load = Load.of(self._mine.entries.values(), entries[:1], now)
-            found = []
+            new: dict[str, QuarantineEntry] = {}
+            found, told = [], []
             for entry in entries:
-                one = decided(entry, self._mine.entries.get(entry.key), limits, load, now)
+                before = new.get(entry.key, self._mine.entries.get(entry.key))
+                one = decided(entry, before, limits, load, now)
+                found.append(one)
+                if one.kept:
+                    new[entry.key] = one.entry
+                    if before is None or before.status != one.entry.status:
+                        told.append(of_entry(one.entry, self.tenant))
+            if new:
+                self._holdings.to_change(self.tenant)
+            head = self._append(told)
+            for one in found:
                 if one.kept:
                     self._keep(one.entry, changes=one.quarantined)
-                found.append(one)
             self._holdings.version += any(one.quarantined for one in found)
         announce(self.place)
         tell((one.entry for one in found if one.quarantined), self.tenant)
+        tell_head(head)
         return found
 
     def lapse(self) -> int:
         now = utc_now()
-        count = 0
         with self._lock:
             version = self._holdings.version + 1
-            for mine in self._holdings.by_tenant.values():
-                until = {e.key: e.until for e in mine.entries.values() if e.until is not None}
-                for key in [key for key, end in until.items() if end <= now]:
-                    mine.entries[key] = replace(
-                        mine.entries[key], status="lapsed", updated_at=now, until=None
-                    )
-                    mine.note_change(key, version)
-                    count += 1
-            self._holdings.version += bool(count)
-        if count:
+            over = [
+                (tenant, entry)
+                for tenant, one in self._holdings.by_tenant.items()
+                for entry in one.entries.values()
+                if entry.until is not None and entry.until <= now
+            ]
+            head = self._append([of_lapse(entry.key, tenant) for tenant, entry in over])
+            for tenant, entry in over:
+                mine = self._holdings.by_tenant[tenant]
+                mine.entries[entry.key] = replace(
+                    entry, status="lapsed", updated_at=now, until=None
+                )
+                mine.note_change(entry.key, version)
+            self._holdings.version += bool(over)
+        if over:
             announce(self.place)
-        return count
+        tell_head(head)
+        return len(over)
 
     def set_quarantine_status(
         self, key: str, status: QuarantineStatus, *, actor: str | None = None
@@ -181,10 +206,12 @@ class MemoryQuarantine:
                 raise not_in_quarantine(key)
             changed = replace(entry, status=status, updated_at=utc_now(), actor=actor, until=None)
             changes = matters(entry.status, status)
+            head = self._append([of_entry(changed, self.tenant)])
             self._keep(changed, changes=changes)
             self._holdings.version += changes
         announce(self.place)
         tell([changed], self.tenant)
+        tell_head(head)
         return changed
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
@@ -219,10 +246,12 @@ class MemoryQuarantine:
     def allow(self, allowance: Allowance) -> None:
         with self._lock:
             mine = self._holdings.to_change(self.tenant)
+            head = self._append([of_allowance(allowance, self.tenant)])
             mine.allowances[allowance.key, allowance.source, allowance.effect] = allowance
             self._holdings.version += 1
             mine.version = self._holdings.version
         announce(self.place)
+        tell_head(head)
 
     def disallow(self, key: str, source: str, *, actor: str | None = None) -> list[Allowance]:
         now = utc_now()
@@ -234,12 +263,14 @@ class MemoryQuarantine:
                 for one in allowances.values()
                 if (one.key, one.source) == (key, source) and one.ended_at is None
             ]
+            head = self._append([of_allowance(one, self.tenant) for one in ended])
             for one in ended:
                 allowances[one.key, one.source, one.effect] = one
             if ended:
                 self._holdings.version += 1
                 mine.version = self._holdings.version
         announce(self.place)
+        tell_head(head)
         return ended
 
     def allowances(self) -> list[Allowance]:

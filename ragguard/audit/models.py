@@ -25,7 +25,8 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
 from ragguard.audit.allowing import Allowance
-from ragguard.audit.encoding import AnyText, UtcDateTime, from_json, to_json
+from ragguard.audit.columns import AnyText, UtcDateTime
+from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import NOBODY, lane_of
 from ragguard.audit.records import OPEN, Event, QuarantineEntry, ScoredQuery
 from ragguard.passage import Passage

@@ -21,6 +21,7 @@ from ragguard.audit.quarantine import (
     not_in_quarantine,
     utc_now,
 )
+from ragguard.audit.trail import TrailStore
 from ragguard.audit.verdicts import VerdictStore
 from ragguard.errors import EventNotFoundError
 from ragguard.passage import Passage
@@ -139,8 +140,8 @@ class ScoredQuery:
     question: str = ""
 
 
-class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, AnswerStore, Protocol):
-    """Keeps events, attributions, quarantine, verdicts, counters and scores.
+class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, AnswerStore, TrailStore, Protocol):
+    """Keeps events, attributions, quarantine, verdicts, the trail, counters and scores.
 
     Safe to share between threads.
 

@@ -15,7 +15,9 @@ from ragguard.audit.sql_allowing import SqlAllowing
 from ragguard.audit.sql_answers import SqlAnswers
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
+from ragguard.audit.sql_trail import SqlTrail
 from ragguard.audit.sql_verdicts import SqlVerdicts
+from ragguard.audit.trail_keys import Keys
 from ragguard.audit.verdict_rows import VerdictRow
 from ragguard.errors import StoreError
 
@@ -24,7 +26,7 @@ __all__ = ["SqlStore"]
 _POLL_S = 5.0  # for a statement that asks what the filter drops
 
 
-class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers):
+class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers, SqlTrail):
     """The audit store in SQLite or PostgreSQL; safe to share between threads and across forks.
 
     Texts come back exactly as they were given, on both databases. Of a passage the text, id,
@@ -50,11 +52,13 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers):
             url: A path, `sqlite:///path`, `postgresql://...` or `postgresql+psycopg://...`.
 
         Raises:
-            InvalidInputError: `url` names neither a SQLite file nor a PostgreSQL database.
+            InvalidInputError: `url` names neither a SQLite file nor a PostgreSQL database, or a key
+                of the trail is too short.
             MissingExtraError: The driver for PostgreSQL is not installed.
-            StoreError: The server cannot be reached, the file cannot be written, or the tables
-                were made by a newer version of ragguard.
+            StoreError: The server cannot be reached, the file cannot be written, the tables are of
+                another release of ragguard, or the trail's keys cannot be read.
         """
+        Keys.from_environment()  # now, and not with the first decision
         self._database = Database(url)
         self.path = self._database.path
         self.place = self._database.name

@@ -11,6 +11,8 @@ from ragguard.audit.allowing import Allowance, as_allowed
 from ragguard.audit.database import Database
 from ragguard.audit.models import AllowanceRow, QuarantineRow
 from ragguard.audit.quarantine import ALLOWED, utc_now
+from ragguard.audit.sql_trail import append
+from ragguard.audit.trail import of_allowance, tell_head
 from ragguard.audit.versions import next_version, set_version
 from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed
@@ -37,7 +39,9 @@ class SqlAllowing:
                 setattr(row, name, value)
             row.changed = changed
             set_version(session, changed)
+            head = append(session, [of_allowance(allowance, self.tenant)])
         announce(self.place)
+        tell_head(head)
 
     def disallow(self, key: str, source: str, *, actor: str | None = None) -> list[Allowance]:
         with self._database.write() as session:
@@ -49,7 +53,9 @@ class SqlAllowing:
             if rows:
                 set_version(session, changed)
             ended = [row.to_allowance() for row in rows]
+            head = append(session, [of_allowance(one, self.tenant) for one in ended])
         announce(self.place)
+        tell_head(head)
         return ended
 
     def allowances(self) -> list[Allowance]:

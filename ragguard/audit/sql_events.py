@@ -13,8 +13,9 @@ from sqlalchemy import ColumnElement, Select, case, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.attribution.result import Attribution
+from ragguard.audit.columns import epoch_now
 from ragguard.audit.database import Database, insert_into
-from ragguard.audit.encoding import epoch_now, from_json, to_json
+from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
 from ragguard.audit.models import AttributionRow, EventRow, PassageRow
 from ragguard.audit.records import OPEN, Event, EventStatus, no_event

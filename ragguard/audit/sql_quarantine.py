@@ -29,6 +29,8 @@ from ragguard.audit.quarantine import (
 )
 from ragguard.audit.quarantine_log import tell
 from ragguard.audit.sql_allowing import allowed_now, changes_of_the_list
+from ragguard.audit.sql_trail import append
+from ragguard.audit.trail import of_entry, of_lapse, tell_head
 from ragguard.audit.versions import VERSION, next_version, set_version
 from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed
@@ -66,8 +68,10 @@ class SqlQuarantine:
             fresh = [first[key] for key in session.scalars(added, rows)]
             if any(entry.status in HELD + SPARED for entry in fresh):
                 set_version(session, changed)
+            head = append(session, [of_entry(entry, self.tenant) for entry in fresh])
         announce(self.place)
         tell(fresh, self.tenant)
+        tell_head(head)
         return len(fresh)
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
@@ -76,7 +80,7 @@ class SqlQuarantine:
         with self._database.write() as session:
             changed = next_version(session)  # before the first look: accusations queue up here
             now = utc_now()
-            found = []
+            found, told = [], []
             keys = {entry.key for entry in entries}
             rows = session.scalars(self._mine.where(QuarantineRow.key.in_(keys)))
             known = {row.key: row for row in rows}
@@ -87,14 +91,18 @@ class SqlQuarantine:
                 found.append(one)
                 if not one.kept:
                     continue
+                if row is None or row.status != one.entry.status:
+                    told.append(of_entry(one.entry, self.tenant))
                 if row is None:
                     row = known[entry.key] = QuarantineRow(changed=0)
                     session.add(row)
                 row.take(one.entry, self.tenant, changed if one.quarantined else row.changed)
             if any(one.quarantined for one in found):
                 set_version(session, changed)
+            head = append(session, told)
         announce(self.place)
         tell((one.entry for one in found if one.quarantined), self.tenant)
+        tell_head(head)
         return found
 
     def lapse(self) -> int:
@@ -105,16 +113,18 @@ class SqlQuarantine:
                 return 0  # the write lock is not taken for nothing
         with self._database.write() as session:
             changed = next_version(session)
-            lapsed = session.scalars(
+            lapsed = session.execute(
                 update(QuarantineRow)
                 .where(over)
                 .values(status="lapsed", updated_at=now, until=None, changed=changed)
-                .returning(QuarantineRow.key)
+                .returning(QuarantineRow.key, QuarantineRow.tenant)
                 .execution_options(synchronize_session=False)
             ).all()
             if lapsed:
                 set_version(session, changed)
+            head = append(session, [of_lapse(key, tenant) for key, tenant in lapsed])
         announce(self.place)
+        tell_head(head)
         return len(lapsed)
 
     def set_quarantine_status(
@@ -134,8 +144,10 @@ class SqlQuarantine:
             row.actor = actor
             row.until = None
             entry = row.to_entry()
+            head = append(session, [of_entry(entry, self.tenant)])
         announce(self.place)
         tell([entry], self.tenant)
+        tell_head(head)
         return entry
 
     def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:

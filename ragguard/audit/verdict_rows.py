@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import BigInteger, Double, Index, Integer, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from ragguard.audit.encoding import AnyText, UtcDateTime, from_json, to_json
+from ragguard.audit.columns import AnyText, UtcDateTime
+from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.models import Base, tenant_column
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 

@@ -10,6 +10,7 @@ from typing import Protocol
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.quarantine import Accused
 from ragguard.audit.records import AuditStore, Event
+from ragguard.audit.trail import note_quietly
 from ragguard.background.accuser import Accuser
 from ragguard.background.answered import UNKNOWN_ANSWER, was_given
 from ragguard.background.policy import Policy, as_policy
@@ -67,6 +68,7 @@ class EventAttributor:
         self._store = store
         shared = bool(getattr(store, "shared", True))
         self._policy = as_policy(policy, shared=shared)
+        self._noted = False
         self._accuser = Accuser(store, self._policy, trust)
         self._judge = judge or _shipped_filter
         self._retrieve = retrieve
@@ -85,6 +87,9 @@ class EventAttributor:
             InvalidInputError: The event cannot be attributed as it is.
             RagguardError: The store fails, or the attributor.
         """
+        if not self._noted:
+            self._noted = True
+            note_quietly(self._store, self._policy.change)
         query, response, passages = event.query, event.response, event.passages
         why = self._hindrance(event)
         if why is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from ragguard.arguments import require_choice, require_number, require_positive, require_whole
+from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import Limits
+from ragguard.audit.trail import Change, this_process
 from ragguard.errors import InvalidInputError
 
 __all__ = ["Policy", "PolicyName", "as_policy"]
@@ -75,6 +77,12 @@ class Policy:
         """How much may come into force."""
         names = ("quorum", "per_reporter", "per_hour", "days", "proposals", "weights")
         return Limits(**{name: getattr(self, name) for name in names})
+
+    @property
+    def change(self) -> Change:
+        """What the trail tells of it, once it is in force."""
+        details = {**asdict(self), "weights": {lane_of(n): w for n, w in self.weights.items()}}
+        return Change("policy.set", details.pop("name"), this_process(), details)
 
 
 def as_policy(policy: Policy | PolicyName | None, *, shared: bool) -> Policy:

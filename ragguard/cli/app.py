@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from ragguard._version import __version__
 from ragguard.cli.allow import allow, allowed, disallow, protect
+from ragguard.cli.audit import audit
 from ragguard.cli.calibrate import calibrate, drift
 from ragguard.cli.events import attribute, events, report
 from ragguard.cli.filter import explain, filter_traffic
@@ -133,6 +134,7 @@ app.command("disallow")(disallow)
 app.command("allowed")(allowed)
 app.add_typer(verdicts, name="verdicts")
 app.command("review")(review)
+app.add_typer(audit, name="audit")
 app.command("worker")(worker)
 app.add_typer(proxy, name="proxy")
 app.add_typer(store, name="store")

@@ -9,8 +9,9 @@ import pytest
 from sqlalchemy import MetaData, NullPool, create_engine, inspect, text
 
 from ragguard.audit import open_store, schema
-from ragguard.audit.database import Database, _url
+from ragguard.audit.database import Database
 from ragguard.audit.models import Base
+from ragguard.audit.url import store_url
 from ragguard.errors import StoreError
 
 RELEASED = Path(__file__).parent / "released"
@@ -46,7 +47,7 @@ def migrated(url, to="head"):
     """Make tables by the scripts alone, and return an engine."""
     from alembic import command
 
-    engine = create_engine(_url(url), poolclass=NullPool)
+    engine = create_engine(store_url(url), poolclass=NullPool)
     config = schema.alembic_config()
     with engine.begin() as connection:
         config.attributes["connection"] = connection
@@ -91,7 +92,7 @@ def test_the_scripts_make_what_the_models_say(new_url, sql_url):
     fresh = Database(new_url(kind))
     with migrated(sql_url).connect() as one, fresh.read() as session:
         other = session.connection()
-        assert differences(one) == differences(other) == []
+        assert differences(one) == differences(other) == [], "run tests/audit/released/make.py"
         assert shape(one) == shape(other)
         assert shape(one).keys() == Base.metadata.tables.keys()
         assert schema.schema_version(session) == schema.HEAD
@@ -156,7 +157,7 @@ def test_a_database_of_every_release_is_moved_on(asset, sql_url, later, further)
 
 def test_a_newer_database_is_refused(open_sql, sql_url, later):
     open_sql()
-    engine = create_engine(_url(sql_url), poolclass=NullPool)
+    engine = create_engine(store_url(sql_url), poolclass=NullPool)
     with engine.begin() as connection:
         connection.execute(text("UPDATE ragguard_schema SET version_num = '9.0.0'"))
     with pytest.raises(StoreError, match=r"schema 9\.0\.0.*upgrade ragguard-middleware"):
@@ -172,7 +173,7 @@ def test_a_newer_database_is_refused(open_sql, sql_url, later):
 @pytest.mark.parametrize("statement", ["DROP TABLE ragguard_schema", "DELETE FROM ragguard_schema"])
 def test_tables_that_do_not_say_their_schema(open_sql, sql_url, statement):
     open_sql()
-    with create_engine(_url(sql_url), poolclass=NullPool).begin() as connection:
+    with create_engine(store_url(sql_url), poolclass=NullPool).begin() as connection:
         connection.execute(text(statement))
     with pytest.raises(StoreError, match="before the first release"):
         open_sql()

@@ -11,6 +11,7 @@ command, once more without it, makes the database of that schema.
 
 import argparse
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from sqlalchemy.types import TypeDecorator
 
 from ragguard import Passage
 from ragguard.attribution.result import Attribution, PassageScore
-from ragguard.audit import Event, QuarantineEntry, ScoredQuery, open_store
+from ragguard.audit import Event, QuarantineEntry, ScoredQuery, open_store, trail_check, trail_keys
 from ragguard.audit.allowing import Allowance
 from ragguard.audit.answers import Answer
 from ragguard.audit.quarantine import Limits
@@ -79,6 +80,7 @@ def check(store):
     assert [one.why for one in store.allowances()] == ["ours"]
     assert [one.passages[0].key for one in store.verdicts()] == [KEY]
     assert store.counts() == {"queries": 3}
+    assert trail_check.check(store, trail_keys.Keys()).findings == ()
     assert [one.suspicions for one in store.scores()] == [(1.5, 0.25)]
 
 
@@ -86,6 +88,8 @@ def database(path):
     """Write the database of today's schema, as one file."""
     for old in HERE.glob(f"{path.name}*"):
         old.unlink()
+    for name in (trail_keys.KEY, trail_keys.KEY_FILE):
+        os.environ.pop(name, None)
     store = open_store(path)
     fill(store)
     store.close()

@@ -1,0 +1,222 @@
+"""The trail: who did what to quarantine, allow-list, policy and calibration.
+
+Rows are only ever added, in the transaction of the change that they tell, and each is signed
+together with the signature of the one before (Schneier and Kelsey 1999): a row that is changed,
+removed, moved or slipped in is found by `ragguard.audit.trail_check`. A missing end is found by a
+head that somebody kept elsewhere. Of texts there are hashes only.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import logging
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, Protocol
+
+from ragguard.audit.allowing import Allowance
+from ragguard.audit.encoding import escape
+from ragguard.audit.fair_queueing import lane_of
+from ragguard.audit.quarantine import QuarantineEntry, as_utc, utc_now
+from ragguard.audit.trail_keys import KEY, KEY_FILE, Keys
+from ragguard.errors import StoreError
+from ragguard.quiet_log import QuietLog
+
+__all__ = [
+    "Change",
+    "TrailRow",
+    "TrailStore",
+    "digest",
+    "head_of",
+    "next_rows",
+    "note_quietly",
+    "of_allowance",
+    "of_entry",
+    "of_lapse",
+    "says",
+    "signature_of",
+    "tell_head",
+    "this_process",
+]
+
+_logger = logging.getLogger(__name__)
+_lines = QuietLog(_logger)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that was done.
+
+    Attributes:
+        action: What: "quarantine.confirmed", "allow-list.ended", "policy.set" ...
+        subject: To what: a `content_key`, or the name or hash of a policy or a calibration.
+        actor: Who did it; None for the worker.
+        details: What else is to be kept, as JSON; no texts.
+        tenant: In whose quarantine or allow-list; "" for the default one, and for all together.
+    """
+
+    action: str
+    subject: str
+    actor: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    tenant: str = ""
+
+
+@dataclass(frozen=True)
+class TrailRow:
+    """A change as it was written down; texts as `ragguard.audit.encoding.escape` leaves them.
+
+    Attributes:
+        seq: Its place: 1, 2, 3 ...
+        at: When, UTC, in ISO 8601.
+        tenant: As in `Change`.
+        actor: As in `Change`.
+        action: As in `Change`.
+        subject: As in `Change`.
+        details: As in `Change`, as JSON.
+        key: The id of the key that signed it, or "" for none.
+        mac: The signature of all of these and of the `mac` of the row before.
+    """
+
+    seq: int
+    at: str
+    tenant: str
+    actor: str | None
+    action: str
+    subject: str
+    details: str
+    key: str
+    mac: str
+
+
+class TrailStore(Protocol):
+    """The part of an `AuditStore` that keeps the trail; whatever changes adds its rows itself.
+
+    A store as it was opened returns the rows of all tenants, that of a tenant its own.
+
+    Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
+    """
+
+    def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
+        """Return the first rows whose `seq` is greater than `after`, as they lie in the store."""
+
+    def newest_trail(self, limit: int) -> list[TrailRow]:
+        """Return the last rows, the oldest of them first."""
+
+    def note(self, change: Change) -> bool:
+        """Add a row, unless the last one of this action says the same; return whether it did."""
+
+
+def next_rows(last: TrailRow | None, changes: Iterable[Change], keys: Keys) -> list[TrailRow]:
+    """Return the rows that tell of `changes`, to be added after `last`.
+
+    Raises:
+        StoreError: `last` is signed with a key that is not here.
+    """
+    if last is not None and keys.rank(last.key) is None:
+        raise StoreError(
+            f"the trail's last row is signed with key {last.key!r}, which this process does not "
+            f"have, so it may not go on with it; give it the key by {KEY} or {KEY_FILE}"
+        )
+    made: list[TrailRow] = []
+    before, mac = (0, "") if last is None else (last.seq, last.mac)
+    at = utc_now().isoformat(timespec="microseconds")
+    for seq, one in enumerate(changes, before + 1):
+        row = TrailRow(seq, at, *_stored(one), key=keys.newest, mac="")
+        mac = signature_of(row, mac, keys)
+        made.append(replace(row, mac=mac))
+    return made
+
+
+def says(row: TrailRow, change: Change) -> bool:
+    """Return whether a row tells of such a change, whoever made it."""
+    return (row.action, row.subject, row.details) == _stored(change)[2:]
+
+
+def _stored(change: Change) -> tuple[str, str | None, str, str, str]:
+    actor = None if change.actor is None else escape(change.actor)
+    details = json.dumps(change.details, sort_keys=True, default=str)
+    return escape(change.tenant), actor, escape(change.action), escape(change.subject), details
+
+
+def signature_of(row: TrailRow, before: str, keys: Keys) -> str:
+    """Return what the `mac` of a row must be, after a row whose `mac` is `before`."""
+    told = asdict(row)
+    del told["mac"]
+    return keys.sign(row.key, json.dumps([before, told], sort_keys=True).encode())
+
+
+def head_of(last: TrailRow, keys: Keys) -> str:
+    """Return a signed word for the whole trail up to a row: kept elsewhere, it tells what is gone.
+
+    It is `seq:key:mac:signature`.
+    """
+    told = f"{last.seq}:{last.key}:{last.mac}"
+    return f"{told}:{keys.sign(last.key, f'head {told}'.encode())}"
+
+
+def tell_head(head: str | None) -> None:
+    """Log the head, once the rows are in the store."""
+    if head is not None:
+        _lines.info("trail head %s", head)
+
+
+def digest(text: str) -> str:
+    """Return 32 hex digits that name a text, byte for byte."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def of_entry(entry: QuarantineEntry, tenant: str) -> Change:
+    """Return the change that gave an entry of the quarantine the status that it has."""
+    details = {
+        "event": entry.event_id,
+        "text": digest(entry.text),
+        "until": _moment(entry.until),
+        "reporters": [lane_of(name) for name in entry.reporters],
+    }
+    return Change(f"quarantine.{entry.status}", entry.key, entry.actor, details, tenant)
+
+
+def of_lapse(key: str, tenant: str) -> Change:
+    """Return the change that an entry of the quarantine lapsed because its time was over."""
+    return Change("quarantine.lapsed", key, tenant=tenant)
+
+
+def of_allowance(one: Allowance, tenant: str) -> Change:
+    """Return the change that put something on the allow-list, or ended it."""
+    ended = one.ended_at is not None
+    details = {
+        "effect": one.effect,
+        "source": bool(one.source),
+        "until": _moment(one.until),
+        "why": digest(one.why),
+    }
+    who = one.ended_by if ended else one.actor
+    return Change(f"allow-list.{'ended' if ended else one.effect}", one.key, who, details, tenant)
+
+
+def note_quietly(store: TrailStore, change: Change) -> None:
+    """Add a row where the store takes it; one that does not keeps nobody from working."""
+    if not hasattr(store, "note"):
+        return  # a store of somebody else's, without a trail
+    try:
+        store.note(change)
+    except Exception as error:  # a role that may only read, or whatever else a store raises
+        _logger.warning("the trail does not tell of %s: %s", change.action, error)
+
+
+def this_process() -> str:
+    """Return who this process is, for what nobody in particular has done."""
+    try:
+        who = getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        who = "unknown"
+    return f"{who}@{platform.node()}"
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else as_utc(moment).isoformat()

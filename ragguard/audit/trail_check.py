@@ -1,0 +1,249 @@
+"""Looks whether the trail is whole, and whether quarantine and allow-list are as it tells."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ragguard.audit.encoding import escape
+from ragguard.audit.records import AuditStore
+from ragguard.audit.trail import Change, TrailRow, head_of, of_allowance, of_entry, signature_of
+from ragguard.audit.trail_keys import UNSIGNED, Keys
+from ragguard.errors import InvalidInputError
+
+__all__ = ["Checked", "Stretch", "check"]
+
+_HEAD = re.compile(r"([1-9]\d{0,18}):([0-9a-f]{8})?:([0-9a-f]{64}):[0-9a-f]{64}")
+_PAGE = 10_000
+_TRIES = 5
+_SHOWN = 12  # hex digits of a key
+_LAPSED = "quarantine.lapsed"
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Rows in a row that are signed with one key.
+
+    Attributes:
+        key: The key's id, or "" for none.
+        first: The `seq` of the first row.
+        last: That of the last one.
+    """
+
+    key: str
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return (
+            f"row {self.first}" if self.first == self.last else f"rows {self.first} to {self.last}"
+        )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check of the trail found.
+
+    Attributes:
+        rows: How many rows there are.
+        head: The head to keep elsewhere, or None for an empty trail or one whose last row is signed
+            with a key that is not here.
+        stretches: With which keys the rows are signed.
+        findings: What is wrong, in words.
+        signed: Whether a key was given. Without one a check finds careless edits only.
+    """
+
+    rows: int
+    head: str | None
+    stretches: tuple[Stretch, ...]
+    findings: tuple[str, ...]
+    signed: bool
+
+
+@dataclass
+class _Walk:
+    """What is known of the rows that were read.
+
+    Attributes:
+        told: The last row about each entry of quarantine and allow-list.
+    """
+
+    keys: Keys
+    rows: int = 0
+    last: TrailRow | None = None
+    stretches: list[Stretch] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    heads: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
+    told: dict[tuple[str, ...], TrailRow] = field(default_factory=dict)
+
+    def take(self, row: TrailRow) -> None:
+        before = (0, "") if self.last is None else (self.last.seq, self.last.mac)
+        if row.seq != before[0] + 1:
+            gone = Stretch("", before[0] + 1, row.seq - 1)
+            self.findings.append(f"{gone} {'is' if gone.first == gone.last else 'are'} missing")
+        known = self.keys.rank(row.key) is not None
+        if known and row.mac != signature_of(row, before[1], self.keys):
+            self.findings.append(
+                f"row {row.seq} is not what was written there: it was changed, moved or slipped "
+                "in, or what was before it is gone"
+            )
+        same = self.stretches and self.stretches[-1].key == row.key
+        first = self.stretches.pop().first if same else row.seq
+        self.stretches.append(Stretch(row.key, first, row.seq))
+        for key, mac in self.heads.pop(row.seq, ()):
+            if (key, mac) != (row.key, row.mac):
+                self.findings.append(f"row {row.seq} is not the one that the given head tells of")
+        if str(row.action).startswith(("quarantine.", "allow-list.")):
+            place = _place(row.tenant, row.action, row.subject, _details(row))
+            self._time(row, self.told.get(place))
+            self.told[place] = row
+        self.rows, self.last = self.rows + 1, row
+
+    def _time(self, row: TrailRow, before: TrailRow | None) -> None:
+        """Look at what lapsed by itself: whoever writes to the store could have set the time."""
+        if row.action == _LAPSED and before is not None and row.details == "{}":
+            until = _details(before).get("until")
+            if not isinstance(until, str) or until > str(row.at):
+                self.findings.append(
+                    f"row {row.seq}: it lapsed before its time, which row {before.seq} tells"
+                )
+
+
+def check(
+    store: AuditStore, keys: Keys, *, heads: Sequence[str] = (), unsigned: int = 0
+) -> Checked:
+    """Check all rows, and then what the tables say.
+
+    Args:
+        store: The store as it was opened: all tenants' rows are one trail.
+        keys: Those that the rows are signed with.
+        heads: What `head_of` returned once, kept where nobody could change it.
+        unsigned: So many rows at the beginning may be without a key: from the time before there was
+            one.
+
+    Raises:
+        InvalidInputError: A head is none.
+        StoreError: The store fails.
+    """
+    wanted = _heads(heads, keys)
+    for _ in range(_TRIES):
+        walk = _Walk(keys, heads={seq: list(told) for seq, told in wanted.items()})
+        for row in _pages(store):
+            walk.take(row)
+        amiss = _disagreements(store, walk.told)
+        # Something may have been done since the trail was read, of which the tables tell already.
+        done = store.newest_trail(1) == ([] if walk.last is None else [walk.last])
+        if not amiss or done:
+            break
+    findings = walk.findings + _of_keys(walk.stretches, keys, unsigned)
+    end = 0 if walk.last is None else walk.last.seq
+    findings += [
+        f"the trail ends at row {end}, and a given head tells of row {seq}: what came after is gone"
+        for seq in sorted(walk.heads)
+    ]
+    head = None
+    if walk.last is not None and keys.rank(walk.last.key) is not None:
+        head = head_of(walk.last, keys)
+    return Checked(
+        walk.rows, head, tuple(walk.stretches), tuple(findings + amiss), keys.newest != UNSIGNED
+    )
+
+
+def _pages(store: AuditStore) -> Iterator[TrailRow]:
+    after = 0
+    while page := store.trail(after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].seq
+
+
+def _heads(heads: Sequence[str], keys: Keys) -> dict[int, list[tuple[str, str]]]:
+    found: dict[int, list[tuple[str, str]]] = {}
+    for head in heads:
+        parts = _HEAD.fullmatch(head.strip())
+        if parts is None:
+            raise InvalidInputError(
+                f"{head[:80]!r} is no head of a trail; pass what the log or `ragguard audit "
+                "verify` told: seq:key:mac:signature"
+            )
+        seq, key, mac = int(parts[1]), parts[2] or "", parts[3]
+        if keys.rank(key) is None:
+            raise InvalidInputError(
+                f"the head {head[:20]}... is signed with a key that is not here"
+            )
+        if head.strip() != head_of(TrailRow(seq, "", "", None, "", "", "", key, mac), keys):
+            raise InvalidInputError(f"the head {head[:20]}... is forged: its signature is wrong")
+        found.setdefault(seq, []).append((key, mac))
+    return found
+
+
+def _of_keys(stretches: Sequence[Stretch], keys: Keys, unsigned: int) -> list[str]:
+    findings, newest = [], 0
+    for one in stretches:
+        rank = keys.rank(one.key)
+        if rank is None:
+            findings.append(f"{one}: signed with key {one.key!r}, which is not here")
+            continue
+        if rank < newest:
+            with_what = "no key" if one.key == UNSIGNED else f"the older key {one.key}"
+            findings.append(f"{one}: signed with {with_what}, after rows with a newer one")
+        elif one.key == UNSIGNED and keys.newest != UNSIGNED and one.last > unsigned:
+            findings.append(
+                f"{one}: signed with no key, so whoever could write to the store could make them; "
+                f"if they are from before there was a key, pass --unsigned {one.last}"
+            )
+        newest = max(newest, rank)
+    return findings
+
+
+def _disagreements(store: AuditStore, told: Mapping[tuple[str, ...], TrailRow]) -> list[str]:
+    """Return where quarantine and allow-list are not as the trail tells."""
+    findings, left = [], dict(told)
+    for change in _now(store):
+        what, _, done = change.action.partition(".")
+        whose, subject = escape(change.tenant), escape(change.subject)
+        row = left.pop(_place(whose, change.action, subject, change.details), None)
+        name = f"{what} {change.subject[:_SHOWN]}"
+        if row is None:
+            findings.append(f"{name} is {done}, and the trail does not tell by whom")
+        elif not _tells_of(row, change):
+            findings.append(f"{name} is {done}, but not as row {row.seq} tells ({row.action})")
+    for row in left.values():
+        name = f"{row.action.partition('.')[0]} {str(row.subject)[:_SHOWN]}"
+        findings.append(f"{name} is gone, and the trail does not tell by whom (row {row.seq})")
+    return findings
+
+
+def _now(store: AuditStore) -> Iterator[Change]:
+    for tenant in ("", *store.tenants()):
+        theirs = store.of_tenant(tenant or None)
+        for entry in theirs.quarantine():
+            yield of_entry(entry, tenant)
+        for allowance in theirs.allowances():
+            yield of_allowance(allowance, tenant)
+
+
+def _tells_of(row: TrailRow, change: Change) -> bool:
+    if row.action == change.action == _LAPSED:
+        return True  # of what was before its time was over, nothing is told again
+    told, details = _details(row), change.details
+    same = all(told.get(name) == details.get(name) for name in ("until", "text", "why"))
+    actor = None if change.actor is None else escape(change.actor)
+    return (row.action, row.actor) == (change.action, actor) and same
+
+
+def _place(
+    tenant: str, action: str, subject: str, details: Mapping[str, object]
+) -> tuple[str, ...]:
+    """Return which entry of quarantine or allow-list is meant."""
+    what = action.partition(".")[0]
+    return tenant, what, subject, str(details.get("effect")), str(details.get("source"))
+
+
+def _details(row: TrailRow) -> Mapping[str, object]:
+    try:
+        details = json.loads(row.details)
+    except (TypeError, ValueError):
+        return {}
+    return details if isinstance(details, dict) else {}

@@ -1,0 +1,107 @@
+"""`ragguard audit`: who did what, and whether the record of it is whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ragguard.cli.options import DefaultListGroup, JsonOption, StoreOption, opened_store
+from ragguard.cli.output import FINDING, show_table, write_json
+from ragguard.text import printable
+
+if TYPE_CHECKING:
+    from ragguard.audit.trail import TrailRow
+
+__all__ = ["audit"]
+
+audit = typer.Typer(
+    cls=DefaultListGroup,
+    help="List who did what to quarantine, allow-list, policy and calibration, and verify it.",
+)
+
+_SHOWN_KEY = 12
+_SHOWN_FINDINGS = 50
+
+
+@audit.command("list")
+def list_rows(
+    store: StoreOption,
+    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 100,
+    tenant: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only this tenant's; else those of all.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the newest rows of the trail, the newest first (UTC); they are not verified."""
+    from ragguard.audit.encoding import unescape
+
+    with opened_store(store, tenant=tenant) as opened:
+        rows = opened.newest_trail(limit)[::-1]
+    if as_json:
+        write_json([{**asdict(row), "details": _details(row)} for row in rows])
+        return
+    shown = []
+    for row in rows:
+        details = ", ".join(f"{name} {value}" for name, value in _details(row).items() if value)
+        who, what = unescape(row.actor or "worker"), unescape(row.subject)[:_SHOWN_KEY]
+        when = row.at[:19].replace("T", " ")
+        shown.append((str(row.seq), when, row.tenant, who, row.action, what, details))
+    columns = ("row", "when", "tenant", "who", "what", "of", "details")
+    show_table(columns, shown, wrapped=["details"])
+
+
+@audit.command("verify")
+def verify(
+    store: StoreOption,
+    head: Annotated[
+        list[str] | None,
+        typer.Option(help="A head that was kept elsewhere; the trail must still reach it."),
+    ] = None,
+    unsigned: Annotated[
+        int, typer.Option(min=0, help="So many rows, from before there was a key, may have none.")
+    ] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Verify that no row of the trail was changed, and that the store is as the trail tells.
+
+    The key comes from RAGGUARD_TRAIL_KEY, or from the file that RAGGUARD_TRAIL_KEY_FILE names.
+    Exits with 1 if anything is wrong.
+    """
+    from ragguard.audit.trail_check import check
+    from ragguard.audit.trail_keys import KEY, Keys
+
+    keys = Keys.from_environment()
+    with opened_store(store) as opened:
+        found = check(opened, keys, heads=head or (), unsigned=unsigned)
+    if as_json:
+        write_json(asdict(found))
+    else:
+        signed = "; ".join(f"{one} with {one.key or 'no key'}" for one in found.stretches[-5:])
+        typer.echo(f"{found.rows} rows" + (f", signed: {printable(signed)}" if signed else ""))
+        for finding in found.findings[:_SHOWN_FINDINGS]:
+            typer.echo(f"- {printable(finding)}")
+        more = len(found.findings) - _SHOWN_FINDINGS
+        if more > 0:
+            typer.echo(f"- and {more} more")
+        if not found.findings:
+            typer.echo("the trail is whole, and the store is as it tells")
+        if not found.signed:
+            typer.echo(
+                "no key is given: only careless edits are found, since whoever can write to the "
+                f"store can write such rows as well; set {KEY}"
+            )
+        if found.head is not None:
+            typer.echo(f"head {found.head}")
+    if found.findings:
+        raise typer.Exit(FINDING)
+
+
+def _details(row: TrailRow) -> dict[str, Any]:
+    try:
+        details = json.loads(row.details)
+    except (TypeError, ValueError):
+        return {"unreadable": row.details}
+    return details if isinstance(details, dict) else {"unreadable": row.details}
