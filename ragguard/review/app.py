@@ -27,7 +27,7 @@ from ragguard._version import __version__
 from ragguard.arguments import require_tenant
 from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
-from ragguard.review import charts, details, lists
+from ragguard.review import charts, details, history, lists
 from ragguard.review.access import SESSION_S, Access, Person, named
 from ragguard.review.decide import decide
 from ragguard.review.shown import visible
@@ -59,6 +59,7 @@ _MENU = {
     "/quarantine": "Quarantine",
     "/allowed": "Allow-list",
     "/reporters": "Reporters",
+    "/history": "History",
     "/charts": "Charts",
 }
 _PAGES: dict[str, Callable[[Visit], Page]] = {
@@ -68,6 +69,7 @@ _PAGES: dict[str, Callable[[Visit], Page]] = {
     "/quarantine": lists.quarantine,
     "/allowed": lists.allowed,
     "/reporters": lists.reporters,
+    "/history": history.history,
     "/charts": charts.charts,
     "/event": details.event,
     "/verdict": details.verdict,

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, time
 
-from ragguard.audit.allowing import Effect, is_key
+from ragguard.audit.allowing import Allowance, Effect, is_key
 from ragguard.audit.decisions import Decisions
-from ragguard.audit.quarantine import QuarantineStatus
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
+from ragguard.review.history import note_why
 from ragguard.review.visit import Answer, Visit
 
 __all__ = ["ACTIONS", "decide"]
 
-logger = logging.getLogger(__name__)
+_Action = Callable[[Visit, Decisions, str], list[str]]
 
+_LONGEST_WHY = 1_000  # characters
 _PAGES = (
     *("/", "/event", "/events", "/verdict", "/verdicts", "/quarantine", "/entry", "/allowed"),
-    *("/reporters", "/charts"),
+    *("/reporters", "/history", "/charts"),
 )
 
 
 def decide(visit: Visit) -> Answer:
-    """Do what a form asks for.
+    """Do what a form asks for, and keep why.
 
     Raises:
         InvalidInputError: It does not say what, of which passages, or why.
@@ -35,11 +36,10 @@ def decide(visit: Visit) -> Answer:
         raise InvalidInputError("this form asks for nothing that the page can do; reload the page")
     if not why:
         raise InvalidInputError("say why: whoever looks at this later must understand it")
-    count = ACTIONS[wanted](visit, Decisions(visit.store), why)
-    # The name and the reason are of people who are logged in, and on one line all the same.
-    logger.info("%s: %s %d, because %r", visit.person.name, wanted, count, why[:200])
+    keys = ACTIONS[wanted](visit, Decisions(visit.store), why[:_LONGEST_WHY])
+    note_why(visit.store, wanted, keys, visit.person.name, why[:_LONGEST_WHY])
     path = visit.filled("back")
-    return Answer(path if path.partition("?")[0] in _PAGES else "/", wanted, count)
+    return Answer(path if path.partition("?")[0] in _PAGES else "/", wanted, len(keys))
 
 
 def _named(visit: Visit) -> list[str]:
@@ -47,6 +47,10 @@ def _named(visit: Visit) -> list[str]:
     if not keys:
         raise InvalidInputError("tick the passages that you mean, one at least")
     return keys
+
+
+def _keys(changed: Iterable[QuarantineEntry | Allowance]) -> list[str]:
+    return [one.key for one in changed]
 
 
 def _until(visit: Visit) -> datetime | None:
@@ -60,16 +64,16 @@ def _until(visit: Visit) -> datetime | None:
         raise InvalidInputError(f"{day[:40]!r} is no day; write it as 2030-12-31") from error
 
 
-def _become(status: QuarantineStatus) -> Callable[[Visit, Decisions, str], int]:
-    def change(visit: Visit, decisions: Decisions, why: str) -> int:  # noqa: ARG001
+def _become(status: QuarantineStatus) -> _Action:
+    def change(visit: Visit, decisions: Decisions, why: str) -> list[str]:  # noqa: ARG001
         actor = visit.person.name
-        return len(decisions.decide(*_named(visit), status=status, actor=actor))
+        return _keys(decisions.decide(*_named(visit), status=status, actor=actor))
 
     return change
 
 
-def _vouch(effect: Effect) -> Callable[[Visit, Decisions, str], int]:
-    def put(visit: Visit, decisions: Decisions, why: str) -> int:
+def _vouch(effect: Effect) -> _Action:
+    def put(visit: Visit, decisions: Decisions, why: str) -> list[str]:
         actor, until = visit.person.name, _until(visit)
         entries = {entry.key: entry for entry in visit.store.quarantine()}
         targets: list[Passage | str] = []
@@ -79,35 +83,37 @@ def _vouch(effect: Effect) -> Callable[[Visit, Decisions, str], int]:
             targets.append(key if known is None else Passage(known.text))
             if known is not None and known.status == "proposed":
                 proposed.append(known)
-        for target in targets:
+        put = [
             decisions.allow(target, why=why, effect=effect, until=until, actor=actor)
+            for target in targets
+        ]
         # What a person vouches for is proposed no longer.
         decisions.decide(*proposed, status="rejected", actor=actor)
-        return len(targets)
+        return _keys(put)
 
     return put
 
 
-def _vouch_for_name(effect: Effect) -> Callable[[Visit, Decisions, str], int]:
-    def put(visit: Visit, decisions: Decisions, why: str) -> int:
+def _vouch_for_name(effect: Effect) -> _Action:
+    def put(visit: Visit, decisions: Decisions, why: str) -> list[str]:
         name, until = visit.filled("name"), _until(visit)
-        decisions.allow(name, why=why, effect=effect, until=until, actor=visit.person.name)
-        return 1
+        actor = visit.person.name
+        return _keys([decisions.allow(name, why=why, effect=effect, until=until, actor=actor)])
 
     return put
 
 
-def _disallow(visit: Visit, decisions: Decisions, why: str) -> int:  # noqa: ARG001
+def _disallow(visit: Visit, decisions: Decisions, why: str) -> list[str]:  # noqa: ARG001
     target = visit.exact("source") or _named(visit)[0]
-    return len(decisions.disallow(target, actor=visit.person.name))
+    return _keys(decisions.disallow(target, actor=visit.person.name))
 
 
-def _undo(visit: Visit, decisions: Decisions, why: str) -> int:  # noqa: ARG001
+def _undo(visit: Visit, decisions: Decisions, why: str) -> list[str]:  # noqa: ARG001
     event, reporter = visit.exact("event") or None, visit.exact("reporter") or None
-    return len(decisions.undo(event=event, reporter=reporter, actor=visit.person.name))
+    return _keys(decisions.undo(event=event, reporter=reporter, actor=visit.person.name))
 
 
-ACTIONS: Mapping[str, Callable[[Visit, Decisions, str], int]] = {
+ACTIONS: Mapping[str, _Action] = {
     "confirm": _become("confirmed"),
     "reject": _become("rejected"),
     "release": _become("released"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ragguard.audit.decisions import match
 from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.audit.retelling import retold
 from ragguard.content import content_key
+from ragguard.review.history import done_to
 from ragguard.review.lists import case_of
 from ragguard.review.scope_plot import axes
 from ragguard.review.shown import Sought
@@ -42,17 +44,29 @@ def verdict(visit: Visit) -> Page:
     found = visit.store.verdict(visit.get("id"))
     entries = {one.key: one for one in visit.store.quarantine()}
     allowed = {one.key for one in visit.store.allowances() if one.holds and one.effect == "allowed"}
+    told = retold(found)
     rows = [
-        (passage, entries.get(passage.key), passage.key in allowed) for passage in found.passages
+        (passage, words, entries.get(passage.key), passage.key in allowed)
+        for passage, words in zip(found.passages, told.passages, strict=True)
     ]
-    return Page("verdict.html", "Verdict", {"verdict": found, "rows": rows})
+    shows = {
+        "verdict": found,
+        "told": told,
+        "rows": rows,
+        "sought": Sought.of(found.query or "", ""),
+    }
+    return Page("verdict.html", "Verdict", shows)
 
 
 def entry(visit: Visit) -> Page:
     """One passage that was accused, with all of its text that a page can show."""
     found = _entry(visit)
     case = case_of(visit.store, [found])
-    return Page("entry.html", "Passage", {"entry": found, "case": case})
+    return Page(
+        "entry.html",
+        "Passage",
+        {"entry": found, "case": case, "history": done_to(visit.store, found.key)},
+    )
 
 
 def text(visit: Visit) -> str:

@@ -21,20 +21,29 @@ from ragguard import Guard, Passage
 from ragguard.audit import Event, QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
+from ragguard.audit.trail import TrailRow
 from ragguard.content import content_key
-from ragguard.errors import InvalidInputError
+from ragguard.errors import InvalidInputError, StoreError
 from ragguard.review.access import Access, TrustedProxy
 from ragguard.review.app import COOKIE, review_app
 
-from .conftest import FACTS, LIE, QUERY, REPORTER, SOURCE, poison
+from .conftest import FACTS, LIE, QUERY, REPORTER, SCRIPT, SOURCE, poison
 
 TOKEN = "a token of some length"
-PAGES = ("/", "/events", "/verdicts", "/quarantine", "/allowed", "/reporters", "/charts")
+PAGES = (
+    "/",
+    "/events",
+    "/verdicts",
+    "/quarantine",
+    "/allowed",
+    "/reporters",
+    "/history",
+    "/charts",
+)
 TAGS = frozenset(
     """a abbr b blockquote body button code dd details div dl dt fieldset figcaption figure footer
-    form g h1 h2 head header html input label legend link main mark meta nav option p section select
-    span strong
-    summary svg table tbody td th thead title tr circle line rect text""".split()
+    form g h1 h2 head header html input label legend link main mark meta nav option p q section
+    select span strong summary svg table tbody td th thead title tr circle line rect text""".split()
 )
 
 
@@ -443,6 +452,42 @@ def test_a_page_of_one_tenant_shows_no_other(access, store, of_acme):
         review_app(store, access, tenant="")
 
 
+def test_who_did_what_and_why_is_told(client, store):
+    first, second, third = (entry.key for entry in store.quarantine())
+    press(client, "/", "confirm", key=[first, second], why=f"seen {SCRIPT}")
+    press(client, f"/entry?key={third}", "allow", why="our own")
+    told = read(client.get(f"/entry?key={first}")).words
+    assert f"seen {SCRIPT}" in told
+    assert "review.confirm" in told
+    assert "quarantine.confirmed" in told
+    assert "our own" not in told
+    told = read(client.get("/history")).words
+    assert "our own" in told
+    assert f"{second[:12]}" in told
+    noted = [row for row in store.newest_trail(50) if row.action == "review.confirm"]
+    assert [row.actor for row in noted] == ["ann"]
+
+
+def test_a_row_that_somebody_wrote_into_the_database_is_shown_as_it_is(client, store, monkeypatch):
+    made = {"seq": 1, "at": "?", "actor": None, "subject": "x", "key": "", "mac": "", "tenant": ""}
+    odd = ("null", "not JSON", '{"why": ["<b>"], "keys": {"a": 1}}', "[1]", '{"keys": [1, null]}')
+    rows = [TrailRow(**made, action="review.confirm", details=details) for details in odd]
+    monkeypatch.setattr(type(store), "newest_trail", lambda self, limit: rows)
+    response = client.get("/history")
+    assert response.status_code == 200
+    assert "<b>" not in response.text
+    assert "not JSON" in response.text
+
+
+def test_a_trail_that_cannot_be_written_keeps_nobody_from_deciding(client, store, monkeypatch):
+    def fails(self, change):
+        raise StoreError("the key is not here")
+
+    monkeypatch.setattr(type(store), "note", fails)
+    assert press(client, "/", "confirm").status_code == 303
+    assert set(statuses(store).values()) == {"confirmed"}
+
+
 def test_several_are_decided_about_at_once_in_the_list(client, store):
     keys = [entry.key for entry in store.quarantine()]
     answer = press(client, "/quarantine?status=proposed", "confirm", key=keys[:2])
@@ -466,8 +511,6 @@ def test_of_an_event_with_very_many_proposals_twenty_are_shown(client, store):
 
 
 def test_a_store_that_fails_is_said(client, store, monkeypatch):
-    from ragguard.errors import StoreError
-
     def fails(**_):
         raise StoreError("the disk is full <script>")
 

@@ -39,7 +39,10 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (BROWSER and DRIVER), reason="needs chromium and chromedriver"),
 ]
-PAGES = ("/", "/events", "/verdicts", "/quarantine", "/allowed", "/reporters", "/charts")
+PAGES = (
+    *("/", "/events", "/verdicts", "/quarantine", "/allowed"),
+    *("/reporters", "/history", "/charts"),
+)
 
 
 @pytest.fixture(scope="module")
