@@ -4,7 +4,7 @@ Every knowledge base of the report half is scanned by itself, clean and with pla
 most one in a hundred at once. The signs, their shares of alpha and the clean passages that p-values
 are counted among come from the other half. A planted passage is found if it is refused as shipped;
 besides, how many would be if the line stood where one in a thousand of these clean passages is
-refused. With MiniLM installed all is done again with vectors. At last `ragguard scan` is timed.
+refused. At last `ragguard scan` is timed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +27,6 @@ from rich.progress import track
 
 from benchmarks.command import new_parser, save
 from benchmarks.data import load_folder
-from benchmarks.embedders import MiniLM, minilm_folder
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.tables import Table, as_rich, share
 from ragguard.admission.batch import Batch
@@ -46,13 +45,12 @@ def p_values(batch: Batch) -> Floats:
     return np.array([one.p_value for one in judged(batch)])
 
 
-def run(bases: Sequence[KnowledgeBase], texts: Texts, vectors: str) -> dict[str, Any]:
+def run(bases: Sequence[KnowledgeBase], texts: Texts) -> dict[str, Any]:
     """Return the rows of clean and of planted passages.
 
     Args:
         bases: Of one half.
         texts: Reads them.
-        vectors: The embedder's name; empty without one.
     """
     clean = {
         base.name: p_values(texts.batch(base.clean))
@@ -60,10 +58,7 @@ def run(bases: Sequence[KnowledgeBase], texts: Texts, vectors: str) -> dict[str,
     }
     together = np.sort(np.concatenate([*clean.values()]))
     line = float(together[int(ALPHA * len(together))])  # so many are below it
-    rows = [
-        {"vectors": vectors, "base": name, "passages": len(p)} | _counted(p, line)
-        for name, p in clean.items()
-    ]
+    rows = [{"base": name, "passages": len(p)} | _counted(p, line) for name, p in clean.items()]
     planted = []
     for base in track(bases, description="planted", console=_ERRORS):
         for kind, form in base.planted:
@@ -74,7 +69,7 @@ def run(bases: Sequence[KnowledgeBase], texts: Texts, vectors: str) -> dict[str,
                         for some in base.rounds((kind, form), count)
                     ]
                 )
-                row: dict[str, Any] = {"vectors": vectors, "base": base.name, "kind": kind}
+                row: dict[str, Any] = {"base": base.name, "kind": kind}
                 row |= {"form": form, "count": count, "texts": len(p)}
                 planted.append(row | _counted(p, line))
     return {"admission_clean": rows, "admission_planted": planted}
@@ -117,47 +112,46 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the tables of a result."""
     return [
         _clean_table(sections["admission_clean"]),
-        *_planted_tables(sections["admission_planted"]),
+        _planted_table(sections["admission_planted"]),
     ]
 
 
 def _clean_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    lines = []
-    names = dict.fromkeys(row["vectors"] for row in rows)
-    for vectors in names:
-        own = [row for row in rows if row["vectors"] == vectors]
-        whole = {key: sum(row[key] for row in own) for key in ("passages", "refused", "looked_at")}
-        for row in (*own, {"base": "all", **whole}):
-            n = row["passages"]
-            parts = [f"{100 * row[key] / n:.2f} %" for key in ("refused", "looked_at")]
-            lines.append((vectors or "none", row["base"], f"{n:,}", *parts))
-    columns = ("vectors", "knowledge base", "clean passages", "refused", "refused or for review")
-    return Table("Clean passages", columns, tuple(lines))
-
-
-def _planted_tables(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    for vectors in dict.fromkeys(row["vectors"] for row in rows):
-        cells: dict[tuple[str, str], dict[int, dict[str, int]]] = {}
-        for row in rows:
-            if row["vectors"] == vectors:
-                total = cells.setdefault((row["kind"], row["form"]), {})
-                own = total.setdefault(row["count"], dict.fromkeys(_KEYS, 0))
-                for key in _KEYS:
-                    own[key] += row[key]
-        lines = tuple(
-            (
-                kind,
-                "in front" if form == "prepend" else "as released" if "(" in kind else "none",
-                *[
-                    share(by_count[count][key], by_count[count]["texts"])
-                    for count in COUNTS
-                    for key in _KEYS[1:]
-                ],
-            )
-            for (kind, form), by_count in cells.items()
+    keys = ("passages", "refused", "looked_at")
+    whole = {"base": "all"} | {key: sum(row[key] for row in rows) for key in keys}
+    lines = tuple(
+        (
+            row["base"],
+            f"{row['passages']:,}",
+            *[f"{100 * row[key] / row['passages']:.2f} %" for key in keys[1:]],
         )
-        columns = ("texts", "question", *[f"{n}: {key}" for n in COUNTS for key in _SAID])
-        yield Table(f"Planted passages, vectors: {vectors or 'none'}", columns, lines)
+        for row in (*rows, whole)
+    )
+    columns = ("knowledge base", "clean passages", "refused", "refused or for review")
+    return Table("Clean passages", columns, lines)
+
+
+def _planted_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    cells: dict[tuple[str, str], dict[int, dict[str, int]]] = {}
+    for row in rows:
+        total = cells.setdefault((row["kind"], row["form"]), {})
+        own = total.setdefault(row["count"], dict.fromkeys(_KEYS, 0))
+        for key in _KEYS:
+            own[key] += row[key]
+    lines = tuple(
+        (
+            kind,
+            "in front" if form == "prepend" else "as released" if "(" in kind else "none",
+            *[
+                share(by_count[count][key], by_count[count]["texts"])
+                for count in COUNTS
+                for key in _KEYS[1:]
+            ],
+        )
+        for (kind, form), by_count in cells.items()
+    )
+    columns = ("texts", "question", *[f"{n}: {key}" for n in COUNTS for key in _SAID])
+    return Table("Planted passages", columns, lines)
 
 
 _KEYS = ("texts", "refused", "looked_at", "below_line")
@@ -168,17 +162,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, show and write; return the exit status."""
     parser = new_parser("admission", __doc__)
     parser.add_argument("--choose", action="store_true", help="measure the other half")
-    parser.add_argument("--no-vectors", action="store_true", help="leave MiniLM out")
     arguments = parser.parse_args(argv)
     bases = knowledge_bases(arguments.data, 0 if arguments.choose else 1)
-    sections = run(bases, Texts(), "")
-    folder = None if arguments.no_vectors else minilm_folder()
-    if folder is not None:
-        model = MiniLM(folder)
-        with_planted = [base for base in bases if base.planted]
-        model.prepare(_texts(with_planted), lambda _: None)
-        for name, rows in run(with_planted, Texts(embedder=model), "MiniLM").items():
-            sections[name] += rows
+    sections = run(bases, Texts())
     every = list(dict.fromkeys(text for base in bases for text in base.clean))
     count = _SCANNED if arguments.limit is None else arguments.limit
     sections["admission_cost"] = [timed(every, count)]
@@ -188,14 +174,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     out.print(sections["admission_cost"][0])
     save(arguments, "admission", {}, load_folder(arguments.data), sections)
     return 0
-
-
-def _texts(bases: Iterable[KnowledgeBase]) -> Iterator[str]:
-    for base in bases:
-        yield from base.clean
-        for found in base.planted.values():
-            for _, texts in found:
-                yield from texts
 
 
 if __name__ == "__main__":

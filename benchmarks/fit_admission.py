@@ -41,15 +41,10 @@ def clean_base(bases: Sequence[KnowledgeBase], texts: Texts) -> Base:
         own.append(batch.base)
         for name, values in batch.signs(own[-1]).items():
             signs.setdefault(name, []).append(values)
-    middle, spread = (
-        {
-            name: float(np.median([getattr(o, part)[name] for o in own if name in o.middle]))
-            for name in own[0].middle
-        }
-        for part in ("middle", "spread")
-    )
+    middle = float(np.median([one.middle for one in own]))
+    spread = float(np.median([one.spread for one in own]))
     all_signs = {name: np.concatenate(values) for name, values in signs.items()}
-    return Base(sum(one.count for one in own), middle, spread, {}).with_tails(all_signs)
+    return Base(sum(one.count for one in own), middle, spread).with_tails(all_signs)
 
 
 def planted_p_values(
@@ -98,11 +93,11 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
     parser.add_argument("--out", type=Path, required=True, help="write the result here")
     arguments = parser.parse_args()
-    texts = Texts(fit_folds(arguments.data, load_with_reading(arguments.data)))
     bases = knowledge_bases(arguments.data, 0)
+    texts = Texts(fit_folds(arguments.data, load_with_reading(arguments.data)))
     clean = clean_base(bases, texts)
     planted = planted_p_values(bases, texts, clean)
-    shares = chosen_shares(planted, [name for name in SIGNS if name in clean.tails])
+    shares = chosen_shares(planted, SIGNS)
     arguments.out.write_text(
         json.dumps({**clean.to_json(), "shares": shares}) + "\n", encoding="utf-8"
     )

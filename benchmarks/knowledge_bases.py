@@ -21,7 +21,6 @@ from ragguard.admission.batch import Batch
 from ragguard.admission.bursts import edge_hashes
 from ragguard.admission.profile import profiles
 from ragguard.admission.sketches import sketches
-from ragguard.embedding import Embedder
 from ragguard.inline.features.manner import MannerModel
 from ragguard.jsonl import open_input, read_lines
 
@@ -90,14 +89,10 @@ class Texts:
 
     Args:
         models: For every fold a model of manner; None for the shipped one.
-        embedder: Gives every passage a vector; None for none.
     """
 
-    def __init__(
-        self, models: Sequence[MannerModel] | None = None, embedder: Embedder | None = None
-    ) -> None:
+    def __init__(self, models: Sequence[MannerModel] | None = None) -> None:
         self._models = models
-        self._embedder = embedder
         self._known: dict[str, tuple[NDArray[Any], ...]] = {}
 
     def batch(self, texts: Mapping[str, int]) -> Batch:
@@ -109,8 +104,7 @@ class Texts:
             read = zip(profiles(own, model), edge_hashes(own), sketches(own), strict=True)
             self._known.update(zip(own, read, strict=True))
         profile, edges, lowest = zip(*[self._known[text] for text in texts], strict=True)
-        rows = None if self._embedder is None else self._embedder.embed(list(texts))
-        return Batch(list(texts), np.array(profile), np.array(edges), np.array(lowest), rows)
+        return Batch(list(texts), np.array(profile), np.array(edges), np.array(lowest))
 
 
 def knowledge_bases(folder: Path, half: int) -> list[KnowledgeBase]:

@@ -23,7 +23,10 @@ __all__ = ["PAGES", "README", "Table", "as_markdown", "as_rich", "filled", "shar
 
 README = Path(__file__).with_name("README.md")
 _DOCS = README.parent.parent / "docs"
-PAGES = (README, _DOCS / "attacker.md", _DOCS / "attribution.md", _DOCS / "signals.md")
+PAGES = (
+    README,
+    *[_DOCS / f"{name}.md" for name in ("admission", "attacker", "attribution", "signals")],
+)
 """The documents that hold tables."""
 
 Row = Mapping[str, Any]
@@ -121,6 +124,10 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.fuzz import tables as fuzz_tables
 
         yield from fuzz_tables(sections)
+    if sections.get("admission_clean"):
+        from benchmarks.admission import tables as admission_tables
+
+        yield from admission_tables(sections)
     if ablation := sections.get("ablation"):
         from benchmarks.ablation_tables import tables as ablation_tables
 

@@ -1,8 +1,7 @@
-"""What is usual in a knowledge base: the middle and spread of some signs, the upper tail of all.
+"""What is usual in a knowledge base: how its passages are written, and the upper tail of each sign.
 
-Knowledge bases differ in how they are written and in their embedder, so manner and density are
-measured from the middle of a base, in its own spread: where a machine wrote all of it, being
-written by a machine is no sign.
+Knowledge bases differ in how they are written, so manner is measured from the middle of a base, in
+its own spread: where a machine wrote all of it, being written by a machine is no sign.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -21,13 +20,10 @@ from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError, InvalidInputError
 
-__all__ = ["RELATIVE", "SIGNS", "Base", "Floats", "as_base", "shipped_base", "shipped_shares"]
+__all__ = ["SIGNS", "Base", "Floats", "as_base", "shipped_base", "shipped_shares"]
 
-SIGNS = ("manner", "answered", "jumble", "injection", "hidden", "density")
+SIGNS = ("manner", "answered", "jumble", "injection", "hidden")
 """What is judged of a passage."""
-
-RELATIVE = ("manner", "density")
-"""The signs that are measured from the middle of a base."""
 
 _FORMAT = 1
 _TAIL = 0.05  # of the passages, whose signs are kept
@@ -45,43 +41,41 @@ class Base:
 
     Attributes:
         count: Of how many passages.
-        middle: Of each relative sign, the median.
-        spread: Of each relative sign, from the median to the 90th percentile.
-        tails: Of each sign, the highest values in ascending order, once they are `measured`.
+        middle: The median of their manner, in nats.
+        spread: From the median to the 90th percentile.
+        tails: Of each sign, the highest values in ascending order.
     """
 
     count: int
-    middle: Mapping[str, float]
-    spread: Mapping[str, float]
-    tails: Mapping[str, Floats]
+    middle: float
+    spread: float
+    tails: Mapping[str, Floats] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, relative: Mapping[str, Floats]) -> Self:
-        """Return the middle and spread of the relative signs of n passages, without tails.
+    def of(cls, manner: Floats) -> Base:
+        """Return a base without tails.
 
-        Of a sign that fewer than 100 passages have there is neither.
+        Args:
+            manner: float64 array of shape (n,): -inf for passages that are not in English. If fewer
+                than 100 others are left, middle and spread are those of the shipped base.
         """
-        finite = {name: values[np.isfinite(values)] for name, values in relative.items()}
-        known = {name: values for name, values in finite.items() if len(values) >= _FEWEST}
-        middle = {name: float(np.median(values)) for name, values in known.items()}
-        spread = {
-            name: max(float(np.quantile(values, _HIGH)) - middle[name], _LEAST_SPREAD)
-            for name, values in known.items()
-        }
-        return cls(max(map(len, relative.values()), default=0), middle, spread, {})
+        known = manner[np.isfinite(manner)]
+        if len(known) < _FEWEST:
+            return cls(len(manner), shipped_base().middle, shipped_base().spread)
+        middle, high = np.quantile(known, (0.5, _HIGH)).tolist()
+        return cls(len(manner), middle, max(high - middle, _LEAST_SPREAD))
 
-    def measured(self, name: str, values: Floats) -> Floats:
-        """Return how many spreads above the middle the values of a relative sign are."""
-        return np.asarray((values - self.middle[name]) / self.spread[name], np.float64)
+    def measured(self, manner: Floats) -> Floats:
+        """Return how many spreads above the middle passages are: float64 of shape (n,)."""
+        return np.asarray((manner - self.middle) / self.spread, np.float64)
 
     def with_tails(self, signs: Mapping[str, Floats]) -> Base:
         """Return the base with the tails of its passages' signs."""
-        count = max(map(len, signs.values()), default=0)
         tails = {
-            name: np.sort(values[np.isfinite(values)])[-_most_kept(count) :]
+            name: np.sort(values[np.isfinite(values)])[-_most_kept(self.count) :]
             for name, values in signs.items()
         }
-        return Base(count, self.middle, self.spread, tails)
+        return replace(self, tails=tails)
 
     def above(self, name: str, values: Floats) -> Floats:
         """Return how many passages of the base show as much of a sign: float64 of shape (n,).
@@ -109,12 +103,12 @@ class Base:
             ) from error
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON has it; numbers are rounded down to four digits behind the point."""
+        """Return it as JSON has it, tails with four digits behind the point."""
         return {
             "format": _FORMAT,
             "count": self.count,
-            "middle": dict(self.middle),
-            "spread": dict(self.spread),
+            "middle": self.middle,
+            "spread": self.spread,
             "tails": {name: np.round(tail, 4).tolist() for name, tail in self.tails.items()},
         }
 
@@ -130,19 +124,14 @@ class Base:
                 f"{where} is no base of format {_FORMAT}; make one with `ragguard scan --save-base`"
             )
         try:
-            numbers = [
-                {str(name): float(value) for name, value in data[part].items()}
-                for part in ("middle", "spread")
-            ]
             tails = {
                 str(name): np.sort(np.array(values, np.float64).ravel())
                 for name, values in data["tails"].items()
             }
-            made = cls(int(data["count"]), numbers[0], numbers[1], tails)
-            checked = np.hstack([*made.middle.values(), *made.spread.values(), *tails.values()])
-            if made.count < 1 or min(made.spread.values(), default=1.0) <= 0.0:
-                raise ValueError("a number is missing")
-            if not np.isfinite(checked).all():
+            made = cls(int(data["count"]), float(data["middle"]), float(data["spread"]), tails)
+            if made.count < 1 or made.spread <= 0.0:
+                raise ValueError("count and spread must be positive")
+            if not np.isfinite(np.hstack([made.middle, made.spread, *tails.values()])).all():
                 raise ValueError("a number is not finite")
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise CalibrationError(

@@ -32,17 +32,26 @@ def _hash(edge: str, side: int) -> int:
     return (crc32(data, side) << 32 | crc32(data[::-1], side)) if data else 0
 
 
-def bursts(hashes: NDArray[np.uint64], read: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Return how many different texts begin or end as each of n does: float64 of shape (n,).
+def bursts(
+    hashes: NDArray[np.uint64], read: NDArray[np.uint32]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return how many different texts begin or end as each of n does, and which these are.
 
     Args:
         hashes: What `edge_hashes` returned for them.
         read: Their sketches.
+
+    Returns:
+        float64 array of shape (n,), and int64 array of shape (n,): the number of the burst that
+        each belongs to, of the larger one if it belongs to two, or a number of its own.
     """
-    found = np.ones(len(hashes))
+    found, burst = np.ones(len(hashes)), np.arange(len(hashes))
+    number = len(hashes)
     for edge in hashes.T:
         owners = np.flatnonzero(edge)
         for together in some_together(edge[owners], owners):
             different = len(unlike(read[together[:MOST_TOGETHER]]))
-            found[together] = np.maximum(found[together], different)
-    return found
+            larger = together[found[together] < different]
+            found[larger], burst[larger] = different, number
+            number += 1
+    return found, burst

@@ -74,9 +74,6 @@ def p_values(
     clean = clean or shipped_base()
     own = base or (batch.base if len(batch) >= FEWEST else None)
     signs = batch.signs(own or clean)
-    if own is None:
-        # The scale of vectors is known from a knowledge base alone.
-        signs.pop("density", None)
     found = {}
     for name, values in signs.items():
         p = (1.0 + clean.above(name, values)) / (1.0 + clean.count)
@@ -85,9 +82,8 @@ def p_values(
 
 
 def joined(p: Mapping[str, Floats], shares: Mapping[str, float]) -> dict[str, Floats]:
-    """Return p-values divided by the shares that their signs have of what all of them may spend."""
-    whole = sum(shares[name] for name in p)
-    return {name: values * whole / shares[name] for name, values in p.items()}
+    """Return p-values divided by the shares of their signs."""
+    return {name: values / shares[name] for name, values in p.items()}
 
 
 def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> list[Admission]:

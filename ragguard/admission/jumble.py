@@ -15,7 +15,10 @@ from ragguard.inline.features.gibberish import gibberish
 
 __all__ = ["jumble"]
 
-_RUN = re.compile(r"[a-z]+(?:['\u2019][a-z]+)?(?: [a-z]+(?:['\u2019][a-z]+)?){2,}")
+# Without a way back ("++", and from the beginning of a word), or a long word would take the square.
+_RUN = re.compile(
+    r"(?<![a-zA-Z])[a-z]++(?:['\u2019][a-z]++)?+(?: [a-z]++(?:['\u2019][a-z]++)?+){2,}+"
+)
 
 
 def jumble(text: str) -> float:

@@ -26,7 +26,7 @@ def reason(name: str, batch: Batch, row: int, p_value: float) -> str:
 
 def _said(name: str, batch: Batch, row: int) -> str:
     if name == "answered":
-        together = int(batch.bursts[row])
+        together = int(batch.bursts[0][row])
         said = "it asks a question at its beginning or end and answers it"
         return said + (f", as {together - 1} others with the same words do" * (together > 1))
     if name == "hidden":
@@ -39,5 +39,4 @@ _SAID = {
     "manner": "it is written as planted passages are: complete, short and sure of itself",
     "jumble": "it holds a row of words that no sentence puts in a row",
     "injection": "it speaks to a language model rather than to a reader",
-    "density": "others say the same in other words",
 }

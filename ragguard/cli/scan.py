@@ -60,7 +60,7 @@ def scan(
 ) -> None:
     """Judge passages before they are searchable: admitted, for review, or refused.
 
-    Each line is a string or {"text", "id", "embedding", "metadata"}, of which only "text" is
+    Each line is a string or {"text", "id", "metadata"}, of which only "text" is
     needed. Nothing is written to a knowledge base: index what is admitted, and leave out what is
     refused until a person has looked at it. With --base passages are compared with a knowledge base
     that was scanned before; without, with each other.

@@ -7,7 +7,14 @@ from .conftest import ASKED, PLANTED, page
 
 
 def counted(texts):
-    return bursts(edge_hashes(texts), sketches(texts)).tolist()
+    return bursts(edge_hashes(texts), sketches(texts))[0].tolist()
+
+
+def test_texts_of_one_burst_have_one_number():
+    texts = [*PLANTED, page(1), page(2)]
+    _, burst = bursts(edge_hashes(texts), sketches(texts))
+    assert len(set(burst[:4].tolist())) == 1
+    assert len(set(burst.tolist())) == 3
 
 
 def test_different_texts_that_begin_alike_are_a_burst():

@@ -12,7 +12,9 @@ from ragguard.admission.batch import Batch
 from ragguard.admission.judging import joined, judged, p_values
 from ragguard.errors import InvalidInputError
 
-from .conftest import PLANTED, page
+from .conftest import page
+
+SHARES = {"manner": 0.8, "hidden": 0.2}
 
 
 def statuses(found):
@@ -20,22 +22,18 @@ def statuses(found):
 
 
 def test_p_values_are_counted_among_clean_passages():
-    clean = Base.of({}).with_tails({"hidden": np.array([1.0, 2.0, 3.0] + [-np.inf] * 96)})
+    hidden = np.array([1.0, 2.0, 3.0] + [-np.inf] * 96)
+    clean = Base(99, 0.0, 1.0).with_tails({"hidden": hidden})
     batch = Batch.of([Passage("a\u200bb c\u200bd"), Passage("plain")])  # two places, and none
     found, signs = p_values(batch, None, clean)
     assert signs["hidden"].tolist() == [2.0, -np.inf]
     assert found["hidden"].tolist() == [3 / 100, 1.0]
 
 
-def test_shares_are_those_of_the_signs_that_are_there():
-    found = joined(
-        {"manner": np.array([0.01]), "hidden": np.array([0.02])},
-        {"manner": 0.4, "hidden": 0.2, "density": 0.4},
-    )
-    assert {name: one.tolist() for name, one in found.items()} == {
-        "manner": [pytest.approx(0.015)],
-        "hidden": [pytest.approx(0.06)],
-    }
+def test_p_values_are_divided_by_the_shares():
+    found = joined({"manner": np.array([0.01]), "hidden": np.array([0.02])}, SHARES)
+    assert found["manner"].tolist() == [pytest.approx(0.0125)]
+    assert found["hidden"].tolist() == [pytest.approx(0.1)]
 
 
 def test_planted_passages_are_refused_and_pages_are_not(pages, planted):
@@ -125,26 +123,7 @@ def test_every_passage_gets_an_answer(texts, alpha):
         assert bool(one.reasons) >= (one.status != "admitted")
 
 
-def test_vectors_count_where_all_carry_one(pages):
-    rng = np.random.default_rng(3)
-    rows = rng.normal(size=(len(pages), 16))
-    embedded = [
-        Passage(one.text, id=one.id, embedding=row) for one, row in zip(pages, rows, strict=True)
-    ]
-    assert Batch.of(embedded).vectors.shape == (300, 16)
-    assert Batch.of([*embedded, pages[0]]).vectors is None
-    odd = Passage("odd", embedding=np.array([np.nan] * 16))
-    assert Batch.of([*embedded, odd]).vectors is None
-    other = Passage("other", embedding=np.ones(3))
-    assert Batch.of([*embedded, other]).vectors is None
-    assert Batch.joined([Batch.of(embedded), Batch.of([other])]).vectors is None
-
-
 def test_parts_are_judged_as_the_whole(pages, planted):
     both = [*pages, *planted]
     parts = Batch.joined([Batch.of(both[:100]), Batch.of(both[100:])])
     assert judged(parts) == judged(Batch.of(both))
-
-
-def test_planted_texts_are_the_ones_of_the_conftest():
-    assert len({text.partition("?")[0] for text in PLANTED}) == 1
