@@ -3,8 +3,8 @@
 SERVICE_TOKENS="ann:her-secret,operator:his-secret" uvicorn fastapi_service:app --app-dir examples
 python examples/fastapi_service.py  (sends itself a few requests instead)
 
-A report acts on what everybody is answered next, so it takes a token, and what shows no mark of an
-attack waits for the operator.
+A report acts on what everybody is answered next, so it takes a token, it must be of an answer that
+was given, and what shows no mark of an attack waits for the operator.
 """
 
 import os
@@ -18,6 +18,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 
 from ragguard import Guard
+from ragguard.background import Policy
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.demo.reader import ExtractiveReader
 from ragguard.errors import (
@@ -32,7 +33,7 @@ corpus = load_corpus()
 target = next(question for question in corpus.questions if question.id == "q10")
 knowledge_base = KnowledgeBase([*corpus.passages, *poison(target, "statement", form="plain")])
 reader = ExtractiveReader(passage.text for passage in corpus.passages)
-guard = Guard(retrieve=knowledge_base.retrieve)
+guard = Guard(retrieve=knowledge_base.retrieve, policy=Policy("auto", answered_only=True))
 
 
 @asynccontextmanager
@@ -76,8 +77,10 @@ class Report(BaseModel):
 async def answer(question: str) -> dict[str, object]:
     # afilter judges off the event loop, so one slow query does not hold up the others.
     verdict = await guard.afilter(question, knowledge_base.retrieve(question, 10), k=5)
+    text = reader.answer(question, verdict.kept).text
+    await guard.aanswered(question, text, passages=verdict.kept)
     return {
-        "answer": reader.answer(question, verdict.kept).text,
+        "answer": text,
         "sources": [passage.id for passage in verdict.kept],
         "dropped": [passage.id for passage in verdict.dropped],
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
@@ -72,19 +73,36 @@ class SqlAllowing:
         )
 
 
-def changes_of_the_list(session: Session, since: int) -> Iterable[int]:
-    """Return the quarantine's versions since then that are marks of changes of the allow-list."""
-    return session.scalars(select(AllowanceRow.changed).where(AllowanceRow.changed > since))
+def changes_of_the_list(session: Session, since: int) -> Sequence[Any]:
+    """Return `tenant` and `changed` of what changed on an allow-list since then.
+
+    The latter are the versions of the quarantine that such changes are marked with.
+    """
+    changed = select(AllowanceRow.tenant, AllowanceRow.changed)
+    return session.execute(changed.where(AllowanceRow.changed > since)).all()
 
 
-def allowed_now(session: Session) -> dict[str, Allowed]:
-    """Return what the filter lets through, of each tenant that has a list or something released."""
-    listed: dict[str, list[Allowance]] = {}
-    for row in session.scalars(select(AllowanceRow).where(AllowanceRow.effect == "allowed")):
+def allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str, Allowed]:
+    """Return what the filter lets through, by tenant.
+
+    Args:
+        session: A session that reads.
+        tenants: Of whom; None: of all that have a list, or something released.
+    """
+    if tenants is not None and not tenants:
+        return {}
+    lists = select(AllowanceRow).where(AllowanceRow.effect == "allowed")
+    entries = select(QuarantineRow.tenant, QuarantineRow.key).where(
+        QuarantineRow.status.in_(ALLOWED)
+    )
+    if tenants is not None:
+        lists = lists.where(AllowanceRow.tenant.in_(tenants))
+        entries = entries.where(QuarantineRow.tenant.in_(tenants))
+    listed: dict[str, list[Allowance]] = {tenant: [] for tenant in tenants or ()}
+    for row in session.scalars(lists):
         listed.setdefault(row.tenant, []).append(row.to_allowance())
     released: dict[str, list[str]] = {}
-    entries = select(QuarantineRow.tenant, QuarantineRow.key)
-    for tenant, key in session.execute(entries.where(QuarantineRow.status.in_(ALLOWED))):
+    for tenant, key in session.execute(entries):
         released.setdefault(tenant, []).append(key)
     return {
         tenant: as_allowed(listed.get(tenant, ()), released.get(tenant, ()))

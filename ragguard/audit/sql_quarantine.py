@@ -177,18 +177,19 @@ class SqlQuarantine:
             now = session.scalars(VERSION).one()
             rows = session.execute(newer.where(QuarantineRow.changed > since)).all()
             due = _seconds(session.scalar(select(func.min(QuarantineRow.until))))
-            listed = [number for number in changes_of_the_list(session, since) if number <= now]
-            told = {row.changed for row in rows if row.changed <= now}.union(listed)
+            listed = changes_of_the_list(session, since)
+            told = {row.changed for row in (*rows, *listed) if row.changed <= now}
             # Each version is the mark of some row, unless that changed twice, or ragguard of a
             # version without such marks, or a backup, has written to the store.
             complete = since < 0 or len(told) != now - since
             if complete:
                 rows = session.execute(newer.where(QuarantineRow.status.in_(HELD + SPARED))).all()
             signed = _signed(session, [row for row in rows if row.status in HELD])
-            decided = any(row.status != "quarantined" for row in rows)
-            allowed = allowed_now(session) if complete or listed or decided else None
+            decided = {row.tenant for row in rows if row.status != "quarantined"}
+            decided.update(row.tenant for row in listed)
+            allowed = allowed_now(session, None if complete else decided)
         by_tenant: dict[str, list[Any]] = {self.tenant: []}
-        if allowed is not None and not self.tenant:
+        if not self.tenant:
             by_tenant |= {tenant: [] for tenant in allowed}
         for row in rows:
             by_tenant.setdefault(row.tenant, []).append(row)
@@ -199,7 +200,7 @@ class SqlQuarantine:
                 signed,
                 complete=complete,
                 due=due,
-                allowed=None if allowed is None else allowed.get(tenant, Allowed()),
+                allowed=allowed.get(tenant, Allowed() if complete else None),
             )
             for tenant, some in by_tenant.items()
         }

@@ -128,6 +128,7 @@ class _Desk:
         proposed = sum(one.kept and one.entry.status == "proposed" for one in done)
         found = {
             "event_id": event.id,
+            "tenant": event.tenant,
             "cause": attribution.cause,
             "reason": attribution.reason,
             "responsible": [passage.id for passage in attribution.responsible],

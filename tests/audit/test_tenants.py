@@ -3,6 +3,7 @@
 import pickle
 import threading
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -317,6 +318,37 @@ def test_in_another_process_a_watch_follows_each_tenant_by_what_changed(open_sql
     watch.refresh()
     assert watch.keys("acme") == {content_key("lie 0"), content_key("lie 2")}
     assert watch.held("acme").allowed.keys.keys() == {content_key("lie 1")}
+    watch.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_a_watch_follows_is_what_one_that_comes_later_finds(store, seed):
+    draw = Random(seed)
+    watch = QuarantineWatch(store, interval_s=3600)
+    watch.place = ""  # told nothing at once, as in another process
+    names, lies = ("", "acme", "bolt"), ("one", "two", "three")
+    statuses = ("quarantined", "confirmed", "released", "rejected", "lapsed", "proposed")
+    for _ in range(40):
+        mine, lie = store.of_tenant(draw.choice(names) or None), draw.choice(lies)
+        match draw.randrange(4):
+            case 0:
+                mine.add_quarantine([entry(lie, draw.choice(statuses))])
+            case 1 if mine.quarantine():
+                key = draw.choice(mine.quarantine()).key
+                mine.set_quarantine_status(key, draw.choice(statuses))
+            case 2:
+                mine.allow(allowance(lie, why="ours", effect=draw.choice(("allowed", "protected"))))
+            case _:
+                mine.disallow(content_key(lie), lie)
+        if draw.random() < 0.6:
+            watch.refresh()
+            later = QuarantineWatch(store, interval_s=3600)
+            for name in names:
+                ours, theirs = watch.held(name), later.held(name)
+                assert ours.keys == theirs.keys
+                assert ours.spared == theirs.spared
+                assert ours.allowed == theirs.allowed
+            later.close()
     watch.close()
 
 

@@ -68,6 +68,7 @@ def test_once_attributes_what_is_pending(run, store_url, with_attributor):
     assert result.exit_code == 0
     assert json.loads(result.stdout) == {
         "event_id": "e-pending",
+        "tenant": "",
         "cause": "poisoning",
         "reason": "it is first",
         "responsible": ["x"],
@@ -78,6 +79,14 @@ def test_once_attributes_what_is_pending(run, store_url, with_attributor):
     assert set(_statuses(store_url).values()) == {"done"}
     again = run("worker", "--once", "--store", store_url, "--json")
     assert (again.exit_code, again.stdout) == (0, "")
+
+
+def test_attributes_only_answers_that_were_given(run, store_url, with_attributor):
+    with_attributor(_Finds())
+    result = run("worker", "--once", "--answered-only", "--store", store_url, "--json")
+    found = json.loads(result.stdout)
+    assert (found["cause"], found["responsible"]) == ("unclear", [])
+    assert "no answer of this system" in found["reason"]
 
 
 def test_searches_the_knowledge_base_and_quarantines(run, jsonl, store_url, with_attributor):
