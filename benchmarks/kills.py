@@ -37,7 +37,7 @@ from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.policy import Policy
 from ragguard.content import content_key
 
-__all__ = ["main", "measure"]
+__all__ = ["empty_store", "main", "measure"]
 
 _ATTRIBUTION_S = 0.02
 _PAUSE_S = (0.02, 0.3)  # between two kills
@@ -45,7 +45,8 @@ _PATIENCE_S = 300.0
 
 
 @contextmanager
-def _empty_store(kind: str) -> Iterator[str]:
+def empty_store(kind: str) -> Iterator[str]:
+    """Yield the URL of an empty database, "sqlite" or "postgresql", which is removed then."""
     if kind == "sqlite":
         with tempfile.TemporaryDirectory() as folder:
             yield str(Path(folder) / "audit.db")
@@ -109,7 +110,7 @@ def measure(
     """
     context = multiprocessing.get_context("fork")
     chance = random.Random(seed)
-    with _empty_store(kind) as url:
+    with empty_store(kind) as url:
         store = open_store(url)
         _file(store, events)
         version = store.quarantine_version()

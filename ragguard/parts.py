@@ -17,7 +17,7 @@ from ragguard.audit.trail import note_quietly
 from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
-from ragguard.background.policy import Policy, PolicyName, as_policy
+from ragguard.background.policy import Policy, PolicyName, as_policy, trust_change
 from ragguard.background.reports import Reports
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
@@ -159,6 +159,8 @@ class Parts:
         # What was not chosen is noted once it does something.
         if chosen:
             note_quietly(self.store, policy.change)
+        if policed is not None:
+            note_quietly(self.store, trust_change(policed))
         if calibration is not None:
             self.note_calibration()
 

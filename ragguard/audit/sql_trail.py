@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import LargeBinary, Select, cast, insert, select
@@ -60,7 +60,7 @@ def append(session: Session, changes: Iterable[Change]) -> str | None:
     keys = Keys.from_environment()
     last = _newest(session, 1)
     rows = next_rows(last[0] if last else None, told, keys)
-    session.execute(insert(TrailTable), [asdict(row) for row in rows])
+    session.execute(insert(TrailTable), [{**vars(row)} for row in rows])
     return head_of(rows[-1], keys)
 
 

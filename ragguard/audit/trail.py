@@ -13,7 +13,7 @@ import json
 import logging
 import platform
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Protocol
@@ -134,7 +134,8 @@ def next_rows(last: TrailRow | None, changes: Iterable[Change], keys: Keys) -> l
 
 def says(row: TrailRow, change: Change) -> bool:
     """Return whether a row tells of such a change, whoever made it."""
-    return (row.action, row.subject, row.details) == _stored(change)[2:]
+    tenant, _, *told = _stored(change)
+    return [row.tenant, row.action, row.subject, row.details] == [tenant, *told]
 
 
 def _stored(change: Change) -> tuple[str, str | None, str, str, str]:
@@ -145,7 +146,7 @@ def _stored(change: Change) -> tuple[str, str | None, str, str, str]:
 
 def signature_of(row: TrailRow, before: str, keys: Keys) -> str:
     """Return what the `mac` of a row must be, after a row whose `mac` is `before`."""
-    told = asdict(row)
+    told = {**vars(row)}  # asdict() would copy each value, for five times the time
     del told["mac"]
     return keys.sign(row.key, json.dumps([before, told], sort_keys=True).encode())
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ragguard.arguments import require_choice, require_number, require_positive, require_whole
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import Limits
-from ragguard.audit.trail import Change, this_process
+from ragguard.audit.trail import Change, digest, this_process
 from ragguard.errors import InvalidInputError
+from ragguard.trust import Origin, Trust
 
-__all__ = ["Policy", "PolicyName", "as_policy"]
+__all__ = ["Policy", "PolicyName", "as_policy", "trust_change"]
 
 PolicyName = Literal["observe", "review", "auto"]
 
@@ -81,8 +83,24 @@ class Policy:
     @property
     def change(self) -> Change:
         """What the trail tells of it, once it is in force."""
-        details = {**asdict(self), "weights": {lane_of(n): w for n, w in self.weights.items()}}
+        details = {**vars(self), "weights": {lane_of(n): w for n, w in self.weights.items()}}
         return Change("policy.set", details.pop("name"), this_process(), details)
+
+
+def trust_change(trust: Trust) -> Change:
+    """Return what the trail tells of whom a guard trusts: how many origins, and a hash of them."""
+    origins = {
+        name: [_plain(one) for one in getattr(trust, name)] for name in ("protected", "known")
+    }
+    details = {name: len(found) for name, found in origins.items()}
+    named = digest(json.dumps({**origins, "known_share": trust.known_share}))
+    return Change("trust.set", named, this_process(), details)
+
+
+def _plain(origin: Origin | str) -> list[object]:
+    if isinstance(origin, str):
+        return [origin]
+    return [*map(sorted, (origin.source, origin.author, origin.batch)), str(origin.older_than)]
 
 
 def as_policy(policy: Policy | PolicyName | None, *, shared: bool) -> Policy:

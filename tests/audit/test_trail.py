@@ -272,6 +272,29 @@ def test_policies_and_calibrations_are_told(sql_url, tmp_path):
     assert all("@" in row.actor for row in rows if row.action.startswith(("policy", "calibration")))
 
 
+def test_whom_a_guard_trusts_is_told_by_a_hash(sql_url):
+    from ragguard.trust import Origin, Trust
+
+    known = [Origin(author=["bo", "ann"], older_than=timedelta(days=3)), "wiki"]
+    for trust in (["handbook"], ["handbook"], Trust(protected=["handbook"], known=known)):
+        with Guard(store=sql_url, trust=trust) as guard:
+            rows = guard.store.trail()
+    assert [row.action for row in rows] == ["trust.set"] * 2
+    assert [json.loads(row.details) for row in rows] == [
+        {"protected": 1, "known": 0},
+        {"protected": 1, "known": 2},
+    ]
+    assert "handbook" not in str(rows)
+
+
+def test_weights_in_any_mapping_are_told():
+    from types import MappingProxyType
+
+    change = Policy("auto", weights=MappingProxyType({"bo": 2})).change
+    assert list(change.details["weights"].values()) == [2]
+    assert "bo" not in change.details["weights"]
+
+
 WRITER = """
     import os, sys
     from ragguard.audit import QuarantineEntry, open_store
