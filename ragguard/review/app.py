@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from functools import partial
 from math import ceil
 
@@ -10,13 +10,12 @@ try:
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
     from starlette.middleware import Middleware
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse, RedirectResponse, Response
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from ragguard.review.door import HEADERS, Door, form_of
     from ragguard.review.render import rendered
 except ImportError as error:
     from ragguard.errors import MissingExtraError
@@ -36,22 +35,6 @@ from ragguard.review.visit import Answer, Fields, Page, Settings, Visit, address
 __all__ = ["COOKIE", "review_app"]
 
 COOKIE = "ragguard_review"
-_MOST_BYTES = 200_000  # of a form
-
-_HEADERS = {
-    # No script at all, and nothing from anywhere else: what a passage says stays text.
-    "content-security-policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
-
 _MENU = {
     "/": "Proposals",
     "/events": "Events",
@@ -82,7 +65,7 @@ def review_app(
     access: Access,
     *,
     settings: Settings | None = None,
-    hosts: Sequence[str] = ("*",),
+    hosts: Collection[str] | None = None,
     owner: str = "",
     tenant: str | None = None,
 ) -> Starlette:
@@ -93,7 +76,7 @@ def review_app(
         access: Who may.
         settings: What guards on the store use.
         hosts: The names under which it is served; a request for another one is refused, so that no
-            other site can pose as it by its name.
+            other site can pose as it by its name. None: any.
         owner: Whom the link that opens the page a single time lets in.
         tenant: The only one to see; None: each, one at a time.
 
@@ -116,7 +99,7 @@ class _Site:
         self._store, self._access, self._settings = store, access, settings
         self._owner, self._tenant = owner, tenant
 
-    def app(self, hosts: Sequence[str]) -> Starlette:
+    def app(self, hosts: Collection[str] | None) -> Starlette:
         routes = [Route(path, self._page(page)) for path, page in _PAGES.items()]
         return Starlette(
             routes=[
@@ -128,10 +111,13 @@ class _Site:
                 Mount("/static", StaticFiles(packages=[("ragguard.review", "static")])),
             ],
             middleware=[
-                Middleware(_Headers),
-                Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+                Middleware(Door, hosts=hosts),
             ],
-            exception_handlers={404: _not_found, RagguardError: self._failed},
+            exception_handlers={
+                404: _not_found,
+                RagguardError: self._failed,
+                Exception: _defect,
+            },
         )
 
     def _person(self, request: Request) -> Person | None:
@@ -169,7 +155,7 @@ class _Site:
         person = self._person(request)
         if person is None:
             return self._closed()
-        visit = self._visit(person, {}, await _form(request))
+        visit = self._visit(person, {}, await form_of(request))
         if not self._access.form_holds(person, visit.filled("form")):
             return self._refused(request, person)
         answer: Answer = await run_in_threadpool(decide, visit)
@@ -191,7 +177,7 @@ class _Site:
             if session is None:
                 return self._closed("This link has been used, or was never right.")
         else:
-            form = await _form(request)
+            form = await form_of(request)
             name = named(next(iter(form.get("name", ())), ""))
             if not name:
                 return self._closed("Say who you are: decisions are kept with a name.")
@@ -211,7 +197,7 @@ class _Site:
         return response
 
     async def _logout(self, request: Request) -> Response:
-        person, form = self._person(request), await _form(request)
+        person, form = self._person(request), await form_of(request)
         if person is None:
             return self._closed()
         if not self._access.form_holds(person, next(iter(form.get("form", ())), "")):
@@ -259,6 +245,13 @@ class _Site:
         return Response(body, status, media_type="text/html")
 
 
+def _defect(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    # Starlette raises the error again, so that the server logs it.
+    words = "This is a defect of ragguard; please report it with what the command has printed."
+    body = rendered("failed.html", title="Not done", words=words)
+    return Response(body, 500, HEADERS, media_type="text/html")
+
+
 def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
     body = rendered("failed.html", title="Not found", words="There is no such page.")
     return Response(body, 404, media_type="text/html")
@@ -266,40 +259,3 @@ def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
 
 def _address(request: Request) -> str:
     return request.client.host if request.client else ""
-
-
-async def _form(request: Request) -> Fields:
-    """Return the fields of a form that a page of ours sent.
-
-    Raises:
-        InvalidInputError: Another site sent it, or it is too large.
-    """
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise InvalidInputError("another site sent this form; use the one on this page")
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _MOST_BYTES:
-            raise InvalidInputError("the form is too large; decide about fewer passages at once")
-    return parsed(body)
-
-
-class _Headers:
-    """Adds the security headers to every response, those of files and errors as well."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-
-        async def started(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                known = {name for name, _ in message["headers"]}
-                added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-                message["headers"] += [pair for pair in added if pair[0] not in known]
-            await send(message)
-
-        await self._app(scope, receive, started)

@@ -22,6 +22,8 @@ from ragguard.audit import Event, QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.trail import TrailRow
+from ragguard.audit.trail_check import check
+from ragguard.audit.trail_keys import Keys
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, StoreError
 from ragguard.review.access import Access, TrustedProxy
@@ -207,8 +209,37 @@ def test_nobody_logs_in_without_a_name(visitor):
     assert visitor.post("/login", data={"name": " ", "token": TOKEN}).status_code == 401
 
 
-def test_another_name_of_the_host_is_refused(visitor):
-    assert visitor.get("/", headers={"host": "evil.example"}).status_code == 400
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(("localhost:8787", 401), ("LOCALHOST", 401), ("[::1]:8787", 401), ("[::1]", 401)),
+        *(("evil.example", 400), ("localhost.evil.example", 400), ("[::1", 400), ("", 400)),
+    ],
+)
+def test_another_name_of_the_host_is_refused(store, access, host, status):
+    client = TestClient(review_app(store, access, hosts=("localhost", "::1")))
+    response = client.get("/", headers={"host": host})
+    assert response.status_code == status
+    assert "content-security-policy" in response.headers
+
+
+def test_a_defect_is_said_and_raised_for_the_log(store, access, monkeypatch):
+    client = TestClient(review_app(store, access), raise_server_exceptions=False)
+    client.post("/login", data={"name": "ann", "token": TOKEN})
+    monkeypatch.setattr(type(store), "verdicts", lambda self, **_: 1 / 0)
+    response = client.get("/verdicts")
+    assert response.status_code == 500
+    assert "a defect of ragguard" in read(response).words
+    assert "content-security-policy" in response.headers
+
+
+def test_the_trail_is_whole_after_decisions(client, store):
+    keys = [entry.key for entry in store.quarantine()]
+    press(client, "/", "confirm", key=keys[0])
+    press(client, "/", "allow", key=keys[1])
+    press(client, f"/entry?key={keys[0]}", "release")
+    press(client, "/reporters", "undo")
+    assert check(store, Keys.from_environment()).findings == ()
 
 
 def test_forms_of_other_sites_and_sessions_change_nothing(client, store):
