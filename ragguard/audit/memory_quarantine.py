@@ -214,9 +214,13 @@ class MemoryQuarantine(MemoryTrail):
         tell_head(head)
         return changed
 
-    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
+    def quarantine(
+        self, *, status: QuarantineStatus | None = None, keys: Collection[str] | None = None
+    ) -> list[QuarantineEntry]:
         with self._lock:
             entries = list(self._mine.entries.values())[::-1]
+        if keys is not None:
+            entries = [entry for entry in entries if entry.key in keys]
         found = [entry for entry in entries if status in (None, entry.status)]
         found.sort(key=lambda entry: entry.created_at, reverse=True)
         return found

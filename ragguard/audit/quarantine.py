@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Protocol, get_args
@@ -225,8 +225,10 @@ class QuarantineStore(Protocol):
     ) -> QuarantineEntry:
         """Change an entry's status for good, and return it, or raise `QuarantineNotFoundError`."""
 
-    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
-        """Return the entries, newest first."""
+    def quarantine(
+        self, *, status: QuarantineStatus | None = None, keys: Collection[str] | None = None
+    ) -> list[QuarantineEntry]:
+        """Return the entries, newest first; those of a status, or of some keys, if given."""
 
     def quarantine_keys(self) -> frozenset[str]:
         """Return the keys that the filter must drop: those whose status is one of `HELD`."""

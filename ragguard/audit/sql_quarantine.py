@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
@@ -150,10 +150,14 @@ class SqlQuarantine:
         tell_head(head)
         return entry
 
-    def quarantine(self, *, status: QuarantineStatus | None = None) -> list[QuarantineEntry]:
+    def quarantine(
+        self, *, status: QuarantineStatus | None = None, keys: Collection[str] | None = None
+    ) -> list[QuarantineEntry]:
         newest = self._mine.order_by(QuarantineRow.created_at.desc(), QuarantineRow.seq.desc())
         if status is not None:
             newest = newest.where(QuarantineRow.status == status)
+        if keys is not None:
+            newest = newest.where(QuarantineRow.key.in_(keys))
         with self._database.read() as session:
             return [row.to_entry() for row in session.scalars(newest)]
 

@@ -75,10 +75,11 @@ def _become(status: QuarantineStatus) -> _Action:
 def _vouch(effect: Effect) -> _Action:
     def put(visit: Visit, decisions: Decisions, why: str) -> list[str]:
         actor, until = visit.person.name, _until(visit)
-        entries = {entry.key: entry for entry in visit.store.quarantine()}
+        named = _named(visit)
+        entries = {entry.key: entry for entry in visit.store.quarantine(keys=named)}
         targets: list[Passage | str] = []
         proposed = []
-        for key in _named(visit):
+        for key in named:
             known = entries.get(key)
             targets.append(key if known is None else Passage(known.text))
             if known is not None and known.status == "proposed":

@@ -20,20 +20,19 @@ def event(visit: Visit) -> Page:
     event_id = visit.get("id")
     found = visit.store.event(event_id)
     attribution = visit.store.attribution(event_id)
-    entries = {one.key: one for one in visit.store.quarantine()}
-    rows = []
-    if attribution is not None:
-        rows = [
-            (rank, score, entries.get(content_key(score.passage.text)))
-            for rank, score in enumerate(attribution.scores, start=1)
-        ]
-    accused = [one for one in entries.values() if one.event_id == event_id]
+    scores = [] if attribution is None else attribution.scores
+    keys = [content_key(score.passage.text) for score in scores]
+    entries = {one.key: one for one in visit.store.quarantine(keys=keys)}
+    rows = [
+        (rank, score, entries.get(key))
+        for rank, (score, key) in enumerate(zip(scores, keys, strict=True), start=1)
+    ]
     shows = {
         "event": found,
         "found": attribution,
         "axes": axes(attribution) if attribution is not None else [],
         "rows": rows,
-        "accused": accused,
+        "accused": bool(entries),
         "sought": Sought.of(found.query, found.response),
     }
     return Page("event.html", "Event", shows)
@@ -42,7 +41,8 @@ def event(visit: Visit) -> Page:
 def verdict(visit: Visit) -> Page:
     """One verdict: every passage that it did not simply keep, and why."""
     found = visit.store.verdict(visit.get("id"))
-    entries = {one.key: one for one in visit.store.quarantine()}
+    keys = [one.key for one in found.passages]
+    entries = {one.key: one for one in visit.store.quarantine(keys=keys)}
     allowed = {one.key for one in visit.store.allowances() if one.holds and one.effect == "allowed"}
     told = retold(found)
     rows = [
@@ -75,4 +75,5 @@ def text(visit: Visit) -> str:
 
 
 def _entry(visit: Visit) -> QuarantineEntry:
-    return match(visit.store.quarantine(), visit.get("key"))
+    key = visit.get("key")
+    return match(visit.store.quarantine(keys=[key]), key)

@@ -307,6 +307,14 @@ def test_quarantine_keeps_what_was_there_first(store):
     assert store.quarantine_keys() == {"k", "l", "m"}
 
 
+def test_entries_are_found_by_their_keys(store):
+    store.add_quarantine([entry("k"), entry("l", 2), entry("m", 1)])
+    assert store.quarantine(keys=["m", "l", "none"]) == [entry("l", 2), entry("m", 1)]
+    assert store.quarantine(keys=["k", "\ud800"], status="quarantined") == [entry("k")]
+    assert store.quarantine(keys={"k"}, status="released") == []
+    assert store.quarantine(keys=[]) == []
+
+
 def test_what_was_released_stays_released(store):
     store.add_quarantine([entry("k", event_id="e")])
     before = datetime.now(UTC)
