@@ -106,9 +106,9 @@ class Deciding:
         actor: str | None = None,
         tenant: str | None = None,
     ) -> Allowance:
-        """Have a passage, or what a source says, quarantined by a person only; else as `allow`.
+        """Have a passage, or what a source says, dropped by a person only; else as `allow`.
 
-        The filter judges it as any other.
+        The filter judges it as any other, and marks it where it would drop it.
 
         Raises:
             InvalidInputError: As `allow`.

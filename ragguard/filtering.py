@@ -31,6 +31,7 @@ from ragguard.passage import Passage, as_passages
 from ragguard.recent import RecentPassages
 from ragguard.recorded import question_hash, record_of
 from ragguard.telemetry import Spans
+from ragguard.trust import Trust
 from ragguard.verdict import Mode, Verdict
 
 __all__ = ["Filtering", "OnError", "embedded_at_once"]
@@ -54,6 +55,7 @@ class Filtering:
         mode: "filter" or "monitor".
         on_error: What becomes of passages that were not judged.
         max_ms: Processor time for reading a set.
+        trust: Says what only a person drops; None: what is protected by name alone.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Filtering:
         mode: Mode,
         on_error: OnError,
         max_ms: float,
+        trust: Trust | None = None,
     ) -> None:
         self._calibrator = calibrator
         self._embedder = embedder
@@ -81,6 +84,7 @@ class Filtering:
         self._mode: Mode = mode
         self._on_error: OnError = on_error
         self._max_ms = max_ms
+        self._trust = trust
         self._failures = 0
         self._unheard = 0
 
@@ -128,6 +132,7 @@ class Filtering:
                 self._calibrator.filter,
                 self._quarantine.held(tenant),
                 Budget(self._max_ms),
+                self._trust,
             )
         except Exception as failure:
             return failure

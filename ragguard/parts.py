@@ -132,6 +132,7 @@ class Parts:
             mode=mode,
             on_error=on_error,
             max_ms=max_ms,
+            trust=policed,
         )
         self.worker = Worker(
             self.store,

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard import Guard, Passage
+from ragguard.audit import QuarantineEntry
+from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 from ragguard.trust import Origin, Trust, as_trust, source_of
 
@@ -147,6 +149,42 @@ def test_a_protected_passage_costs_no_other_its_place():
     assert verdict.attacked
     assert verdict.dropped == sets[1:]
     assert sets[0] in verdict.marked
+
+
+def test_what_is_protected_by_name_is_marked_as_well():
+    page, other = passage(source="statutes"), passage(POISON.replace("Ann", "Bo"), source="forum")
+    with Guard() as guard:
+        assert guard.filter(QUESTION, [page, other, *QUIET]).dropped == [page, other]
+        guard.protect("statutes", why="ours")
+        verdict = guard.filter(QUESTION, [page, other, *QUIET])
+        assert verdict.dropped == [other]
+        assert verdict.marked == [page]
+        assert not verdict.evidence[0].flagged
+        guard.disallow("statutes")
+        assert guard.filter(QUESTION, [page, other, *QUIET]).dropped == [page, other]
+
+
+@pytest.mark.parametrize("trust", [["statutes"], None])
+def test_no_copy_of_what_is_in_quarantine_is_made_of_a_protected_page(trust):
+    text = " ".join(QUIET)
+    edited = Passage(f"{text} So it is.", metadata={"source": "statutes"})
+    with Guard(trust=trust) as guard:
+        if trust is None:
+            guard.protect("statutes", why="ours")
+        held = QuarantineEntry(key=content_key(text), passage_id="x", text=text, reason="by hand")
+        guard.store.add_quarantine([held])
+        assert guard.filter("unrelated", [edited]).kept == [edited]
+        stranger = Passage(edited.text, metadata={"source": "forum"})
+        assert guard.filter("unrelated", [stranger]).dropped == [stranger]
+        same = Passage(text, metadata={"source": "statutes"})
+        assert guard.filter("unrelated", [same]).dropped == [same]
+
+
+def test_ragdefender_as_published_keeps_what_is_protected():
+    pages = [passage(POISON.replace("Ann", f"Ann {at}"), source="statutes") for at in range(3)]
+    with Guard.ragdefender(trust=["statutes"]) as guard:
+        verdict = guard.filter(QUESTION, [*pages, *QUIET])
+    assert all(one.metadata.get("source") != "statutes" for one in verdict.dropped)
 
 
 def test_a_known_passage_goes_when_its_evidence_is_strong_enough():

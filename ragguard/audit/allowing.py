@@ -42,8 +42,8 @@ class Allowance:
     Attributes:
         key: `content_key` of the passage, or of the source's name.
         source: The source's name, or "" for a passage.
-        effect: "allowed": neither the filter nor the quarantine drops it. "protected": no
-            attribution puts it into quarantine, it is proposed to a person; the filter judges it.
+        effect: "allowed": neither the filter nor the quarantine drops it. "protected": only a
+            person drops it: the filter marks it, and what attributions accuse is proposed.
         why: Why, in words.
         text: How the passage begins, for a person.
         actor: Who vouches for it, or None.
@@ -150,15 +150,20 @@ def as_allowed(found: Iterable[Allowance], released: Iterable[str] = ()) -> Allo
         found: Allowances; those that are ended do not count.
         released: Keys that a person has released from quarantine: they are allowed as well.
     """
-    ends = [
-        (one, math.inf if one.until is None else one.until.timestamp())
-        for one in found
-        if one.ended_at is None
-    ]
+    listed = [one for one in found if one.ended_at is None]
+    allowed = [one for one in listed if one.effect == "allowed"]
+    protected = [one for one in listed if one.effect == "protected"]
+    return Allowed(*_ends(allowed, released), Allowed(*_ends(protected)) if protected else None)
+
+
+def _ends(
+    found: Iterable[Allowance], released: Iterable[str] = ()
+) -> tuple[dict[str, float], dict[str, float]]:
     keys = dict.fromkeys(released, math.inf)
     sources: dict[str, float] = {}
-    for one, end in ends:
+    for one in found:
+        end = math.inf if one.until is None else one.until.timestamp()
         keys[one.key] = max(end, keys.get(one.key, 0.0))
         if one.source:
             sources[one.source] = end
-    return Allowed(keys, sources)
+    return keys, sources

@@ -65,10 +65,7 @@ class _Holding:
         keys = {key for key, _ in takewhile(lambda change: change[1] > since, newest_first)}
         held, spared = self.of(keys, HELD), self.of(keys, SPARED)
         signatures = {key: self.entries[key].signature or b"" for key in held}
-        allowed = as_allowed(
-            (one for one in self.allowances.values() if one.effect == "allowed"),
-            self.of(self.entries, ALLOWED),
-        )
+        allowed = as_allowed(self.allowances.values(), self.of(self.entries, ALLOWED))
         released = frozenset(keys - held)
         return QuarantineChanges(
             version, held, released, since < 0, self.due(), signatures, spared, allowed

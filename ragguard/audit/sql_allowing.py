@@ -91,7 +91,7 @@ def allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str, 
     """
     if tenants is not None and not tenants:
         return {}
-    lists = select(AllowanceRow).where(AllowanceRow.effect == "allowed")
+    lists = select(AllowanceRow)
     entries = select(QuarantineRow.tenant, QuarantineRow.key).where(
         QuarantineRow.status.in_(ALLOWED)
     )

@@ -61,8 +61,11 @@ class Accuser:
         spared = self._spared(store)
         for place, (key, passage) in enumerate(blamed.items()):
             lacks = self._lacks(found, key, place)
-            vouched_for = spared.holds(passage) or self._trust.class_of(passage) == "protected"
-            if lacks is None and vouched_for:
+            if lacks is None and (
+                spared.holds(passage)
+                or spared.protects(passage)
+                or self._trust.class_of(passage) == "protected"
+            ):
                 lacks = "it, or its source, is allowed or protected"
             entries.append(
                 QuarantineEntry(

@@ -68,7 +68,7 @@ def protect(
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Have passages, or what a source says, quarantined by a person only."""
+    """Have passages, or what a source says, dropped by a person only."""
     _put(store, "protected", why, _named(targets, passages), source, until, actor, tenant, as_json)
 
 

@@ -20,13 +20,15 @@ class Allowed:
     Attributes:
         keys: By `content_key`.
         sources: By the name that `metadata["source"]` gives.
+        protected: Those that are judged as any other, and that only a person drops; None for none.
     """
 
     keys: Mapping[str, float] = field(default_factory=dict)
     sources: Mapping[str, float] = field(default_factory=dict)
+    protected: Allowed | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.keys or self.sources)
+        return bool(self.keys or self.sources or self.protected)
 
     def holds(self, passage: Passage) -> bool:
         """Return whether a passage or its source is allowed now; costs a look-up or two.
@@ -40,3 +42,11 @@ class Allowed:
                 return True
         until = self.keys.get(content_key(passage.text)) if self.keys else None
         return until is not None and time.time() < until
+
+    def protects(self, passage: Passage) -> bool:
+        """Return whether a passage or its source is protected now.
+
+        Raises:
+            Exception: As `holds`.
+        """
+        return self.protected is not None and self.protected.holds(passage)

@@ -97,6 +97,10 @@ class Decision:
         flagged = list(self.flagged)
         for place in self.undecided:
             flagged[place] = True
+        return self.with_flags(flagged)
+
+    def with_flags(self, flagged: list[bool]) -> Decision:
+        """Return the decision with other flags."""
 
         def explain() -> list[Evidence]:
             found = self.explain()

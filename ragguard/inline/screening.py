@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragguard.content import content_key
@@ -14,6 +14,7 @@ from ragguard.inline.explanations import describe
 from ragguard.inline.near_copies import NearCopies, NearCopy
 from ragguard.inline.quarantined import Quarantined
 from ragguard.passage import Passage
+from ragguard.trust import Trust
 from ragguard.verdict import Evidence
 
 __all__ = ["Screened", "screened", "undecided"]
@@ -31,15 +32,23 @@ class Screened:
         gated: The rest of the set.
         passages: All passages, in rank order.
         aside: By place, the evidence of what is allowed, in quarantine or cannot be read.
+        protected: The places of the others that only a person drops.
     """
 
     gated: Gated
     passages: Sequence[Passage]
     aside: Mapping[int, Evidence]
+    protected: Collection[int] = ()
 
     def decide(self, embedder: Embedder) -> Decision:
         """Decide on the rest, and flag what was set aside, but for what is allowed."""
-        decision = self.gated.decide(embedder)
+        decision = self._with_aside(self.gated.decide(embedder))
+        if not any(decision.flagged[place] for place in self.protected):
+            return decision
+        flags = enumerate(decision.flagged)
+        return decision.with_flags([flag and n not in self.protected for n, flag in flags])
+
+    def _with_aside(self, decision: Decision) -> Decision:
         if not self.aside:
             return decision
         free = [place for place in range(len(self.passages)) if place not in self.aside]
@@ -78,6 +87,7 @@ def screened(
     by: SetFilter,
     quarantined: Quarantined,
     budget: Budget | None = None,
+    trust: Trust | None = None,
 ) -> Screened:
     """Set aside what is allowed, in quarantine or cannot be read; ask the gate about the rest.
 
@@ -88,12 +98,14 @@ def screened(
         by: The filter that looks at what is not set aside.
         quarantined: What is dropped, or let through, whatever the filter decides.
         budget: Of the filter.
+        trust: Says what only a person drops, beside what is protected by name.
 
     Raises:
         Exception: What the filter raises, if no passage by itself is the cause.
     """
     budget = budget or Budget()
-    aside = _set_aside(passages, quarantined)
+    protected = _protected(passages, quarantined.allowed, trust)
+    aside = _set_aside(passages, quarantined, protected)
     if quarantined.allowed:
         k = _left(k, passages, aside)
     try:
@@ -106,7 +118,7 @@ def screened(
             raise
         aside |= unreadable
         gated = by.gate(query, _without(aside, passages), k, budget)
-    return Screened(gated, passages, aside)
+    return Screened(gated, passages, aside, protected - aside.keys())
 
 
 def undecided(
@@ -133,7 +145,28 @@ def undecided(
     )
 
 
-def _set_aside(passages: Sequence[Passage], quarantined: Quarantined) -> dict[int, Evidence]:
+def _protected(
+    passages: Sequence[Passage], allowed: Allowed, trust: Trust | None
+) -> frozenset[int]:
+    if allowed.protected is None and trust is None:
+        return frozenset()
+    return frozenset(
+        place for place, passage in enumerate(passages) if _is_protected(passage, allowed, trust)
+    )
+
+
+def _is_protected(passage: Passage, allowed: Allowed, trust: Trust | None) -> bool:
+    if trust is not None and trust.class_of(passage) == "protected":
+        return True
+    try:
+        return allowed.protects(passage)
+    except Exception:  # a mapping or a str with methods of its own
+        return False
+
+
+def _set_aside(
+    passages: Sequence[Passage], quarantined: Quarantined, protected: Collection[int] = ()
+) -> dict[int, Evidence]:
     aside: dict[int, Evidence] = {}
     if quarantined.allowed:
         aside = _allowed(passages, quarantined.allowed)
@@ -150,7 +183,7 @@ def _set_aside(passages: Sequence[Passage], quarantined: Quarantined) -> dict[in
         else:
             if key in quarantined.keys:
                 aside[place] = _evidence(passage, "quarantine", describe("quarantine", 1.0))
-            elif key not in quarantined.spared:
+            elif key not in quarantined.spared and place not in protected:
                 others.append(place)
     copies = _copies([passages[place] for place in others], quarantined.copies)
     return aside | {

@@ -51,10 +51,13 @@ def test_the_filter_is_told_at_once(store, watch, decisions):
     decisions.allow("handbook", why="ours", until=LATER)
     decisions.allow("forum", why="ours", effect="protected")
     keys = {KEY: math.inf, content_key("handbook"): LATER.timestamp()}
-    assert watch.held().allowed == Allowed(keys, {"handbook": LATER.timestamp()})
+    protected = Allowed({content_key("forum"): math.inf}, {"forum": math.inf})
+    assert watch.held().allowed == Allowed(keys, {"handbook": LATER.timestamp()}, protected)
     store.add_quarantine([QuarantineEntry("k", "p", "t", "r")])
     assert watch.held().allowed.keys == keys
     decisions.disallow("handbook")
+    assert watch.held().allowed == Allowed({KEY: math.inf}, {}, protected)
+    decisions.disallow("forum")
     assert watch.held().allowed == Allowed({KEY: math.inf})
     assert watch.held().keys == {"k"}
     other = QuarantineWatch(store, 3600.0)
