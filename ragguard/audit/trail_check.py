@@ -17,9 +17,10 @@ __all__ = ["Checked", "Stretch", "check"]
 
 _HEAD = re.compile(r"([1-9]\d{0,18}):([0-9a-f]{8})?:([0-9a-f]{64}):[0-9a-f]{64}")
 _PAGE = 10_000
-_TRIES = 5
 _SHOWN = 12  # hex digits of a key
 _LAPSED = "quarantine.lapsed"
+
+_Place = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class _Walk:
     stretches: list[Stretch] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     heads: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
-    told: dict[tuple[str, ...], TrailRow] = field(default_factory=dict)
+    told: dict[_Place, TrailRow] = field(default_factory=dict)
 
     def take(self, row: TrailRow) -> None:
         before = (0, "") if self.last is None else (self.last.seq, self.last.mac)
@@ -96,7 +97,7 @@ class _Walk:
             if (key, mac) != (row.key, row.mac):
                 self.findings.append(f"row {row.seq} is not the one that the given head tells of")
         if str(row.action).startswith(("quarantine.", "allow-list.")):
-            place = _place(row.tenant, row.action, row.subject, _details(row))
+            place = _place_of(row)
             self._time(row, self.told.get(place))
             self.told[place] = row
         self.rows, self.last = self.rows + 1, row
@@ -127,16 +128,13 @@ def check(
         InvalidInputError: A head is none.
         StoreError: The store fails.
     """
-    wanted = _heads(heads, keys)
-    for _ in range(_TRIES):
-        walk = _Walk(keys, heads={seq: list(told) for seq, told in wanted.items()})
-        for row in _pages(store):
-            walk.take(row)
-        amiss = _disagreements(store, walk.told)
-        # Something may have been done since the trail was read, of which the tables tell already.
-        done = store.newest_trail(1) == ([] if walk.last is None else [walk.last])
-        if not amiss or done:
-            break
+    walk = _Walk(keys, heads=_heads(heads, keys))
+    for row in _pages(store):
+        walk.take(row)
+    amiss = _disagreements(store, walk.told)
+    # What was done since the trail was read, the tables may tell already.
+    for row in _pages(store, 0 if walk.last is None else walk.last.seq):
+        amiss.pop(_place_of(row), None)
     findings = walk.findings + _of_keys(walk.stretches, keys, unsigned)
     end = 0 if walk.last is None else walk.last.seq
     findings += [
@@ -146,13 +144,12 @@ def check(
     head = None
     if walk.last is not None and keys.rank(walk.last.key) is not None:
         head = head_of(walk.last, keys)
-    return Checked(
-        walk.rows, head, tuple(walk.stretches), tuple(findings + amiss), keys.newest != UNSIGNED
-    )
+    findings += amiss.values()
+    signed = keys.newest != UNSIGNED
+    return Checked(walk.rows, head, tuple(walk.stretches), tuple(findings), signed)
 
 
-def _pages(store: AuditStore) -> Iterator[TrailRow]:
-    after = 0
+def _pages(store: AuditStore, after: int = 0) -> Iterator[TrailRow]:
     while page := store.trail(after=after, limit=_PAGE):
         yield from page
         after = page[-1].seq
@@ -197,21 +194,22 @@ def _of_keys(stretches: Sequence[Stretch], keys: Keys, unsigned: int) -> list[st
     return findings
 
 
-def _disagreements(store: AuditStore, told: Mapping[tuple[str, ...], TrailRow]) -> list[str]:
+def _disagreements(store: AuditStore, told: Mapping[_Place, TrailRow]) -> dict[_Place, str]:
     """Return where quarantine and allow-list are not as the trail tells."""
-    findings, left = [], dict(told)
+    findings, left = {}, dict(told)
     for change in _now(store):
         what, _, done = change.action.partition(".")
         whose, subject = escape(change.tenant), escape(change.subject)
-        row = left.pop(_place(whose, change.action, subject, change.details), None)
+        place = _place(whose, change.action, subject, change.details)
+        row = left.pop(place, None)
         name = f"{what} {change.subject[:_SHOWN]}"
         if row is None:
-            findings.append(f"{name} is {done}, and the trail does not tell by whom")
+            findings[place] = f"{name} is {done}, and the trail does not tell by whom"
         elif not _tells_of(row, change):
-            findings.append(f"{name} is {done}, but not as row {row.seq} tells ({row.action})")
-    for row in left.values():
+            findings[place] = f"{name} is {done}, but not as row {row.seq} tells ({row.action})"
+    for place, row in left.items():
         name = f"{row.action.partition('.')[0]} {str(row.subject)[:_SHOWN]}"
-        findings.append(f"{name} is gone, and the trail does not tell by whom (row {row.seq})")
+        findings[place] = f"{name} is gone, and the trail does not tell by whom (row {row.seq})"
     return findings
 
 
@@ -233,9 +231,11 @@ def _tells_of(row: TrailRow, change: Change) -> bool:
     return (row.action, row.actor) == (change.action, actor) and same
 
 
-def _place(
-    tenant: str, action: str, subject: str, details: Mapping[str, object]
-) -> tuple[str, ...]:
+def _place_of(row: TrailRow) -> _Place:
+    return _place(row.tenant, str(row.action), row.subject, _details(row))
+
+
+def _place(tenant: str, action: str, subject: str, details: Mapping[str, object]) -> _Place:
     """Return which entry of quarantine or allow-list is meant."""
     what = action.partition(".")[0]
     return tenant, what, subject, str(details.get("effect")), str(details.get("source"))

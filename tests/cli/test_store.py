@@ -16,6 +16,25 @@ def test_a_store_of_today_stays_as_it_is(run, store_url):
     assert json.loads(done.stdout) == {"before": HEAD, "schema": HEAD}
 
 
+def test_tables_of_an_earlier_release_are_moved_on(run, store_url, tmp_path, monkeypatch):
+    from ragguard.audit import schema
+
+    (tmp_path / "v9_0_0.py").write_text(
+        "from alembic import op\n"
+        f"revision, down_revision = '9.0.0', '{HEAD}'\n"
+        "def upgrade():\n"
+        "    op.execute('CREATE TABLE ragguard_new (x INTEGER)')\n"
+    )
+    monkeypatch.setattr(schema, "_VERSIONS", [*schema._VERSIONS, tmp_path])
+    monkeypatch.setattr(schema, "HEAD", "9.0.0")
+    refused = run("events", "--store", store_url)
+    assert refused.exit_code == 3
+    assert "make a backup, and run `ragguard store upgrade`" in refused.stderr
+    done = run("store", "upgrade", "--store", store_url)
+    assert done.stdout == f"moved the tables on from schema {HEAD} to 9.0.0\n"
+    assert run("events", "--store", store_url).exit_code == 0
+
+
 def test_other_schemas_are_refused_with_the_command_that_helps(run, store_url):
     with sqlite3.connect(store_url.removeprefix("sqlite:///")) as connection:
         connection.execute("UPDATE ragguard_schema SET version_num = '9.0.0'")
