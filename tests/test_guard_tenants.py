@@ -284,6 +284,7 @@ WORKER = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def test_a_worker_in_another_process_accuses_in_the_events_tenant(kind, new_url):
     url = new_url(kind)

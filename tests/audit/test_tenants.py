@@ -273,6 +273,7 @@ def test_a_pickled_store_takes_the_quarantines_of_all_tenants_along():
     assert pickle.loads(pickle.dumps(store.of_tenant("acme"))).tenant == "acme"
 
 
+@pytest.mark.slow
 def test_tenants_that_write_at_once_do_not_mix(open_sql):
     stores = [open_sql() for _ in range(3)]
     failures = []

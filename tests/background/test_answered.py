@@ -37,6 +37,7 @@ def found(guard, response=ANSWER, passages=None, tenant=None):
     return guard.attribution(event, timeout=WAIT, tenant=tenant)
 
 
+@pytest.mark.slow
 def test_a_report_of_an_answer_that_was_given_is_attributed(guard):
     guard.answered(QUESTION, ANSWER, passages=SEEN)
     assert found(guard, ANSWER.upper(), SEEN[::-1]).responsible == [Passage(SEEN[2])]
@@ -57,6 +58,7 @@ def test_a_report_that_was_made_up_is_kept_and_not_attributed(guard, response, p
     assert (event.status, event.response) == ("done", response)
 
 
+@pytest.mark.slow
 def test_two_answers_do_not_lend_each_other_passages(guard):
     guard.answered(QUESTION, ANSWER, passages=SEEN[:1])
     guard.answered(QUESTION, ANSWER, passages=[AIMED])
@@ -64,6 +66,7 @@ def test_two_answers_do_not_lend_each_other_passages(guard):
     assert found(guard, passages=[AIMED]).responsible == [Passage(AIMED)]
 
 
+@pytest.mark.slow
 def test_an_answer_of_one_tenant_is_none_of_another(guard):
     guard.answered(QUESTION, ANSWER, passages=SEEN, tenant="acme")
     for other in (None, "bolt"):
@@ -71,6 +74,7 @@ def test_an_answer_of_one_tenant_is_none_of_another(guard):
     assert found(guard, passages=SEEN, tenant="acme").responsible
 
 
+@pytest.mark.slow
 def test_what_the_guard_let_through_for_this_very_answer_is_recalled(guard):
     guard.filter(QUESTION, SEEN)
     guard.answered(QUESTION, ANSWER)

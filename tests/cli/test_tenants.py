@@ -26,6 +26,7 @@ def acme(run, tmp_path):
     return command
 
 
+@pytest.mark.slow
 def test_the_life_of_a_report_in_one_tenant(acme, run, jsonl, tmp_path):
     base, url = jsonl("kb.jsonl", POISON, PAGE, *REST), str(tmp_path / "audit.db")
     event = acme("report", "--query", QUERY, "--response", LIE, "--reporter", "ann")
