@@ -24,7 +24,6 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-from ragguard.audit.allowing import Allowance
 from ragguard.audit.columns import AnyText, UtcDateTime
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import NOBODY, lane_of
@@ -32,7 +31,6 @@ from ragguard.audit.records import OPEN, Event, QuarantineEntry, ScoredQuery
 from ragguard.passage import Passage
 
 __all__ = [
-    "AllowanceRow",
     "AttributionRow",
     "Base",
     "CounterRow",
@@ -234,36 +232,6 @@ class QuarantineRow(Base):
     def to_entry(self) -> QuarantineEntry:
         """Return the row as the record that the protocol names."""
         return QuarantineEntry(**self.shared(self), reporters=tuple(from_json(self.reporters_json)))
-
-
-class AllowanceRow(Base):
-    """What a person vouches for."""
-
-    record = Allowance
-    __tablename__ = "ragguard_allowances"
-
-    seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
-    tenant: Mapped[str] = tenant_column()
-    key: Mapped[str] = mapped_column(AnyText)
-    source: Mapped[str] = mapped_column(AnyText)
-    effect: Mapped[str] = mapped_column(Text)
-    why: Mapped[str] = mapped_column(AnyText)
-    text: Mapped[str] = mapped_column(AnyText)
-    actor: Mapped[str | None] = mapped_column(AnyText)
-    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    until: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    ended_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    ended_by: Mapped[str | None] = mapped_column(AnyText)
-    changed: Mapped[int] = mapped_column(BigInteger)  # the quarantine's version then
-
-    __table_args__ = (
-        UniqueConstraint("tenant", "key", "source", "effect"),
-        Index("ragguard_allowances_changed", "changed"),
-    )
-
-    def to_allowance(self) -> Allowance:
-        """Return the row as the record that the protocol names."""
-        return Allowance(**self.shared(self))
 
 
 class CounterRow(Base):

@@ -15,7 +15,12 @@ from sqlalchemy import Column, MetaData, String, Table, insert, inspect, select
 from sqlalchemy.orm import Session
 from sqlalchemy.schema import CreateTable
 
-from ragguard.audit import answer_rows, trail_rows, verdict_rows  # noqa: F401 - tables of their own
+from ragguard.audit import (  # noqa: F401 - tables of their own
+    allowance_rows,
+    answer_rows,
+    trail_rows,
+    verdict_rows,
+)
 from ragguard.audit.models import Base, MetaRow
 from ragguard.errors import StoreError
 

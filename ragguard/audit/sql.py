@@ -8,8 +8,9 @@ from typing import Self
 
 from sqlalchemy import delete, insert, select, union
 
+from ragguard.audit.allowance_rows import AllowanceRow
 from ragguard.audit.database import SCORES_LOCK, Database, insert_into, lock
-from ragguard.audit.models import AllowanceRow, CounterRow, EventRow, QuarantineRow, ScoreRow
+from ragguard.audit.models import CounterRow, EventRow, QuarantineRow, ScoreRow
 from ragguard.audit.records import ScoredQuery, tenant_view
 from ragguard.audit.sql_allowing import SqlAllowing
 from ragguard.audit.sql_answers import SqlAnswers

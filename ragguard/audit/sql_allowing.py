@@ -8,9 +8,10 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
+from ragguard.audit.allowance_rows import AllowanceRow
 from ragguard.audit.allowing import Allowance, as_allowed
 from ragguard.audit.database import Database
-from ragguard.audit.models import AllowanceRow, QuarantineRow
+from ragguard.audit.models import QuarantineRow
 from ragguard.audit.quarantine import ALLOWED, utc_now
 from ragguard.audit.sql_trail import append
 from ragguard.audit.trail import of_allowance, tell_head
