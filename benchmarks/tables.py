@@ -25,7 +25,10 @@ README = Path(__file__).with_name("README.md")
 _DOCS = README.parent.parent / "docs"
 PAGES = (
     README,
-    *[_DOCS / f"{name}.md" for name in ("admission", "attacker", "attribution", "signals")],
+    *[
+        _DOCS / f"{name}.md"
+        for name in ("admission", "attacker", "attribution", "operations", "signals")
+    ],
 )
 """The documents that hold tables."""
 
@@ -124,6 +127,10 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.fuzz import tables as fuzz_tables
 
         yield from fuzz_tables(sections)
+    if trusted := sections.get("trust"):
+        from benchmarks.trust import tables as trust_tables
+
+        yield from trust_tables(trusted)
     if sections.get("admission_clean"):
         from benchmarks.admission import tables as admission_tables
 

@@ -151,6 +151,12 @@ def test_a_protected_passage_costs_no_other_its_place():
     assert sets[0] in verdict.marked
 
 
+def test_what_is_planted_in_the_open_is_found_at_the_default_share():
+    with Guard(trust=Trust(known=["wiki"])) as guard:
+        verdict = guard.filter(QUESTION, [passage(source="forum"), *QUIET])
+    assert [one.text for one in verdict.dropped] == [POISON]
+
+
 def test_what_is_protected_by_name_is_marked_as_well():
     page, other = passage(source="statutes"), passage(POISON.replace("Ann", "Bo"), source="forum")
     with Guard() as guard:
