@@ -22,7 +22,17 @@ from ragguard.admission.batch import Batch
 from ragguard.admission.wording import reason
 from ragguard.errors import InvalidInputError
 
-__all__ = ["ALPHA", "FEWEST", "REVIEW", "Admission", "Status", "joined", "judged", "p_values"]
+__all__ = [
+    "ALPHA",
+    "FEWEST",
+    "REVIEW",
+    "Admission",
+    "Status",
+    "joined",
+    "judged",
+    "p_values",
+    "require_share",
+]
 
 Status = Literal["admitted", "review", "refused"]
 
@@ -99,8 +109,7 @@ def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> l
     Raises:
         InvalidInputError: `alpha` is not between 0 and 1.
     """
-    if not 0.0 < alpha < 1.0:
-        raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha:g}; try {ALPHA:g}")
+    require_share(alpha)
     p, signs = p_values(batch, base)
     found = joined(p, shipped_shares())
     if base is None and len(batch) >= FEWEST:
@@ -122,6 +131,16 @@ def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> l
         status: Status = "refused" if p <= alpha else "review"
         out.append(Admission(id_, status, p, tuple(reasons), shown))
     return out
+
+
+def require_share(alpha: float) -> None:
+    """Check that `alpha` is one.
+
+    Raises:
+        InvalidInputError: It is not between 0 and 1.
+    """
+    if not 0.0 < alpha < 1.0:
+        raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha:g}; try {ALPHA:g}")
 
 
 def _unless_common(p: Floats) -> Floats:

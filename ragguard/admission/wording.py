@@ -28,10 +28,13 @@ def _said(name: str, batch: Batch, row: int) -> str:
     if name == "answered":
         together = int(batch.bursts[0][row])
         said = "it asks a question at its beginning or end and answers it"
-        return said + (f", as {together - 1} others with the same words do" * (together > 1))
+        return said + (
+            f", as do {together - 1} other{'s' * (together > 2)} with the same words"
+            * (together > 1)
+        )
     if name == "hidden":
         count = int(batch.column("hidden")[row])
-        return f"{count} place{'s' * (count > 1)} in it hide characters within words"
+        return f"it hides characters, in {count} place{'s' * (count > 1)}"
     return _SAID[name]
 
 

@@ -66,9 +66,11 @@ def scan(
     that was scanned before; without, with each other.
     """
     from ragguard.admission import Scan, as_base, propose
+    from ragguard.admission.judging import require_share
     from ragguard.admission.report import write_report
     from ragguard.audit import QuarantineWatch
 
+    require_share(alpha)
     with ExitStack() as opened:
         known: Base | None = as_base(base)
         kept: AuditStore | None = None
