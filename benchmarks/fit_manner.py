@@ -4,7 +4,7 @@ A logistic regression on windows of texts: planted ones of every kind that was w
 or by a language model, without the question in front, against honest ones. All are of the choosing
 half, and of plain texts every second. Every kind of planted text in each dataset has the same
 weight. Honest pages that language models wrote weigh most, since they are most easily mistaken, and
-then what retrievers returned for the questions.
+then what retrievers returned for the questions: above all what they ranked first.
 
 Honest pages that were fitted on look more honest than they are. So what is chosen or calibrated on
 the choosing half is scored by models that were fitted without the fold of the question.
@@ -26,6 +26,7 @@ from rich.console import Console
 from rich.progress import track
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
+from scipy.special import expit
 
 from benchmarks.data import Dataset
 from benchmarks.reading import READING, load_with_reading
@@ -49,12 +50,13 @@ Floats = NDArray[np.float64]
 FOLDS = 5
 """Into how many parts the choosing half is cut for scores by models that did not see the query."""
 
-_RIDGE = 1e-7
+_RIDGE = 3e-8
 _ROUNDS = 150
 _COPIED = ("garag",)  # genuine pages with typing errors
 # Together, in planted texts of one kind in one dataset.
-_HITS, _PLAIN, _MACHINE_WRITTEN = 3.0, 2.0, 8.0
+_HITS, _PLAIN, _MACHINE_WRITTEN = 6.0, 2.0, 8.0
 _FEW_HITS = 10
+_FIRST, _LOWER = 5, 0.3  # hits that a reader gets, and what one below them weighs beside one
 _ERRORS = Console(stderr=True)
 
 
@@ -64,15 +66,17 @@ class Group:
 
     Attributes:
         texts: The texts, each with the folds of the questions that it belongs to.
+        weight: Of all together.
         dataset: Where they come from; empty for plain texts.
         kind: Of attack; empty for honest texts.
-        weight: Of all together.
+        lower: Those that no retriever ranks among the first `_FIRST`.
     """
 
     texts: dict[str, frozenset[int]]
     weight: float
     dataset: str = ""
     kind: str = ""
+    lower: frozenset[str] = frozenset()
 
     @property
     def planted(self) -> bool:
@@ -85,18 +89,21 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
     fold_of: dict[str, frozenset[int]] = {}
     for data in datasets:
         hits: dict[str, frozenset[int]] = {}
+        first: set[str] = set()
         planted: dict[str, dict[str, frozenset[int]]] = {}
         for position, record in enumerate(data.choosing):
             fold = frozenset({position % FOLDS})
             for text in record.hits[: _FEW_HITS if data.name == READING else None]:
                 hits[text] = hits.get(text, frozenset()) | fold
+            first.update(record.hits[:_FIRST])
             for text in record.hits:
                 fold_of[text] = fold_of.get(text, frozenset()) | fold
             for kind, texts in record.poison.items():
                 if kind not in _COPIED:
                     here = planted.setdefault(kind, {})
                     here.update({text: here.get(text, frozenset()) | fold for text in texts})
-        yield Group(hits, _PLAIN if data.name == READING else _HITS, data.name)
+        weight = _PLAIN if data.name == READING else _HITS
+        yield Group(hits, weight, data.name, lower=frozenset(hits) - first)
         for kind, texts_of_kind in planted.items():
             yield Group(texts_of_kind, 1.0, data.name, kind)
     pages = list(dict.fromkeys(str(v["text"]) for v in _lines(folder, "wikipedia_passages")))
@@ -138,7 +145,8 @@ class Folds:
 
     def __init__(self, found: Iterable[Group]) -> None:
         counts: list[NDArray[np.intp]] = []
-        self._rows: list[tuple[int, int, frozenset[int]]] = []  # group, windows, folds
+        # For every text its group, how many windows it has, its folds, and its weight in the group.
+        self._rows: list[tuple[int, int, frozenset[int], float]] = []
         self._groups = list(found)
         values, lengths = [], []
         for number, group in enumerate(track(self._groups, description="texts", console=_ERRORS)):
@@ -146,7 +154,8 @@ class Folds:
                 hashed = buckets(strip_markup(text))
                 # Of honest texts there are enough without overlap.
                 parts = windows(hashed.shape[1], STEP if group.planted else WINDOW)
-                self._rows.append((number, len(parts[0]), folds))
+                weight = _LOWER if text in group.lower else 1.0
+                self._rows.append((number, len(parts[0]), folds, weight))
                 for start, end in zip(*parts, strict=True):
                     bucket = hashed[:, start:end]
                     bucket = bucket[bucket < BUCKETS]
@@ -161,15 +170,20 @@ class Folds:
 
     def without(self, fold: int | None = None, *, dataset: str = "", kind: str = "") -> MannerModel:
         """Fit a model on all texts but those of a fold's questions, a dataset or a kind."""
-        groups = np.repeat([row[0] for row in self._rows], [row[1] for row in self._rows])
         left_out = [
             bool(group.dataset == dataset != "" or group.kind == kind != "")
             for group in self._groups
         ]
-        used = np.array([fold not in folds and not left_out[row] for row, _, folds in self._rows])
-        sizes = np.array([windows for _, windows, _ in self._rows])
-        texts = np.bincount([row[0] for row in self._rows], used, minlength=len(self._groups))
-        share = np.array([g.weight for g in self._groups]) / np.maximum(texts, 1)
+        number, sizes, folds, weights = zip(*self._rows, strict=True)
+        used = np.array(
+            [
+                0.0 if fold in of or left_out[group] else weight
+                for group, of, weight in zip(number, folds, weights, strict=True)
+            ]
+        )
+        groups = np.repeat(number, sizes)
+        total = np.bincount(number, used, minlength=len(self._groups))
+        share = np.array([g.weight for g in self._groups]) / np.maximum(total, 1e-9)
         weight = np.repeat(used / sizes, sizes) * share[groups]
         planted = np.array([g.planted for g in self._groups])[groups]
         both = [weight[planted == side].sum() or 1.0 for side in (False, True)]
@@ -184,7 +198,7 @@ def _regress(windows: csr_array, planted: Floats, weight: Floats) -> MannerModel
     def loss(parameters: Floats) -> tuple[float, Floats]:
         slope = parameters[1:]
         log_odds = windows @ slope + parameters[0]
-        error = weight * (1.0 / (1.0 + np.exp(-log_odds)) - planted)
+        error = weight * (expit(log_odds) - planted)
         total = weight @ (np.logaddexp(0.0, log_odds) - planted * log_odds)
         steepness = across @ error + 2 * _RIDGE * slope
         return float(total + _RIDGE * slope @ slope), np.append(error.sum(), steepness)
@@ -194,11 +208,14 @@ def _regress(windows: csr_array, planted: Floats, weight: Floats) -> MannerModel
     return MannerModel(float(solved[0]), np.append(solved[1:], 0.0))
 
 
-def rounded(model: MannerModel) -> tuple[MannerModel, NDArray[np.int8], float]:
-    """Return a model with weights of eight bits, these weights, and what one unit of them is."""
-    unit = float(np.quantile(np.abs(model.weights), 0.9999)) / 127 or 1.0
-    weights = np.clip(np.rint(model.weights[:-1] / unit), -127, 127).astype(np.int8)
-    return MannerModel(model.bias, np.append(weights * unit, 0.0)), weights, unit
+def rounded(model: MannerModel) -> tuple[MannerModel, NDArray[np.float16]]:
+    """Return a model with weights of sixteen bits, and these weights.
+
+    With eight bits the few large weights are cut off, or the many small ones lost: single planted
+    texts found at 1 % of clean sets fell from 85 to 71 % (choosing half, cross-fitted).
+    """
+    weights = model.weights[:-1].astype(np.float16)
+    return MannerModel(model.bias, np.append(weights.astype(np.float64), 0.0)), weights
 
 
 def fit_folds(folder: Path, datasets: Sequence[Dataset]) -> list[MannerModel]:
@@ -223,13 +240,9 @@ def main() -> None:
     arguments = parser.parse_args()
     found = Folds(groups(arguments.data, load_with_reading(arguments.data)))
     model = found.without()
-    _, weights, unit = rounded(model)
-    np.savez_compressed(
-        arguments.out, weights=weights, unit=np.float64(unit), bias=np.float64(model.bias)
-    )
-    _ERRORS.print(
-        f"{np.count_nonzero(weights):,} weights of {unit:.3f} nats, bias {model.bias:.2f}"
-    )
+    _, weights = rounded(model)
+    np.savez_compressed(arguments.out, weights=weights, bias=np.float64(model.bias))
+    _ERRORS.print(f"{np.count_nonzero(weights):,} weights, bias {model.bias:.2f}")
 
 
 if __name__ == "__main__":

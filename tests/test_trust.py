@@ -76,6 +76,7 @@ def test_the_first_class_that_holds_counts_and_all_conditions_must():
         (None, False),
         ([2020], False),
     ],
+    ids=range(13),  # not by their values, which differ between processes
 )
 def test_age_is_read_from_moments_of_several_kinds(age, known):
     trust = Trust(known=[Origin(older_than=30 * DAY)])

@@ -37,7 +37,7 @@ def _lines(folder: Path, data: bytes) -> None:
 
 def _traffic(folder: Path, data: bytes) -> None:
     del folder
-    list(read_traffic(BytesIO(data), "traffic", progress=False))
+    list(read_traffic(BytesIO(data), "-", progress=False))
 
 
 def _base(folder: Path, data: bytes) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from ragguard.lru import on_forget
 
-__all__ = ["FOLDED", "FOLDED_WORDS", "Characters", "respelled"]
+__all__ = ["FOLDED", "FOLDED_LETTERS", "FOLDED_WORDS", "Characters", "respelled"]
 
 _REMEMBERED = 21_000  # characters; a table of more would have twice the slots
 
@@ -134,7 +134,17 @@ def _folded_words(character: str) -> str:
     return "".join([part if part.isalnum() else " " for part in folded])
 
 
+def _folded_letters(character: str) -> str:
+    folded = FOLDED[ord(character)]
+    if folded.isalpha():
+        return folded.capitalize() if character.isupper() else folded
+    return character if folded else ""
+
+
 FOLDED = Characters(_folded)
+FOLDED_LETTERS = Characters(_folded_letters)
+"""What stands for another letter, as that letter, capital or small; without invisible signs."""
 FOLDED_WORDS = Characters(_folded_words)
 on_forget(FOLDED.clear)
+on_forget(FOLDED_LETTERS.clear)
 on_forget(FOLDED_WORDS.clear)

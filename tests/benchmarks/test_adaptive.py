@@ -309,5 +309,5 @@ def test_the_command_on_the_own_data(tmp_path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_hold_the_tables_of_the_results(page):
     text = page.read_text(encoding="utf-8")
-    assert text.count("<!-- end -->") >= 4
+    assert "<!-- end -->" in text
     assert filled(text) == text

@@ -60,8 +60,8 @@ def test_says_what_is_in_reserve_and_what_is_not_drawn(run, jsonl, tmp_path, att
     assert found["reserve"] == len(passages) - 2 - 3
     assert f"one has {found['threshold']:+.1f} or more" in out.read_text(encoding="utf-8")
     result = run("explain", traffic, *options)
-    said = f"2 of {len(passages)} dropped, {found['reserve']} in reserve; {len(passages) - 40} are"
-    assert said in result.stdout
+    said = f"2 of {len(passages)} dropped, 1 marked, {found['reserve']} in reserve; "
+    assert f"{said}{len(passages) - 40} are" in result.stdout
 
 
 def test_shows_the_quarantine_and_leaves_the_store_alone(run, jsonl, tmp_path, clean):

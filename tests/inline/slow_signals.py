@@ -259,13 +259,13 @@ def manner(text):
     """How a text is written, by the shipped weights, window by window."""
     model = shipped()
     hashed = buckets(strip_markup(text)).T
-    last = max(0, len(hashed) - 36)
+    last = max(0, len(hashed) - 48)
     found = []
     for start in [*range(0, last, 12), last]:
-        window = hashed[start : start + 36]
+        window = hashed[start : start + 48]
         total = fsum(model.weights[bucket] for row in window for bucket in row)
-        found.append(total / max(len(window), 24))
-    best = sorted(found)[-2:]
+        found.append(total / max(len(window), 48))
+    best = sorted(found)[-3:]
     return model.bias + sum(best) / len(best)
 
 
@@ -290,7 +290,7 @@ def own_signals(query, texts, k):
             continue
         if english:
             own["gibberish"] = above(gibberish(said), 0.3) * above(coverage, 0.5)
-            own["manner"] = above(manner(text) + 5 * coverage, 2.5, 13.0)
+            own["manner"] = above(manner(text) + 2.5 * coverage, 2.0, 12.5)
         own.update(keyword_runs(asked, said, english))
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch

@@ -1,10 +1,10 @@
 """Manner: how a passage is written, whatever it is about.
 
-    window = bias + sum of w[n-gram] over its n-grams / max(tokens, 24)
-    manner = mean of the two highest windows,    in nats
-    signal = (manner + 5 coverage - 2.5) / 10.5, at least 0 and at most 1
+    window = bias + sum of w[n-gram] over its n-grams / max(tokens, 48)
+    manner = mean of the three highest windows,    in nats
+    signal = (manner + 2.5 coverage - 2) / 10.5, at least 0 and at most 1
 
-A window is 36 tokens of the passage, whose beginning and end are tokens too. Its n-grams are those
+A window is 48 tokens of the passage, whose beginning and end are tokens too. Its n-grams are those
 of one to three tokens. A function word and a mark stand for themselves, a number for how many
 digits it has, a word with a capital for that alone, and any other word for its last three letters
 and for whether it is long. So no name, no number and no subject has a weight. Weights are hashed
@@ -33,7 +33,9 @@ from numpy.typing import NDArray
 
 from ragguard.inline.features.coverage import Match, rescale
 from ragguard.inline.tokens import TokenizedPassage
+from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, both_ends
+from ragguard.text.characters import FOLDED_LETTERS, respelled
 from ragguard.text.html import strip_markup
 
 __all__ = [
@@ -52,16 +54,17 @@ __all__ = [
 BUCKETS = 2**16
 """How many weights there are."""
 
-WINDOW, STEP = 36, 12
+WINDOW, STEP = 48, 12
 """Tokens of a window, and from the beginning of one to that of the next."""
 
-LEAST = 24
+LEAST = 48
 """Tokens that a window is taken to have at least: what is shorter says little."""
 
-COVERAGE = 5.0
+COVERAGE = 2.5
 """Nats for a passage that holds all of the question's content."""
 
-_RANGE = (2.5, 13.0)  # nats: hardly any clean passage is above the middle
+_HIGHEST = 3  # windows that count
+_RANGE = (2.0, 12.5)  # nats: hardly any clean passage is above the middle
 _LONG = 7  # letters of a short word
 _CHARS = 10_000  # of a longer text both ends are read
 
@@ -72,11 +75,13 @@ _MOST_KEPT, _LONGEST_KEPT = 50_000, 24  # tokens, and letters of one
 
 
 class _Classes(dict[str, int]):
-    """The class of a token as a number; common tokens are remembered."""
+    """The class of a token as a number; tokens are remembered until there are too many."""
 
     def __missing__(self, token: str) -> int:
         number = crc32(_class_of(token).encode("utf-8", "replace"))
-        if len(self) < _MOST_KEPT and len(token) <= _LONGEST_KEPT:
+        if len(token) <= _LONGEST_KEPT:
+            if len(self) >= _MOST_KEPT:
+                self.clear()
             self[token] = number
         return number
 
@@ -95,6 +100,7 @@ def _class_of(token: str) -> str:
 
 
 _CLASSES = _Classes()
+on_forget(_CLASSES.clear)
 
 
 def buckets(text: str) -> NDArray[np.intp]:
@@ -106,7 +112,8 @@ def buckets(text: str) -> NDArray[np.intp]:
     Returns:
         int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
     """
-    found = _TOKEN.findall(f"\x02{both_ends(text, _CHARS)}\x03")
+    shown = respelled(both_ends(text, _CHARS), FOLDED_LETTERS)
+    found = _TOKEN.findall(f"\x02{shown}\x03")
     classes = np.array(list(map(_CLASSES.__getitem__, found)), dtype=np.uint64)
     out = np.full((3, len(classes)), BUCKETS, dtype=np.intp)
     one = (classes + np.uint64(1)) * _ODD
@@ -145,7 +152,7 @@ class MannerModel:
         sums = np.append(0.0, self.weights.take(buckets(text)).sum(axis=0).cumsum())
         starts, ends = windows(len(sums) - 1)
         means = np.sort((sums[ends] - sums[starts]) / np.maximum(ends - starts, LEAST))
-        return self.bias + float(means[-2:].mean())
+        return self.bias + float(means[-_HIGHEST:].mean())
 
     def of(self, passage: TokenizedPassage) -> float:
         """Return the manner of a passage as it is written, markup aside."""
@@ -157,7 +164,7 @@ def shipped() -> MannerModel:
     """Return the shipped model, read at the first call."""
     file = resources.files("ragguard.inline") / "manner.npz"
     with file.open("rb") as stream, np.load(stream) as stored:
-        weights = stored["weights"].astype(np.float64) * float(stored["unit"])
+        weights = stored["weights"].astype(np.float64)
         return MannerModel(float(stored["bias"]), np.append(weights, 0.0))
 
 

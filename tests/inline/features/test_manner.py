@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib import resources
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard import Guard
+from ragguard.inline.features import manner
 from ragguard.inline.features.coverage import Match
 from ragguard.inline.features.manner import (
     BUCKETS,
@@ -18,6 +20,7 @@ from ragguard.inline.features.manner import (
     STEP,
     WINDOW,
     MannerModel,
+    _Classes,
     buckets,
     manner_signals,
     shipped,
@@ -43,7 +46,7 @@ def slowly(model: MannerModel, text: str) -> float:
         here = range(start, min(start + WINDOW, size))
         total = sum(float(model.weights[bucket]) for at in here for bucket in hashed[:, at])
         found.append(total / max(len(here), LEAST))
-    best = sorted(found)[-2:]
+    best = sorted(found)[-3:]
     return model.bias + sum(best) / len(best)
 
 
@@ -74,7 +77,7 @@ def test_names_numbers_and_subjects_have_no_weight(one: str, other: str, year: i
     assert (buckets(text.format(year, one, other).replace("keeper", "sleeper")) == expected).all()
 
 
-@pytest.mark.parametrize("size", [1, 35, 36, 37, 47, 48, 49, 200])
+@pytest.mark.parametrize("size", [1, 47, 48, 49, 59, 60, 61, 200])
 def test_the_windows_lie_in_the_text_and_cover_it(size: int) -> None:
     starts, ends = windows(size)
     assert starts[0] == 0
@@ -88,6 +91,31 @@ def test_markup_does_not_change_it() -> None:
     marked = plain.replace("pier", "<b>pier</b>")
     read = [shipped().of(tokenize_passage(text)) for text in (plain, marked)]
     assert read[0] == read[1]
+
+
+@pytest.mark.parametrize(
+    "disguised",
+    [
+        "Th\u0435 pi\u0435r w\u0430s sold to the Comp\u0430ny.",  # Cyrillic letters
+        "Th\u200be pi\u00ader was so\u2060ld to the Company.",
+        "The pie\u0301r was sold to the \u0421ompany.",
+        "\uff34\uff48\uff45 pier was sold to the Company.",
+    ],
+)
+def test_look_alikes_and_invisible_signs_do_not_change_it(disguised: str) -> None:
+    assert (buckets(disguised) == buckets("The pier was sold to the Company.")).all()
+
+
+def test_what_tokens_are_is_remembered_for_so_many_and_then_forgotten() -> None:
+    tokens = " ".join(f"{'x' * (at % 9)}{chr(97 + at % 26)}{at:x}" for at in range(3 * 10**3))
+    with patch.object(manner, "_MOST_KEPT", 1000), patch.object(manner, "_CLASSES", _Classes()):
+        for start in range(0, len(tokens), 5000):
+            buckets(tokens[start : start + 5000])
+            assert len(manner._CLASSES) <= 1000
+        before = len(manner._CLASSES)
+        assert buckets("somewhat").shape == (3, 3)
+        assert "somewhat" in manner._CLASSES
+        assert before > 0
 
 
 @given(st.text(max_size=300))
