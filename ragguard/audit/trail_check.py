@@ -244,6 +244,6 @@ def _place(tenant: str, action: str, subject: str, details: Mapping[str, object]
 def _details(row: TrailRow) -> Mapping[str, object]:
     try:
         details = json.loads(row.details)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return {}
     return details if isinstance(details, dict) else {}

@@ -24,6 +24,7 @@ audit = typer.Typer(
 
 _SHOWN_KEY = 12
 _SHOWN_FINDINGS = 50
+_LONGEST = 1_000  # characters of details; whoever writes to the store can write any
 
 
 @audit.command("list")
@@ -48,7 +49,7 @@ def list_rows(
         details = ", ".join(f"{name} {value}" for name, value in _details(row).items() if value)
         who, what = unescape(row.actor or "worker"), unescape(row.subject)[:_SHOWN_KEY]
         when = row.at[:19].replace("T", " ")
-        shown.append((str(row.seq), when, row.tenant, who, row.action, what, details))
+        shown.append((str(row.seq), when, row.tenant, who, row.action, what, details[:_LONGEST]))
     columns = ("row", "when", "tenant", "who", "what", "of", "details")
     show_table(columns, shown, wrapped=["details"])
 
@@ -102,6 +103,6 @@ def verify(
 def _details(row: TrailRow) -> dict[str, Any]:
     try:
         details = json.loads(row.details)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return {"unreadable": row.details}
     return details if isinstance(details, dict) else {"unreadable": row.details}

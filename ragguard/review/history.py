@@ -39,7 +39,7 @@ class Done:
         """Read a row: whoever can write to the database can write anything there."""
         try:
             found = json.loads(row.details)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             found = {"unreadable": row.details}
         told = dict(found) if isinstance(found, dict) else {"unreadable": row.details}
         why, keys = told.pop("why", ""), told.pop("keys", None)

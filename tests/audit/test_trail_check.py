@@ -347,7 +347,16 @@ def test_what_was_made_to_lapse_before_its_time(open_sql):
 
 
 def test_details_that_are_no_json_break_nothing(store):
-    for junk in ("[", "[]", "null", '"x"', "{", '{"effect": [], "source": {}}', "1" * 5000):
+    for junk in (
+        "[",
+        "[]",
+        "null",
+        '"x"',
+        "{",
+        '{"effect": [], "source": {}}',
+        "1" * 5000,
+        "[" * 200_000,
+    ):
         tamper(store, "UPDATE ragguard_trail SET details = :value", value=junk)
         assert findings(store)
 
