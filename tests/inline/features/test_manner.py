@@ -106,6 +106,14 @@ def test_look_alikes_and_invisible_signs_do_not_change_it(disguised: str) -> Non
     assert (buckets(disguised) == buckets("The pier was sold to the Company.")).all()
 
 
+def test_what_has_more_signs_than_english_is_read_as_it_stands() -> None:
+    signs = "".join(map(chr, range(0x4E00, 0x4E00 + 600)))
+    with patch.object(manner, "respelled", side_effect=AssertionError):
+        assert buckets(f"The pier was sold. {signs}").shape[0] == 3
+        with pytest.raises(AssertionError):
+            buckets("The pier was sold.")
+
+
 def test_what_tokens_are_is_remembered_for_so_many_and_then_forgotten() -> None:
     tokens = " ".join(f"{'x' * (at % 9)}{chr(97 + at % 26)}{at:x}" for at in range(3 * 10**3))
     with patch.object(manner, "_MOST_KEPT", 1000), patch.object(manner, "_CLASSES", _Classes()):
