@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ pytest.importorskip("uvicorn", reason="needs the extra review")
 pytest.importorskip("selenium", reason="needs selenium to drive a browser")
 
 from selenium import webdriver
+from selenium.common import exceptions
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -112,11 +114,21 @@ def another_page(driver):
     WebDriverWait(driver, 20).until(staleness_of(page))
 
 
+def clicked(driver, by, what):
+    """Click; a page that is just being replaced may take the element away, then once more."""
+    for _ in range(4):
+        try:
+            return driver.find_element(by, what).click()
+        except exceptions.WebDriverException:
+            time.sleep(0.5)
+    return driver.find_element(by, what).click()
+
+
 def click(driver, words):
     """Click on the link or button that says so."""
     found = f"//*[self::a or self::button][contains(normalize-space(), '{words}')]"
     with another_page(driver):
-        driver.find_element(By.XPATH, found).click()
+        clicked(driver, By.XPATH, found)
 
 
 def say_why(driver, why):
@@ -124,7 +136,7 @@ def say_why(driver, why):
 
 
 def tick(driver, passage_id):
-    driver.find_element(By.XPATH, f"//label[contains(., '{passage_id}')]/input").click()
+    clicked(driver, By.XPATH, f"//label[contains(., '{passage_id}')]/input")
 
 
 def words(driver):
@@ -156,7 +168,7 @@ def test_a_false_positive_is_seen_and_allowed_and_kept_by_another_process(page, 
     assert dropped(path, QUERY, pages) == []
     click(driver, "Allow-list")
     assert "our own page of frequent questions" in words(driver)
-    driver.find_element(By.TAG_NAME, "summary").click()
+    clicked(driver, By.TAG_NAME, "summary")
     driver.find_element(By.CSS_SELECTOR, "details [name=why]").send_keys("it has changed")
     click(driver, "Take it off the list")
     assert dropped(path, QUERY, pages) == ["our-faq"]
