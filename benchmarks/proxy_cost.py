@@ -25,17 +25,18 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmarks.export_forms import INT8_FORMS, open_gate, precision_of
 from benchmarks.report import describe_run, write
 from ragguard.demo.corpus import load_corpus
 from ragguard.export import export_proxy
 from ragguard.export.parity import PROBES, BlameScope
 from ragguard.proxy import LexicalProxy, OnnxProxy
 from ragguard.proxy.base import Scores
+from ragguard.proxy.manifest import Precision
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 
 __all__ = ["MODELS", "ModelShape", "main", "run"]
 
+PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16-weights")
 SCOPE = 15
 AS_PRINTED = "torch, as printed"
 _MAX_LENGTH = 512
@@ -84,9 +85,9 @@ def run(shape: ModelShape, *, threads: int, repeats: int, folder: Path) -> dict[
     contenders: dict[str, Callable[[], Scores]] = {
         AS_PRINTED: lambda: as_printed(model, encoder, contexts, query, response)
     }
-    for form in ("fp32", *INT8_FORMS):
-        proxy = _exported(model, tokenizer, form, folder / form.replace(" ", "-"), threads)
-        contenders[f"OnnxProxy {form}"] = _scoring(proxy, contexts, query, response)
+    for precision in PRECISIONS:
+        proxy = _exported(model, tokenizer, precision, folder / precision, threads)
+        contenders[f"OnnxProxy {precision}"] = _scoring(proxy, contexts, query, response)
     contenders["LexicalProxy"] = _scoring(LexicalProxy(), contexts, query, response)
     wall: dict[str, list[float]] = {name: [] for name in contenders}
     processor: dict[str, list[float]] = {name: [] for name in contenders}
@@ -186,17 +187,17 @@ def _model(shape: ModelShape) -> Any:
     ).eval()
 
 
-def _exported(model: Any, tokenizer: Any, form: str, folder: Path, threads: int) -> OnnxProxy:
-    # Random weights have no opinion that could be kept or lost: only what they cost is asked here.
+def _exported(
+    model: Any, tokenizer: Any, precision: Precision, folder: Path, threads: int
+) -> OnnxProxy:
     export_proxy(
         model,
         folder,
         tokenizer=tokenizer,
-        precision=precision_of(form),
+        precision=precision,
         max_length=_MAX_LENGTH,
         probes=PROBES[:1],
         scopes=[BlameScope(PROBES[0].contexts[:2], PROBES[0].query, PROBES[0].response)],
-        gates=open_gate(form),
     )
     return OnnxProxy(folder, threads=threads)
 

@@ -7,7 +7,7 @@ import concurrent.futures.thread  # noqa: F401 - asyncio imports it with the fir
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ragguard.arguments import pairs, require_k
 from ragguard.attribution.result import Attributor, Retrieve
@@ -24,6 +24,9 @@ from ragguard.parts import Parts, remade
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 from ragguard.verdict import Mode, Verdict
+
+if TYPE_CHECKING:
+    from ragguard.proxy import Proxy
 
 __all__ = ["Guard"]
 
@@ -55,7 +58,9 @@ class Guard(Feedback, Deciding):
             best first, or whatever else `ragguard.attribution.search.as_retrieve` takes.
             Without it, attributions search the passages of the event. A `retrieve` that takes
             `tenant=None` is told whose event it searches for.
-        attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy.
+        attributor: Finds the responsible passages; None means `RAGOrigin` with `proxy`.
+        proxy: The language model that attributions score with: a `Proxy`, a model's name
+            ("smollm2", "lexical") or an exported folder; None: `ragguard.proxy.default()`.
         policy: What an attribution may do: "observe" nothing, "review" propose passages that a
             person confirms or rejects, "auto" quarantine them where evidence and limits allow; or a
             `ragguard.background.Policy` with limits of your own. None: "review" with a store that
@@ -77,6 +82,7 @@ class Guard(Feedback, Deciding):
     Raises:
         InvalidInputError: An argument is out of range or of the wrong type.
         CalibrationError: The calibration cannot be read, or has too few queries for `alpha`.
+        ProxyError: The proxy that was named is missing.
         StoreError: The store cannot be opened.
     """
 
@@ -92,6 +98,7 @@ class Guard(Feedback, Deciding):
         calibration: Calibration | str | os.PathLike[str] | None = None,
         retrieve: Retrieve | Any | None = None,
         attributor: Attributor | None = None,
+        proxy: Proxy | str | os.PathLike[str] | None = None,
         policy: Policy | PolicyName | None = None,
         trust: Trust | Collection[str] | None = None,
         max_ms: float = 50.0,

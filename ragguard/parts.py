@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragguard.arguments import require_choice, require_method, require_number
 from ragguard.attribution.result import Attributor, Retrieve
@@ -31,6 +31,9 @@ from ragguard.inline.decision import Strategy
 from ragguard.recent import RecentPassages
 from ragguard.trust import Trust, as_trust
 from ragguard.verdict import Mode, Verdict
+
+if TYPE_CHECKING:
+    from ragguard.proxy import Proxy
 
 __all__ = ["Parts", "remade"]
 
@@ -65,6 +68,7 @@ class Parts:
         calibration: Calibration | str | os.PathLike[str] | None,
         retrieve: Retrieve | Any | None,
         attributor: Attributor | None,
+        proxy: Proxy | str | os.PathLike[str] | None,
         policy: Policy | PolicyName | None,
         trust: Trust | Collection[str] | None,
         max_ms: float,
@@ -99,6 +103,15 @@ class Parts:
             )
         if attributor is not None:
             require_method("attributor", attributor, "attribute(query, response, retrieve)")
+        if proxy is not None:
+            if attributor is not None:
+                raise InvalidInputError(
+                    "an attributor has a proxy of its own; pass it there: RAGOrigin(proxy=...)"
+                )
+            # Not above: a guard that only filters needs no proxy.
+            from ragguard.proxy import require_proxy
+
+            require_proxy(proxy)
         self.embedder = CachedEmbedder.of(embedder)
         if retrieve is not None:
             # Not above: it imports every kind of knowledge base, and a filter needs none.
@@ -140,6 +153,7 @@ class Parts:
                 self.store,
                 retrieve,
                 attributor=attributor,
+                proxy=proxy,
                 embedder=self.embedder,
                 policy=policy,
                 trust=policed,

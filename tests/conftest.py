@@ -3,6 +3,7 @@
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -17,6 +18,9 @@ settings.register_profile(
 )
 settings.register_profile("quick", settings.get_profile("ragguard"), max_examples=20)
 settings.load_profile("ragguard")
+
+# What the person who runs the tests has exported must not become their default proxy.
+os.environ["RAGGUARD_CACHE"] = str(Path(__file__).parent / "no-cache")
 
 POSTGRES = os.environ.get("RAGGUARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
 

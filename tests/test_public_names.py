@@ -163,6 +163,7 @@ def test_guard_takes_what_the_contract_says():
         "calibration": None,
         "retrieve": None,
         "attributor": None,
+        "proxy": None,
         "policy": None,
         "trust": None,
         "max_ms": 50.0,

@@ -127,8 +127,8 @@ def _written(draw: Random, name: str) -> Any:
             value = {
                 "format": FORMAT,
                 "architecture": "LlamaForCausalLM",
+                "source": "weights of fuzz",
                 "precision": "fp32",
-                "quantization": "none",
                 "opset": 18,
                 "max_length": 512,
                 "vocabulary_size": 100,

@@ -24,6 +24,7 @@ from ragguard.attribution.model_calls import (
 )
 from ragguard.background_loop import BackgroundLoop
 from ragguard.errors import GenerationError, InvalidInputError
+from ragguard.proxy.named import MODELS
 
 __all__ = ["Prices", "TextModel", "Usage", "as_text_model"]
 
@@ -247,13 +248,16 @@ def as_text_model(
     Args:
         model: A callable str -> str (plain or async), a LangChain chat model, LLM or other
             runnable (`invoke`, `ainvoke`), a LlamaIndex LLM (`complete`, `acomplete`, or only
-            `chat`, `achat`), or a `TextModel`, which is returned as it is.
+            `chat`, `achat`), the name of a model that `ragguard proxy get` exported ("smollm2"), or
+            a `TextModel`, which is returned as it is.
         retries: How often a transient error is tried again.
         backoff_s: Seconds before the first retry; doubled before each further one.
         prices: What its tokens cost; `Usage.cost` and `Attribution.details["cost"]` count by them.
 
     Raises:
         InvalidInputError: `model` is none of these, or `retries` or `backoff_s` is negative.
+        MissingExtraError: A model was named, and onnxruntime or tokenizers is not installed.
+        ProxyError: The model that was named is not exported, or without a generator.
 
     >>> as_text_model(lambda prompt: prompt.upper()).generate("quiet")
     'QUIET'
@@ -261,10 +265,14 @@ def as_text_model(
     if isinstance(model, TextModel):
         return model
     name = model_name(model)
+    if isinstance(model, str) and model in MODELS:
+        from ragguard.proxy.generator import shared_generator
+
+        name, model = model, shared_generator(model)
     call, acall = (None, None) if isinstance(model, type) else model_calls(model)
     if call is None and acall is None:
         raise InvalidInputError(
             f"cannot ask a {name} for text; pass a callable str -> str, an instance "
-            "of a LangChain chat model or LLM, or a LlamaIndex LLM"
+            f"of a LangChain chat model or LLM, a LlamaIndex LLM, or a name: {', '.join(MODELS)}"
         )
     return TextModel(call, acall, name=name, retries=retries, backoff_s=backoff_s, prices=prices)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Set
 from dataclasses import replace
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.quarantine import Accused
@@ -20,6 +21,9 @@ from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage, as_passages
 from ragguard.trust import Trust
+
+if TYPE_CHECKING:
+    from ragguard.proxy import Proxy
 
 __all__ = ["EventAttributor", "EventProcessor"]
 
@@ -46,6 +50,7 @@ class EventAttributor:
             One that takes `tenant` is told the event's, or None; any other searches for all alike.
         attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy,
             made when the first event is attributed.
+        proxy: Of that `RAGOrigin`.
         embedder: Of that `RAGOrigin`; None: the built-in one.
         policy: What an attribution may do; None: "review" on a store that other processes share,
             "auto" in memory.
@@ -60,6 +65,7 @@ class EventAttributor:
         retrieve: Retrieve | None = None,
         *,
         attributor: Attributor | None = None,
+        proxy: Proxy | str | os.PathLike[str] | None = None,
         embedder: Embedder | None = None,
         policy: Policy | None = None,
         trust: Trust | None = None,
@@ -73,6 +79,7 @@ class EventAttributor:
         self._judge = judge or _shipped_filter
         self._retrieve = retrieve
         self._attributor = attributor
+        self._proxy = proxy
         self._embedder = embedder
 
     def attribute(self, event: Event) -> Attribution:
@@ -97,7 +104,7 @@ class EventAttributor:
         if self._attributor is None:
             from ragguard.attribution.ragorigin.attributor import RAGOrigin
 
-            self._attributor = RAGOrigin(embedder=self._embedder)
+            self._attributor = RAGOrigin(proxy=self._proxy, embedder=self._embedder)
         if self._retrieve is None:
             found = self._attributor.attribute(query, response, lambda _, limit: passages[:limit])
             return self._with_evidence(found)

@@ -104,18 +104,24 @@ app = typer.Typer(
 @app.command("demo")
 def demo(
     questions: Annotated[
-        int | None, typer.Option(min=1, help="How many questions to ask; all of them if left out.")
+        int | None,
+        typer.Option(min=1, help="How many questions to ask; if left out all, or 4 of a model."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="An exported model (smollm2), which then answers and attributes."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice of questions.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Poison a small fictional knowledge base, and watch the filter and the attribution work.
 
-    Needs no network, no model and no key. Exits with 3 if the loop does not close.
+    Needs no network, no key, and no model unless you name one. Exits with 3 if the loop does not
+    close.
     """
     from ragguard import demo as program
 
-    if program.main(json=as_json, questions=questions, seed=seed):
+    if program.main(json=as_json, questions=questions, seed=seed, model=model):
         raise typer.Exit(OPERATIONAL)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragguard.cli.options import JsonOption, output_option
+from ragguard.cli.options import JsonOption, flag, output_option
 from ragguard.cli.output import show_facts, write_json
+from ragguard.text import printable
+
+if TYPE_CHECKING:
+    from ragguard.proxy.manifest import Precision
 
 __all__ = ["proxy"]
 
@@ -19,36 +24,97 @@ proxy = typer.Typer(
 )
 
 
+PrecisionOption = Annotated[
+    Literal["fp32", "fp16", "fp16-weights"],
+    typer.Option(help="fp16 is for GPUs; fp16-weights takes half the space of fp32."),
+]
+LengthOption = Annotated[int, typer.Option(min=16, help="Tokens a prompt may have.")]
+
+
 @proxy.command("export")
 def export(
     model: Annotated[
-        Path, typer.Argument(help="Folder of a causal language model, as transformers saves it.")
+        str,
+        typer.Argument(
+            help="A causal language model: a folder as transformers saves it, a .gguf file, "
+            "package:NAME for that of an installed package, or a name of the Hugging Face hub."
+        ),
     ],
     output: Annotated[Path, output_option("A new folder for the proxy.")],
-    precision: Annotated[
-        Literal["fp32", "fp16", "fp16-weights", "int8"],
-        typer.Option(help="fp16 is for GPUs; int8 is the fastest on a CPU."),
-    ] = "int8",
-    max_length: Annotated[int, typer.Option(min=16, help="Tokens a prompt may have.")] = 1024,
+    precision: PrecisionOption = "fp16-weights",
+    max_length: LengthOption = 1024,
+    generator: Annotated[
+        bool, flag("--generator", "Write a second graph, which answers prompts.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Export a language model as an ONNX graph that scores and cannot generate.
+    """Export a language model as an ONNX graph that scores, and with --generator one that answers.
 
     The export is compared with the original, and nothing is written (exit code 3) if it scores
-    differently. Needs the extras `export` and `onnx`; nothing is downloaded.
+    differently. Needs the extras `export` and `onnx`, and `gguf` for a GGUF file. Nothing is
+    downloaded but a model of the hub that you name, and not that with HF_HUB_OFFLINE=1. Stages and
+    their times go to stderr.
+    """
+    _export(model, output, precision, max_length, generator, as_json, f"RAGGUARD_PROXY={output}")
+
+
+@proxy.command("get")
+def get(
+    name: Annotated[str, typer.Argument(help="A model that ragguard knows by name: smollm2.")],
+    precision: PrecisionOption = "fp16-weights",
+    max_length: LengthOption = 1024,
+    as_json: JsonOption = False,
+) -> None:
+    """Export a model that is known by name into your cache folder, to score and to answer.
+
+    From then on attribution scores with it by default.
+
+    Installs and downloads nothing: where the package that holds the model is missing, the command
+    that installs it is shown (exit code 2).
     """
     from ragguard.errors import InvalidInputError
+    from ragguard.proxy.named import MODELS, cache_folder
+
+    if name not in MODELS:
+        raise InvalidInputError(f"{name} is no known model; there is {', '.join(MODELS)}")
+    folder = cache_folder(name)
+    if (folder / "manifest.json").is_file():
+        raise InvalidInputError(f"{folder} holds an export already; remove it to export it again")
+    use = f'Guard(proxy="{name}"), or by default, unless RAGGUARD_PROXY=lexical'
+    _export(MODELS[name], folder, precision, max_length, True, as_json, use)
+
+
+def _export(
+    model: str,
+    output: Path,
+    precision: Precision,
+    max_length: int,
+    generator: bool,
+    as_json: bool,
+    use: str,
+) -> None:
     from ragguard.export import export_proxy
 
-    if not model.is_dir():
-        raise InvalidInputError(f"{model} is not a folder; pass one with config.json and weights")
-    manifest = export_proxy(str(model), output, precision=precision, max_length=max_length)
+    began = time.monotonic()
+
+    def tell(stage: str) -> None:
+        typer.echo(f"{time.monotonic() - began:5.0f} s  {printable(stage)}", err=True)
+
+    manifest = export_proxy(
+        model,
+        output,
+        precision=precision,
+        generator=generator,
+        max_length=max_length,
+        on_stage=tell,
+    )
+    tell("done")
     if as_json:
         write_json({"folder": str(output), **asdict(manifest)})
     else:
         typer.echo(
-            f"exported {manifest.architecture} in {manifest.precision} "
-            f"({_parity(manifest.parity)}); use it with: RAGGUARD_PROXY={output}"
+            f"exported {manifest.source}, in {manifest.precision} to {output} "
+            f"({_parity(manifest.parity)}); use it with: {use}"
         )
 
 
@@ -56,8 +122,8 @@ def export(
 def verify(
     folder: Annotated[Path, typer.Argument(help="Folder of an exported proxy.")],
     model: Annotated[
-        Path | None,
-        typer.Option(help="The original's folder: compare the scores with its own, too."),
+        str | None,
+        typer.Option(help="The original, as for export: compare the scores with its own, too."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -66,13 +132,10 @@ def verify(
     With --model also that it scores as the original does, within the gate of its precision; that
     needs the extra `export`. Exits with 3 if not.
     """
-    from ragguard.errors import InvalidInputError
     from ragguard.export.verify import verify_proxy
     from ragguard.proxy.manifest import Manifest
 
-    if model is not None and not model.is_dir():
-        raise InvalidInputError(f"{model} is not a folder; pass one with config.json and weights")
-    parity = verify_proxy(folder, model=None if model is None else str(model))
+    parity = verify_proxy(folder, model=model)
     measured = None if parity is None else asdict(parity)
     if as_json:
         write_json(
@@ -92,8 +155,8 @@ def info(
 ) -> None:
     """Show a proxy's manifest, size and providers, and which proxy is used by default.
 
-    The default is the folder that RAGGUARD_PROXY names, else the lexical proxy, which needs no
-    model.
+    The default is what RAGGUARD_PROXY names, else your export of a model that `proxy get` made,
+    else the lexical proxy, which needs no model.
     """
     from ragguard.proxy import default_folder
     from ragguard.proxy.manifest import Manifest
@@ -123,7 +186,7 @@ def info(
         show_facts(
             ("folder", shown),
             ("model", f"{manifest.architecture}, {manifest.vocabulary_size} tokens"),
-            ("precision", f"{manifest.precision}, quantization {manifest.quantization}"),
+            ("weights", f"{manifest.precision}, from {manifest.source}"),
             ("length", f"{manifest.max_length} tokens"),
             ("size", f"{size / 1e6:.1f} MB"),
             ("parity", _parity(manifest.parity)),

@@ -1,23 +1,27 @@
-"""A demo of the whole loop on a fictional knowledge base, without any model or network."""
+"""A demo of the whole loop on a fictional knowledge base, without network."""
 
 from __future__ import annotations
 
 __all__ = ["main"]
 
 
-def main(*, json: bool = False, questions: int | None = None, seed: int = 0) -> int:
+def main(
+    *, json: bool = False, questions: int | None = None, seed: int = 0, model: str | None = None
+) -> int:
     """Run the demo, write its report to stdout and return an exit code.
 
     Args:
         json: Write the report as one JSON document instead of text.
-        questions: How many questions to ask, 1 to 64; None for all.
+        questions: How many questions to ask, 1 to 64; None for all, or 4 of a model.
         seed: Seed of the choice of questions and attacks.
+        model: The name of an exported model that answers and attributes; None: no model.
 
     Returns:
         0 if the loop closed, else 1.
 
     Raises:
         InvalidInputError: `questions` is out of range.
+        ProxyError: The model is not exported.
     """
     from json import dumps
 
@@ -31,6 +35,7 @@ def main(*, json: bool = False, questions: int | None = None, seed: int = 0) -> 
         report = run_demo(
             questions=questions,
             seed=seed,
+            model=model,
             on_stage=lambda stage: status.update(f"ragguard demo: {stage} ..."),
         )
     if json:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ragguard.attribution.prompts import answer_prompt
+from ragguard.attribution.text_model import as_text_model
 from ragguard.background import Policy
 from ragguard.content import content_key
 from ragguard.demo.corpus import Attack, Corpus, Form, load_corpus, poison
@@ -38,18 +40,26 @@ _READ = 5  # passages that the reader reads
 _RETRIEVED = 10  # for the guard, which keeps at most _READ of them
 _MAX_ROUNDS = 5  # an attack that plants several answers takes one report for each of them
 _TIMEOUT_S = 60.0
+_OF_MODEL = 4  # questions, unless more are wanted: each takes a model a minute or so on two cores
 
 
 def run_demo(
-    *, questions: int | None = None, seed: int = 0, on_stage: Callable[[str], None] = lambda _: None
+    *,
+    questions: int | None = None,
+    seed: int = 0,
+    model: str | None = None,
+    on_stage: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run the whole loop on the fictional knowledge base.
 
-    No network, no model, no server; the audit store is a SQLite file in a temporary folder.
+    No network, no server, and no model unless one is named; the audit store is a SQLite file in a
+    temporary folder.
 
     Args:
-        questions: How many questions to ask, 1 to 64; None for all.
+        questions: How many questions to ask, 1 to 64; None for all, or 4 of a model.
         seed: Seed of the choice of questions and of which attack each one gets.
+        model: Answers and attributes, in place of the extractive reader and the lexical proxy: the
+            name of a model that `ragguard proxy get` exported.
         on_stage: Is told in words what is done next.
 
     Returns:
@@ -62,10 +72,11 @@ def run_demo(
 
     Raises:
         InvalidInputError: `questions` is out of range.
+        ProxyError: The model is not exported.
     """
     corpus = load_corpus()
     total = len(corpus.questions)
-    count = total if questions is None else questions
+    count = (_OF_MODEL if model else total) if questions is None else questions
     if not 1 <= count <= total:
         raise InvalidInputError(f"questions must be 1 to {total}, not {count}")
     cases = []
@@ -75,16 +86,17 @@ def run_demo(
         cases.append(Case(question, kind, form, planted))
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="ragguard-demo-") as folder:
-        found = _run(corpus, cases, f"sqlite:///{Path(folder) / 'audit.db'}", on_stage)
+        found = _run(corpus, cases, f"sqlite:///{Path(folder) / 'audit.db'}", on_stage, model)
     return summary(cases, **found, seed=seed, seconds=time.perf_counter() - started)
 
 
 class _System:
     """Answers from a knowledge base, with a guard between retriever and reader or without."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, model: str | None) -> None:
         self.knowledge = KnowledgeBase(corpus.passages)
         self._reader = ExtractiveReader(passage.text for passage in corpus.passages)
+        self._model = None if model is None else as_text_model(model)
 
     def ask(self, query: str, held: frozenset[str] = frozenset()) -> str:
         """Answer without a filter, from what is not in quarantine."""
@@ -97,16 +109,25 @@ class _System:
         return self._read(query, verdict.kept), verdict
 
     def _read(self, query: str, passages: Sequence[Passage]) -> str:
-        return self._reader.answer(query, passages[:_READ]).text or "I do not know."
+        read = passages[:_READ]
+        if self._model is not None:
+            return self._model.generate(answer_prompt(query, [passage.text for passage in read]))
+        return self._reader.answer(query, read).text or "I do not know."
 
 
 def _run(
-    corpus: Corpus, cases: Sequence[Case], store: str, on_stage: Callable[[str], None]
+    corpus: Corpus,
+    cases: Sequence[Case],
+    store: str,
+    on_stage: Callable[[str], None],
+    model: str | None,
 ) -> dict[str, Any]:
     on_stage(f"asking {len(cases)} questions of a clean knowledge base")
-    system = _System(corpus)
+    system = _System(corpus, model)
     policy = Policy("auto", per_hour=10 * len(corpus.passages))  # an hour of reports in seconds
-    with Guard(store=store, retrieve=system.knowledge.retrieve, policy=policy) as guard:
+    proxy, retrieve = model or "lexical", system.knowledge.retrieve
+    timeout_s = _TIMEOUT_S * (1 if model is None else 20)
+    with Guard(store=store, retrieve=retrieve, policy=policy, proxy=proxy) as guard:
         clean = [system.ask_guarded(guard, case.question.text) for case in cases]
         paraphrased = [system.ask_guarded(guard, case.question.paraphrase) for case in cases]
         for case in cases:
@@ -124,7 +145,7 @@ def _run(
             before = held
             rounds += 1
             on_stage(f"users report wrong answers, round {rounds}: searching for the causes")
-            _report_wrong(guard, cases, first=rounds == 1)
+            _report_wrong(guard, cases, timeout_s, first=rounds == 1)
             for entry in guard.proposals():  # where a person would look first
                 confirmed.add(guard.confirm(entry, actor="operator").key)
             held = guard.store.quarantine_keys()
@@ -160,7 +181,7 @@ def _run(
     }
 
 
-def _report_wrong(guard: Guard, cases: Sequence[Case], *, first: bool) -> None:
+def _report_wrong(guard: Guard, cases: Sequence[Case], timeout_s: float, *, first: bool) -> None:
     """Let users report what is wrong, each answer once, and wait for the attributions.
 
     In the first round they also report what they were told before the filter was there.
@@ -173,7 +194,7 @@ def _report_wrong(guard: Guard, cases: Sequence[Case], *, first: bool) -> None:
                 event_id = guard.report(case.question.text, answer, reporter=f"user {number}")
                 events.append((case, answer, event_id))
     for case, answer, event_id in events:
-        case.attributions[answer] = guard.attribution(event_id, timeout=_TIMEOUT_S)
+        case.attributions[answer] = guard.attribution(event_id, timeout=timeout_s)
 
 
 def _filter_example(cases: Sequence[Case], knowledge: KnowledgeBase) -> dict[str, Any] | None:

@@ -6,9 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-__all__ = ["keep_scored_rows", "transpose_weights", "with_division"]
+__all__ = ["keep_scored_rows", "with_division"]
 
 # Ops that make of each position what they make of it alone.
 _OF_ONE_ROW = frozenset(
@@ -125,20 +123,3 @@ def _ordered(nodes: Sequence[Any], late: set[str], gathers: Sequence[Any]) -> li
             waiting.update(node.output)
             after.append(node)
     return [*before, *gathers, *after]
-
-
-def transpose_weights(graph: Any) -> None:
-    """Replace each Transpose of a weight by the transposed weight.
-
-    The exporter leaves the head's Transpose in place where the head shares the embedding's weight.
-    """
-    from onnx import numpy_helper
-
-    weights = {weight.name: weight for weight in graph.initializer}
-    for node in [node for node in graph.node if node.op_type == "Transpose"]:
-        weight = weights.get(node.input[0])
-        if weight is not None:
-            order = next((list(a.ints) for a in node.attribute if a.name == "perm"), None)
-            values = np.ascontiguousarray(numpy_helper.to_array(weight).transpose(order))
-            graph.initializer.append(numpy_helper.from_array(values, node.output[0]))
-            graph.node.remove(node)

@@ -92,12 +92,23 @@ class Gate(Parity):
                 out.append(f"{name} {found:.4f} < {limit}")
         return out
 
+    def is_clear(self, parity: Parity) -> bool:
+        """Return True if more events would hardly change whether `parity` passes.
+
+        Others are blamed, or the scores' error is ten times off its limit, to whichever side.
+        """
+        if any(failure.startswith("same_blame") for failure in self.failures(parity)):
+            return True
+        error, limit = parity.relative_error, self.relative_error
+        return (
+            error is not None and limit is not None and (error <= limit / 10 or error > 10 * limit)
+        )
+
 
 GATES = {
     "fp32": Gate(2e-3, 1e-4, 0.9999, same_blame=1.0, relative_error=1e-3),
     "fp16": Gate(0.25, 0.02, 0.995, same_blame=1.0, relative_error=7e-3),
     "fp16-weights": Gate(0.25, 0.02, 0.995, same_blame=1.0, relative_error=7e-3),
-    "int8": Gate(3.0, 0.15, 0.97, same_blame=1.0, relative_error=7e-3),
 }
 """The gate of each precision.
 

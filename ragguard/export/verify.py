@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ragguard.errors import MissingExtraError, ProxyError
+from ragguard.embedding.onnx import length_buckets, padded
+from ragguard.errors import ProxyError
 from ragguard.export.parity import (
     GATES,
     PROBES,
+    Blame,
     BlameScope,
+    Gate,
     LogProbabilities,
     Parity,
     TokenProbe,
@@ -26,13 +30,17 @@ from ragguard.export.parity import (
     same_blame,
     tells_apart,
 )
+from ragguard.export.sources import read_model
 from ragguard.proxy.base import Scores
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder
 
-__all__ = ["Reference", "TorchProxy", "verify_proxy"]
+__all__ = ["TorchProxy", "measure", "verify_proxy"]
 
 logger = logging.getLogger("ragguard.proxy")
+
+_BATCH_TOKENS = 1024  # of a forward pass: their logits are 200 MB for 50,000 tokens
+_FEWEST = 4  # events before the answer can be clear: one of each kind of `demo_scopes`
 
 
 class TorchProxy:
@@ -60,56 +68,71 @@ class TorchProxy:
         prompts = self._encoder.encode(contexts, query, response)
         scored = np.concatenate([prompts.query, prompts.response])
         out = np.empty((len(prompts.rows), len(scored)))
+        lengths = [len(row) for row in prompts.rows]
         with torch.no_grad():
-            for into, row in zip(out, prompts.rows, strict=True):
-                tokens = torch.from_numpy(row)[None].to(self._model.device)
-                logits = self._model(input_ids=tokens, use_cache=False).logits[0].float()
-                of_next = torch.log_softmax(logits[:-1], dim=-1).gather(1, tokens[0, 1:, None])
-                into[:] = of_next[:, 0].cpu().numpy()[scored]
+            for batch in length_buckets(lengths, len(lengths), lambda _: _BATCH_TOKENS):
+                tokens, mask = (
+                    torch.from_numpy(array).to(self._model.device)
+                    for array in padded([prompts.rows[index] for index in batch])
+                )
+                logits = self._model(
+                    input_ids=tokens, attention_mask=mask, use_cache=False
+                ).logits.float()
+                at = mask.sum(dim=1, keepdim=True) + torch.from_numpy(scored).to(mask.device)
+                before = (at - 1)[:, :, None].expand(-1, -1, logits.shape[2])
+                of_next = logits.gather(1, before).log_softmax(dim=2)
+                found = of_next.gather(2, tokens.gather(1, at)[:, :, None])[:, :, 0]
+                out[batch] = found.cpu().numpy()
         return out[:, : len(prompts.query)], out[:, len(prompts.query) :]
 
 
-class Reference:
-    """What the original scores on the probes and blames in the scopes."""
+def measure(
+    export: OnnxProxy,
+    original: TorchProxy,
+    *,
+    probes: Sequence[TokenProbe],
+    scopes: Sequence[BlameScope],
+    gate: Gate,
+    on_stage: Callable[[str], object] = lambda _: None,
+) -> Parity:
+    """Return how far an export is from the original, as far as the gate needs to know.
 
-    def __init__(
-        self, original: TorchProxy, probes: Sequence[TokenProbe], scopes: Sequence[BlameScope]
-    ) -> None:
-        self._probes = probes
-        self._scopes = scopes
-        self._tokens = [_tokens(original, probe) for probe in probes]
-        self._blame = [blame(original, scope) for scope in scopes]
+    Scope after scope both are asked whom they blame, until the answer is clear (`Gate.is_clear`).
+    Nobody is asked if the probes have failed already, and blame does not count if the original
+    does not tell planted passages from others (`tells_apart`): what a model blames at random, no
+    export blames again.
 
-    def parity(self, export: OnnxProxy) -> Parity:
-        """Return how far an export is from the original.
-
-        Blame is compared only if the original tells planted passages from others (`tells_apart`):
-        what a model blames at random, no export blames again.
-
-        Raises:
-            ProxyError: The export reads other tokens than the original, or fails to score.
-        """
-        tokens = [_tokens(export, probe) for probe in self._probes]
-        ours, theirs = (
-            [part.shape for pair in pairs for part in pair] for pairs in (tokens, self._tokens)
+    Raises:
+        ProxyError: The export reads other tokens than the original, or fails to score.
+    """
+    on_stage(f"comparing log-probabilities of {len(probes)} probes")
+    ours, theirs = ([_tokens(proxy, probe) for probe in probes] for proxy in (export, original))
+    shapes = ([part.shape for pair in pairs for part in pair] for pairs in (ours, theirs))
+    if len({tuple(found) for found in shapes}) > 1:
+        raise ProxyError("the export and the model read different tokens; pass its own original")
+    parity = compare(ours, theirs)
+    if gate.failures(parity):
+        return parity
+    began = time.monotonic()
+    blamed: tuple[list[Blame], list[Blame]] = ([], [])
+    for number, scope in enumerate(scopes, 1):
+        took = (time.monotonic() - began) / max(1, number - 1)
+        left = f", {took * (len(scopes) - number + 1):.0f} s left at most" if number > 1 else ""
+        on_stage(f"comparing verdicts: event {number} of at most {len(scopes)}{left}")
+        blamed[0].append(blame(export, scope))
+        blamed[1].append(blame(original, scope))
+        reached = replace(
+            parity, same_blame=same_blame(*blamed), relative_error=relative_error(*blamed)
         )
-        if ours != theirs:
-            raise ProxyError(
-                "the export and the model read different tokens; pass its own original"
-            )
-        parity = compare(tokens, self._tokens)
-        if not tells_apart(self._scopes, self._blame):
-            logger.warning(
-                "the model does not tell planted passages from others, so that no verdicts are "
-                "compared"
-            )
-            return parity
-        found = [blame(export, scope) for scope in self._scopes]
-        return replace(
-            parity,
-            same_blame=same_blame(found, self._blame),
-            relative_error=relative_error(found, self._blame),
-        )
+        telling = tells_apart(scopes[:number], blamed[1])
+        if number >= _FEWEST and telling and gate.is_clear(reached):
+            return reached
+    if telling:
+        return reached
+    logger.warning(
+        "the model does not tell planted passages from others, so that no verdicts are compared"
+    )
+    return parity
 
 
 def _tokens(proxy: TorchProxy | OnnxProxy, probe: TokenProbe) -> LogProbabilities:
@@ -127,8 +150,9 @@ def verify_proxy(
 
     Args:
         folder: What `export_proxy` wrote.
-        model: The original, a causal language model of transformers or the path of one; None:
-            the files are compared with the manifest, and the probes only have to score finite.
+        model: The original, a causal language model of transformers or what `read_model` reads;
+            None: the files are compared with the manifest, and the probes only have to score
+            finite.
         probes: The texts that are scored.
         scopes: The events on which verdicts are compared; None: those of `export_proxy`.
 
@@ -137,6 +161,7 @@ def verify_proxy(
 
     Raises:
         MissingExtraError: onnxruntime is not installed, or with `model` torch or transformers.
+        InvalidInputError: There is no such model.
         ProxyError: A file is missing or changed, the graph does not run, or it does not score as
             `model` does within the gate of its precision.
     """
@@ -145,20 +170,10 @@ def verify_proxy(
         for probe in probes:
             proxy.token_log_probabilities(probe.contexts, probe.query, probe.response)
         return None
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError("comparing with the original", "export,onnx") from error
     from tokenizers import Tokenizer
 
     if isinstance(model, (str, os.PathLike)):
-        try:
-            model = transformers.AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)
-        except (OSError, ValueError) as error:
-            raise ProxyError(
-                f"{model} cannot be loaded ({error}); pass the folder of a causal language model"
-            ) from error
+        model = read_model(model).model
     model.eval()
     manifest = proxy.manifest
     encoder = PromptEncoder(
@@ -167,8 +182,9 @@ def verify_proxy(
         manifest.max_length,
     )
     scopes = demo_scopes() if scopes is None else scopes
-    parity = Reference(TorchProxy(model, encoder), probes, scopes).parity(proxy)
-    failures = GATES[manifest.precision].failures(parity)
+    gate = GATES[manifest.precision]
+    parity = measure(proxy, TorchProxy(model, encoder), probes=probes, scopes=scopes, gate=gate)
+    failures = gate.failures(parity)
     if failures:
         raise ProxyError(
             f"{folder} does not score as the model ({', '.join(failures)}); export it again, in a "

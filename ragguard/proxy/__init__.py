@@ -8,20 +8,60 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ragguard.arguments import require_method
 from ragguard.errors import ProxyError
 from ragguard.proxy.base import Proxy, Scores
 from ragguard.proxy.lexical import LexicalProxy
+from ragguard.proxy.named import MODELS, cache_folder, export_folder
 
 if TYPE_CHECKING:
+    from ragguard.proxy.generator import OnnxGenerator
     from ragguard.proxy.onnx import OnnxProxy
 
-__all__ = ["LexicalProxy", "OnnxProxy", "Proxy", "Scores", "default"]
+__all__ = [
+    "LexicalProxy",
+    "OnnxGenerator",
+    "OnnxProxy",
+    "Proxy",
+    "Scores",
+    "as_proxy",
+    "default",
+    "default_folder",
+    "require_proxy",
+]
 
 VARIABLE = "RAGGUARD_PROXY"
-"""The environment variable that names the folder of an exported proxy."""
+"""The environment variable that names the proxy: a model, the folder of an export, or "lexical"."""
+
+LEXICAL = "lexical"
 
 _MANIFEST = "manifest.json"
-_BUNDLED = Path(__file__).parent / "model"
+
+
+def as_proxy(proxy: Proxy | str | os.PathLike[str] | None) -> Proxy:
+    """Return a proxy as it is, and what `default` makes of a name, a folder or None."""
+    if proxy is None or isinstance(proxy, (str, os.PathLike)):
+        return default(proxy)
+    require_method("proxy", proxy, "score(contexts, query, response)")
+    return proxy
+
+
+def require_proxy(proxy: Proxy | str | os.PathLike[str]) -> None:
+    """Check that `as_proxy` would find a proxy, without loading it.
+
+    Raises:
+        InvalidInputError: It is an object that scores nothing.
+        ProxyError: There is no such export.
+    """
+    if not isinstance(proxy, (str, os.PathLike)):
+        require_method("proxy", proxy, "score(contexts, query, response)")
+        return
+    folder = default_folder(proxy)
+    if folder is not None and not (folder / _MANIFEST).is_file():
+        raise ProxyError(
+            f"{folder} holds no {_MANIFEST}; pass a folder that `ragguard proxy export` wrote, or "
+            f"a name: {', '.join((*MODELS, LEXICAL))}"
+        )
 
 
 def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
@@ -31,37 +71,47 @@ def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
     loaded once and shared from then on, until its manifest changes.
 
     Args:
-        folder: An exported proxy, in place of the one that the environment names.
+        folder: An exported proxy, a model's name ("smollm2") or "lexical", in place of what the
+            environment names.
 
     Raises:
         MissingExtraError: A folder was named, but onnxruntime or tokenizers is not installed.
-        ProxyError: The folder is damaged: a proxy that was asked for is never replaced silently.
+        ProxyError: The folder is damaged or missing: a proxy that was asked for is never replaced
+            silently.
     """
-    found = default_folder(folder)
-    if found is None:
-        return LexicalProxy()
-    manifest = found / _MANIFEST
     try:
+        found = default_folder(folder)
+        if found is None:
+            return LexicalProxy()
+        manifest = found / _MANIFEST
         return _loaded(found, manifest.stat().st_mtime_ns if manifest.is_file() else 0)
     except ProxyError as error:
         if folder or not os.environ.get(VARIABLE):
             raise
         raise ProxyError(
-            f"the environment variable {VARIABLE} names {found}: {error}, or unset the variable"
+            f"the environment variable {VARIABLE} names {os.environ[VARIABLE]}: {error}, or unset "
+            "the variable"
         ) from error
 
 
 def default_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
     """Return the folder that `default` loads, or None if it returns `LexicalProxy`.
 
-    In this order: the argument, the environment variable RAGGUARD_PROXY, and a proxy among the
-    package's own data, if ONNX Runtime is installed.
+    In this order: the argument, the environment variable RAGGUARD_PROXY, and, if ONNX Runtime is
+    installed, this user's export of a model (`ragguard proxy get`).
+
+    Raises:
+        ProxyError: A model was named that this user has not exported.
     """
     named = folder or os.environ.get(VARIABLE)
+    if named == LEXICAL:
+        return None
     if named:
-        return Path(named).expanduser().resolve()
-    ready = all(find_spec(package) for package in ("onnxruntime", "tokenizers"))
-    return _BUNDLED if ready and (_BUNDLED / _MANIFEST).is_file() else None
+        return export_folder(named)
+    if all(find_spec(package) for package in ("onnxruntime", "tokenizers")):
+        exports = map(cache_folder, MODELS)
+        return next((folder for folder in exports if (folder / _MANIFEST).is_file()), None)
+    return None
 
 
 @lru_cache(maxsize=2)
@@ -77,4 +127,8 @@ def __getattr__(name: str) -> Any:
         from ragguard.proxy.onnx import OnnxProxy
 
         return OnnxProxy
+    if name == "OnnxGenerator":
+        from ragguard.proxy.generator import OnnxGenerator
+
+        return OnnxGenerator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,18 +12,35 @@ from typing import Any, Literal, get_args
 from ragguard.errors import ProxyError
 from ragguard.proxy.prompt import PromptFormat
 
-__all__ = ["FORMAT", "Manifest", "Precision", "Quantization", "sha256_of"]
+__all__ = ["FORMAT", "ChatFormat", "Manifest", "Precision", "sha256_of"]
 
 FORMAT = "ragguard-proxy/1"
 
 _REQUIRED = frozenset({"model.onnx", "tokenizer.json"})
-_OPTIONAL = frozenset({"model.onnx.data"})  # the weights of a graph that is large
+# The weights of a graph that is large, and the graph that generates.
+_OPTIONAL = frozenset({"model.onnx.data", "generator.onnx", "generator.onnx.data"})
 
-Precision = Literal["fp32", "fp16", "fp16-weights", "int8"]
+Precision = Literal["fp32", "fp16", "fp16-weights"]
 """Of weights and arithmetic; with "fp16-weights" only the weights are in fp16."""
 
-Quantization = Literal["none", "dynamic", "blocks"]
-"""What was rounded to integers: nothing, weights and activations, or blocks of weights."""
+
+@dataclass(frozen=True)
+class ChatFormat:
+    """How the generating graph is asked.
+
+    Attributes:
+        before: What the model reads before a prompt, control tokens spelled out.
+        after: What it reads after it, likewise.
+        stops: Tokens that end an answer.
+        past: Layers, 2 (keys and values), heads, and numbers of each: what it keeps of a token.
+        max_length: Tokens that prompt and answer have at most.
+    """
+
+    before: str
+    after: str
+    stops: tuple[int, ...]
+    past: tuple[int, ...]
+    max_length: int
 
 
 @dataclass(frozen=True)
@@ -32,8 +49,8 @@ class Manifest:
 
     Attributes:
         architecture: Class of the exported model, such as "LlamaForCausalLM".
-        precision: "fp32", "fp16", "fp16-weights" or "int8".
-        quantization: "none", "dynamic" (activations a tensor) or "blocks" (MatMulNBits, 8 bits).
+        source: Where the weights come from, and what was done to them before.
+        precision: "fp32", "fp16" or "fp16-weights".
         opset: ONNX opset of the graph.
         max_length: Tokens that the model reads at most.
         vocabulary_size: Number of tokens that the model tells apart.
@@ -41,11 +58,12 @@ class Manifest:
         files: SHA-256 in hex of every file, by its name in the folder.
         versions: Version of each library that took part in the export.
         parity: How far the graph is from the original model (`Parity` of the export).
+        chat: How `generator.onnx` is asked; None where there is no such graph.
     """
 
     architecture: str
+    source: str
     precision: Precision
-    quantization: Quantization
     opset: int
     max_length: int
     vocabulary_size: int
@@ -53,6 +71,7 @@ class Manifest:
     files: Mapping[str, str]
     versions: Mapping[str, str]
     parity: Mapping[str, float | None] = field(default_factory=dict)
+    chat: ChatFormat | None = None
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json` into the folder."""
@@ -76,7 +95,9 @@ class Manifest:
                 "`ragguard proxy export`, or copy the whole folder"
             ) from error
         present = {name for name in _OPTIONAL if (folder / name).exists()}
-        if set(manifest.files) != _REQUIRED | present:
+        if set(manifest.files) != _REQUIRED | present or (
+            ("generator.onnx" in present) != (manifest.chat is not None)
+        ):
             raise ProxyError(
                 f"{path} does not vouch for {' and '.join(sorted(_REQUIRED | present))} and "
                 "nothing else; export the model again, or copy the whole folder"
@@ -97,18 +118,33 @@ class Manifest:
         for name, kind in _KINDS.items():
             _require(type(fields.get(name)) is kind, f"{name} is missing or of another type")
         _require(fields["precision"] in get_args(Precision), "precision is unknown")
-        _require(fields["quantization"] in get_args(Quantization), "quantization is unknown")
         for name in ("prompt", "files", "versions"):
             texts = fields[name].values()
             _require(all(isinstance(text, str) for text in texts), f"{name} holds other than texts")
         numbers = fields["parity"].values()
         known = all(value is None or type(value) in (int, float) for value in numbers)
         _require(known, "parity holds other than numbers")
-        return cls(**{**fields, "prompt": PromptFormat(**fields["prompt"])})
+        return cls(
+            **{
+                **fields,
+                "prompt": PromptFormat(**fields["prompt"]),
+                "chat": _chat_from_json(fields.get("chat")),
+            }
+        )
+
+
+def _chat_from_json(data: Any) -> ChatFormat | None:
+    if data is None:
+        return None
+    chat = ChatFormat(**{**data, "stops": tuple(data["stops"]), "past": tuple(data["past"])})
+    texts, numbers = (chat.before, chat.after), (*chat.stops, *chat.past, chat.max_length)
+    whole = all(type(number) is int and number >= 0 for number in numbers) and len(chat.past) == 4
+    _require(whole and all(isinstance(text, str) for text in texts), "chat holds something else")
+    return chat
 
 
 _KINDS = {
-    **dict.fromkeys(("architecture", "precision", "quantization"), str),
+    **dict.fromkeys(("architecture", "source", "precision"), str),
     **dict.fromkeys(("opset", "max_length", "vocabulary_size"), int),
     **dict.fromkeys(("prompt", "files", "versions", "parity"), dict),
 }

@@ -22,8 +22,8 @@ __all__ = ["OnnxProxy"]
 _MAX_LOGITS = 2**26
 
 # On a CPU what a layer hands to the next should stay in its cache: for a model of 20 million
-# parameters, batches of 512 tokens take a tenth less time in fp32, and a third less in int8, than
-# all of a scope at once. A GPU is only busy with large batches.
+# parameters, batches of 512 tokens take a tenth less time than all of a scope at once. A GPU is
+# only busy with large batches.
 _CPU_BATCH_TOKENS = 512
 _BATCH_TOKENS = 8192
 
@@ -32,8 +32,7 @@ class OnnxProxy:
     """Scores contexts with the graph that `ragguard.export.export_proxy` wrote.
 
     One forward pass over "context, query, response" yields semantic correlation and generation
-    influence both. Safe to share between threads. Scores of a dynamically quantised graph
-    (`manifest.quantization == "dynamic"`) move a little with the other contexts of a batch.
+    influence both. Safe to share between threads.
 
     Args:
         path: The exported folder.

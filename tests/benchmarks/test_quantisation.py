@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("onnxruntime", reason="the proxies are ONNX graphs")
 pytest.importorskip("tokenizers", reason="the proxies need their tokenizer")
 
-from benchmarks import export_forms, quantisation
+from benchmarks import quantisation
 from ragguard.attribution import Attribution
 from ragguard.passage import Passage
 
@@ -37,19 +37,3 @@ def test_scores_are_compared_where_both_were_asked():
         "gc_mean_difference": 0.25,
         "gc_largest_difference": 0.5,
     }
-
-
-@pytest.mark.parametrize(
-    ("form", "precision", "answers"),
-    [
-        ("fp32", "fp32", [False, False, False]),
-        ("fp16-weights", "fp16-weights", [False, False, False]),
-        ("int8 dynamic", "int8", [False, False, False]),
-        ("int8 blocks", "int8", [True, False, False]),
-    ],
-)
-def test_forms_are_refused_to_reach_the_one_that_is_asked_for(form, precision, answers):
-    assert export_forms.precision_of(form) == precision
-    ((named, gate),) = export_forms.open_gate(form).items()
-    assert named == precision
-    assert [bool(gate.failures(None)) for _ in range(3)] == answers

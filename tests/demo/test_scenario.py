@@ -1,6 +1,7 @@
 import io
 import json
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -10,7 +11,7 @@ from ragguard.demo import scenario
 from ragguard.demo.corpus import load_corpus
 from ragguard.demo.report import is_right, show
 from ragguard.demo.scenario import MANNERS, run_demo
-from ragguard.errors import InvalidInputError
+from ragguard.errors import InvalidInputError, ProxyError
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +116,28 @@ def test_same_seed_same_figures():
 def test_seed_changes_the_questions():
     reports = [run_demo(questions=2, seed=seed) for seed in (0, 1)]
     assert len({tuple(one["question"] for one in report["asked"]) for report in reports}) == 2
+
+
+@pytest.mark.slow
+def test_a_model_answers_and_attributes(monkeypatch):
+    asked = []
+
+    def generate(prompt):
+        asked.append(prompt)
+        return prompt.partition("[1] ")[2].partition("\n")[0]
+
+    monkeypatch.setattr(scenario, "as_text_model", lambda name: SimpleNamespace(generate=generate))
+    monkeypatch.setattr("ragguard.proxy.export_folder", lambda name: None)  # scores by words
+    found = run_demo(model="some model")
+    assert len(found["asked"]) == 4
+    assert all("Question: " in prompt for prompt in asked)
+    answers = [case["clean"] for case in found["asked"]]
+    assert all(any(answer in prompt for prompt in asked) for answer in answers)
+
+
+def test_a_model_that_is_not_exported():
+    with pytest.raises(ProxyError, match="run: ragguard proxy get smollm2"):
+        run_demo(model="smollm2")
 
 
 @pytest.mark.parametrize("questions", [0, -1, 65])

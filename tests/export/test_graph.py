@@ -10,7 +10,7 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="graphs are run by ONNX 
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
-from ragguard.export.graph import keep_scored_rows, transpose_weights, with_division  # noqa: E402
+from ragguard.export.graph import keep_scored_rows, with_division  # noqa: E402
 
 WIDTH, INNER = 6, 10
 
@@ -128,10 +128,3 @@ def test_a_graph_without_the_gather_stays_as_it_is(model):
     before = model.SerializeToString()
     keep_scored_rows(model.graph)
     assert model.SerializeToString() == before
-
-
-def test_a_transposed_weight_becomes_a_weight(model):
-    before = answer(model)
-    transpose_weights(model.graph)
-    assert "Transpose" not in ops(model)
-    np.testing.assert_array_equal(answer(model), before)

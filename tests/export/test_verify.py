@@ -8,6 +8,7 @@ import pytest
 from ragguard.errors import ProxyError
 
 pytest.importorskip("torch", reason="exporting needs torch")
+pytest.importorskip("transformers", reason="exporting needs transformers")
 pytest.importorskip("onnxscript", reason="exporting needs onnxscript")
 pytest.importorskip("onnxruntime", reason="exporting needs onnxruntime")
 
@@ -34,11 +35,15 @@ def exported(original, tiny_tokenizer, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_an_export_is_verified_against_its_original(exported, original, tmp_path):
+def test_an_export_is_verified_against_its_original(exported, original, tiny_tokenizer, tmp_path):
     assert verify_proxy(exported) is None
     parity = verify_proxy(exported, model=original, scopes=FEW)
     assert GATES["fp32"].failures(parity) == []
     original.save_pretrained(tmp_path / "hf")
+    import transformers
+
+    wrapped = transformers.PreTrainedTokenizerFast(tokenizer_object=tiny_tokenizer)
+    wrapped.save_pretrained(tmp_path / "hf")
     assert verify_proxy(exported, model=str(tmp_path / "hf"), scopes=FEW) == parity
 
 
@@ -53,7 +58,7 @@ def test_another_model_is_not_its_original(exported, original, tiny_model):
 
 
 def test_a_folder_that_is_no_model_is_named(exported, tmp_path):
-    with pytest.raises(ProxyError, match="cannot be loaded"):
+    with pytest.raises(ProxyError, match="transformers cannot read"):
         verify_proxy(exported, model=str(tmp_path))
 
 

@@ -6,8 +6,11 @@ import shutil
 
 import pytest
 
-from ragguard.errors import ProxyError
+from ragguard import Guard
+from ragguard.attribution import RAGOrigin
+from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.proxy import VARIABLE, LexicalProxy, default, default_folder
+from ragguard.proxy.named import CACHE, cache_folder
 
 
 @pytest.fixture(autouse=True)
@@ -68,14 +71,68 @@ def test_a_proxy_that_was_asked_for_is_not_replaced(monkeypatch, tmp_path):
         default(tmp_path / "nowhere")
 
 
-def test_a_bundled_model_is_used_only_with_its_runtime(monkeypatch, tmp_path):
-    import sys
+class TestNames:
+    @pytest.fixture
+    def smollm2(self, monkeypatch, tmp_path):
+        monkeypatch.setenv(CACHE, str(tmp_path))
+        return tmp_path / "smollm2"
 
-    module = sys.modules["ragguard.proxy"]
-    monkeypatch.setattr(module, "_BUNDLED", tmp_path)
-    monkeypatch.setattr(module, "find_spec", lambda name: object())
-    assert default_folder() is None
-    (tmp_path / "manifest.json").write_text("{}")
-    assert default_folder() == tmp_path
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
-    assert default_folder() is None
+    def test_a_model_that_is_not_exported_yet(self, smollm2):
+        with pytest.raises(ProxyError, match="run: ragguard proxy get smollm2"):
+            default("smollm2")
+        with pytest.raises(ProxyError, match="run: ragguard proxy get smollm2"):
+            Guard(proxy="smollm2")
+        assert default_folder() is None
+
+    def test_an_export_is_used_by_default_where_its_runtime_is(self, smollm2, monkeypatch):
+        import sys
+
+        module = sys.modules["ragguard.proxy"]
+        smollm2.mkdir()
+        (smollm2 / "manifest.json").write_text("{}")
+        assert default_folder("smollm2") == smollm2
+        monkeypatch.setattr(module, "find_spec", lambda name: object())
+        assert default_folder() == smollm2
+        monkeypatch.setattr(module, "find_spec", lambda name: None)
+        assert default_folder() is None
+
+    def test_lexical_overrules_an_export(self, smollm2, monkeypatch):
+        smollm2.mkdir()
+        (smollm2 / "manifest.json").write_text("{}")
+        monkeypatch.setenv(VARIABLE, "lexical")
+        assert isinstance(default(), LexicalProxy)
+
+    def test_where_exports_lie(self, monkeypatch, tmp_path):
+        monkeypatch.delenv(CACHE)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        assert cache_folder("smollm2") == tmp_path / "ragguard" / "smollm2"
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert cache_folder("smollm2") == tmp_path / ".cache" / "ragguard" / "smollm2"
+
+
+class TestGuard:
+    def test_attributes_with_the_proxy_that_it_is_given(self):
+        class Asked(LexicalProxy):
+            def score(self, contexts, query, response):
+                asked.append(query)
+                return super().score(contexts, query, response)
+
+        asked: list[str] = []
+        with Guard(proxy=Asked()) as guard:
+            event = guard.report("Who built it?", "Orla Venn", passages=["Orla Venn built it."])
+            guard.attribution(event, timeout=60)
+        assert set(asked) == {"Who built it?"}
+
+    @pytest.mark.parametrize("proxy", [5, LexicalProxy])
+    def test_what_scores_nothing(self, proxy):
+        with pytest.raises(InvalidInputError, match="proxy"):
+            Guard(proxy=proxy)
+
+    def test_a_folder_without_an_export(self, tmp_path):
+        with pytest.raises(ProxyError, match=r"holds no manifest\.json; pass a folder"):
+            Guard(proxy=tmp_path)
+
+    def test_an_attributor_has_its_own(self):
+        with pytest.raises(InvalidInputError, match=r"RAGOrigin\(proxy=\.\.\.\)"):
+            Guard(proxy="lexical", attributor=RAGOrigin())

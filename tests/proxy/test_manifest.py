@@ -21,7 +21,7 @@ def exported(folder):
     manifest = Manifest(
         architecture="LlamaForCausalLM",
         precision="fp32",
-        quantization="none",
+        source="weights of hf",
         opset=18,
         max_length=200,
         vocabulary_size=300,
@@ -121,7 +121,7 @@ VALUES = st.recursive(
     max_leaves=4,
 )
 NAMES = [
-    *("architecture", "precision", "quantization", "opset", "max_length", "vocabulary_size"),
+    *("architecture", "source", "precision", "opset", "max_length", "vocabulary_size"),
     *("prompt", "files", "versions", "parity", "format", "other"),
 ]
 

@@ -7,11 +7,12 @@ Retrieval-Augmented Generation" (arXiv 2509.13772), Section 5.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ragguard.arguments import require_method, require_whole
+from ragguard.arguments import require_whole
 from ragguard.attribution.prompts import closed_book_prompt
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
 from ragguard.attribution.ragorigin.scope import AnswerProbe, Probe, Ranking, narrow_scope
@@ -23,7 +24,7 @@ from ragguard.attribution.text_model import Usage, as_text_model
 from ragguard.embedding import CachedEmbedder
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
-from ragguard.proxy import Proxy, default
+from ragguard.proxy import Proxy, as_proxy
 
 __all__ = ["MAX_SCOPE", "RAGOrigin"]
 
@@ -39,7 +40,8 @@ class RAGOrigin:
     Safe to share between threads as far as the proxy, the embedder and the models are.
 
     Args:
-        proxy: Scores passages; None: `ragguard.proxy.default()`.
+        proxy: Scores passages; a model's name or an exported folder: what
+            `ragguard.proxy.default` makes of it; None: `ragguard.proxy.default()`.
         embedder: What `as_embedder` takes, for ES; None: the built-in one. The passages' own
             embeddings are used if every one has one of the length of the query's.
         generate: The system's own language model, anything that `as_text_model` takes. With it the
@@ -52,12 +54,13 @@ class RAGOrigin:
     Raises:
         InvalidInputError: An argument is of another type or out of range, or `judge` comes without
             `generate`.
+        ProxyError: The proxy that was named is missing or damaged.
     """
 
     def __init__(
         self,
         *,
-        proxy: Proxy | None = None,
+        proxy: Proxy | str | os.PathLike[str] | None = None,
         embedder: Any = None,
         generate: Any = None,
         judge: Any = None,
@@ -68,9 +71,7 @@ class RAGOrigin:
         self._max_scope = require_whole("max_scope", max_scope, least=self._top_k)
         if judge is not None and generate is None:
             raise InvalidInputError("judge compares what generate answers; pass generate= as well")
-        if proxy is not None:
-            require_method("proxy", proxy, "score(contexts, query, response)")
-        self._proxy = default() if proxy is None else proxy
+        self._proxy = as_proxy(proxy)
         self._embedder = CachedEmbedder.of(embedder)
         self._generate = None if generate is None else as_text_model(generate)
         self._judge = None if judge is None else as_text_model(judge)
