@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DATA ?=
+SUITE ?= smoke
 # Without its cache pytest would rewrite every test file anew, in each process.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -15,6 +16,10 @@ $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
 $(VENV)/.test: $(VENV)/.core
@@ -44,8 +49,8 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.core
-	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA))
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks run $(SUITE) --jobs 2 $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage

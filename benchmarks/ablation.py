@@ -24,7 +24,7 @@ from rich.progress import track
 from benchmarks.ablation_tables import tables
 from benchmarks.candidates import CANDIDATES, with_candidates
 from benchmarks.command import run_built_in
-from benchmarks.data import Dataset, Record
+from benchmarks.datasets import Dataset, Record
 from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score
 from benchmarks.fitting.offsets import ALPHA, offsets

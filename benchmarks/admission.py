@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.command import new_parser, save
-from benchmarks.data import load_folder
+from benchmarks.datasets import load_folder
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.tables import Table, as_rich, share
 from ragguard.admission.batch import Batch

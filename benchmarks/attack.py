@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks.clean import SIZES
-from benchmarks.data import Dataset, Record
-from benchmarks.defences import Defence
+from benchmarks.datasets import Dataset, Record
+from benchmarks.defences.contenders import Defence
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 

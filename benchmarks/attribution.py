@@ -27,7 +27,7 @@ from benchmarks.attribution_events import (
 from benchmarks.attribution_rows import Outcomes, summary
 from benchmarks.command import half_parser
 from benchmarks.misgeneration import MAX_SCOPE, TOP_K, Event, rounded
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.support import SupportMeter

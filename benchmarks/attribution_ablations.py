@@ -30,7 +30,7 @@ from benchmarks.attribution_rows import ONE_TEXT, Outcomes, summary
 from benchmarks.attributors.ablation import AblationScore, LeaveOneOut
 from benchmarks.command import half_parser
 from benchmarks.misgeneration import MAIN_KINDS, MAX_SCOPE, TOP_K, Event, rounded
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
 from ragguard.attribution.ragorigin.responsibility import Weigh, responsibility, separation

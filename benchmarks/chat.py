@@ -10,15 +10,38 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["served"]
+__all__ = ["Client", "served"]
+
+
+@dataclass(frozen=True)
+class Client:
+    """Asks the model at a URL; its answer is in the form of a chat model's message."""
+
+    url: str
+
+    def __call__(self, prompt: str) -> SimpleNamespace:
+        """Return the answer."""
+        body = {"model": "stand-in", "messages": [{"role": "user", "content": prompt}]}
+        request = urllib.request.Request(
+            f"{self.url}/chat/completions",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            reply = json.load(answer)
+        return SimpleNamespace(
+            content=reply["choices"][0]["message"]["content"],
+            response_metadata={"token_usage": reply["usage"]},
+        )
 
 
 @contextmanager
-def served(model: Callable[[str], Any]) -> Iterator[Callable[[str], SimpleNamespace]]:
+def served(model: Callable[[str], Any]) -> Iterator[Client]:
     """Yield a client of `model`, which answers at a local address until the block ends.
 
     Args:
@@ -56,22 +79,8 @@ def served(model: Callable[[str], Any]) -> Iterator[Callable[[str], SimpleNamesp
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
 
-    def ask(prompt: str) -> SimpleNamespace:
-        body = {"model": "stand-in", "messages": [{"role": "user", "content": prompt}]}
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{server.server_port}/v1/chat/completions",
-            json.dumps(body).encode(),
-            {"Content-Type": "application/json"},
-        )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            reply = json.load(answer)
-        return SimpleNamespace(
-            content=reply["choices"][0]["message"]["content"],
-            response_metadata={"token_usage": reply["usage"]},
-        )
-
     try:
-        yield ask
+        yield Client(f"http://127.0.0.1:{server.server_port}/v1")
     finally:
         server.shutdown()
         server.server_close()

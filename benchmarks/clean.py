@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.data import Dataset
-from benchmarks.defences import Defence
+from benchmarks.datasets import Dataset
+from benchmarks.defences.contenders import Defence
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
 

@@ -12,11 +12,11 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.data import Dataset
+from benchmarks.datasets import Dataset
 from benchmarks.embedders import MiniLM, built_in, minilm_folder
 from benchmarks.forms import FORMS
 from benchmarks.reading import load_with_reading
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.tables import Table, as_rich
 from ragguard.embedding import Embedder
 from ragguard.errors import RagguardError

@@ -18,7 +18,7 @@ from rich.progress import track
 
 from benchmarks.command import new_parser, save, without_warnings
 from benchmarks.contamination_tables import tables
-from benchmarks.data import Record, load_folder
+from benchmarks.datasets import Record, load_folder
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import OVER_FETCH, planted, retrieve
 from benchmarks.tables import as_rich

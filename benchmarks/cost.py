@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import Dataset, Record
-from benchmarks.defences import Defence, Outcome
+from benchmarks.datasets import Dataset, Record
+from benchmarks.defences.contenders import Defence, Outcome
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.embedding.vectors import similarity_matrix

@@ -30,11 +30,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.data import Dataset, load_folder, skerrin
+from benchmarks.datasets import Dataset, load_folder, skerrin
 from benchmarks.embedders import Tally, built_in, minilm_folder
 from benchmarks.encoder_export import export, quantise
 from benchmarks.encoder_precision import compare, smallest_cosine
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard import Guard, Passage
 from ragguard.embedding import Embedder, OnnxEmbedder

@@ -21,7 +21,7 @@ from benchmarks.attribution_rows import source
 from benchmarks.command import half_parser
 from benchmarks.embedders import MiniLM, minilm_folder
 from benchmarks.misgeneration import TOP_K, KnowledgeBase, Tally
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.strata import STRATA, Setting
 from ragguard.attribution import RAGOrigin
 

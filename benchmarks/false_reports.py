@@ -23,10 +23,10 @@ from rich.progress import Progress
 
 from benchmarks.attribution_events import Selection, clean_event, poisoned_events, single_events
 from benchmarks.command import half_parser, without_warnings
-from benchmarks.data import load_folder, skerrin
+from benchmarks.datasets import load_folder, skerrin
 from benchmarks.hostile.reports import Desk, aimed
 from benchmarks.misgeneration import MAIN_KINDS, OWN, TOP_K, KnowledgeBase, Target
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from ragguard.background import Policy
 from ragguard.calibrator import calibrated_on
 from ragguard.demo.corpus import load_corpus

@@ -26,7 +26,7 @@ from scipy.sparse import csr_matrix
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 
-from benchmarks.data import Dataset, Record, load_folder
+from benchmarks.datasets import Dataset, Record, load_folder
 from ragguard.inline.class_bigram import (
     OTHER_SCRIPT,
     SHAPES,

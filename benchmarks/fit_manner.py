@@ -28,7 +28,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from benchmarks.data import Dataset
+from benchmarks.datasets import Dataset
 from benchmarks.reading import READING, load_with_reading
 from ragguard.inline.features import manner
 from ragguard.inline.features.manner import (

@@ -34,7 +34,7 @@ from rich.table import Table
 
 from benchmarks.chat import served
 from benchmarks.forms import prepend
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.stand_ins import keyword_judge, likelihood_judge, reader_judge
 from benchmarks.targets import OWN, Target, load_targets, says
 from ragguard.attribution import Attribution, RAGForensics, RAGOrigin

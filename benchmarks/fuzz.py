@@ -34,7 +34,7 @@ from benchmarks.hostile.events import check_event
 from benchmarks.hostile.filters import Guards
 from benchmarks.hostile.findings import Findings
 from benchmarks.hostile.lines import check_file
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.tables import Table, as_rich
 
 __all__ = ["main", "run", "tables", "tried"]

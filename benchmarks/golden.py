@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.data import load_folder
+from benchmarks.datasets import load_folder
 from benchmarks.forms import FORMS
 from benchmarks.misgeneration import KnowledgeBase, answers, chosen, datasets, in_form
 from ragguard import Guard, Passage

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.command import new_parser, save, without_warnings
-from benchmarks.data import Dataset, load_folder
+from benchmarks.datasets import Dataset, load_folder
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.tables import Table, as_rich

@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.command import new_parser, save, without_warnings
-from benchmarks.data import Dataset, Record, load_folder
+from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from benchmarks.tables import Table, as_rich

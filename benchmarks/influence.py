@@ -33,7 +33,7 @@ from rich.progress import Progress
 from benchmarks.attributors.ablation import AblationScore, LeaveOneOut
 from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.influence_rows import Tally, table
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.stand_ins import SamplingGenerator, reader_support, two_answers_support
 from benchmarks.targets import Target, load_targets, says
 from ragguard.attribution import Attribution, InfluenceScore, RAGOrigin

@@ -22,7 +22,7 @@ from rich.progress import track
 
 from benchmarks.command import half_parser
 from benchmarks.embedders import built_in
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.retrieval import OVER_FETCH
 from benchmarks.tables import Table, as_rich, share
 from ragguard.inline.pipeline import ConformalFilter

@@ -23,7 +23,7 @@ from rich.progress import track
 from rich.table import Table
 from scipy.stats import beta
 
-from benchmarks.data import Dataset
+from benchmarks.datasets import Dataset
 from benchmarks.embedders import both_embedders
 from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fitting.detectors import fit_detector

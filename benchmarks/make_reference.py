@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.data import Record, skerrin
+from benchmarks.datasets import Record, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import planted, retrieve
 from ragguard.embedding import Embedder

@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.command import new_parser, save
-from benchmarks.data import Dataset, Record, load_folder
+from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.edits import EDITS, updated
 from benchmarks.tables import Table, as_rich, share
 from ragguard.content import content_key

@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.attack import COUNTS
 from benchmarks.clean import SIZES
 from benchmarks.command import embedders_for, new_parser, save
-from benchmarks.data import Dataset, Record, load_folder
+from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.plain_counts import (
     Limits,
     Scale,

@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.command import embedders_for, new_parser, save, without_warnings
-from benchmarks.data import Dataset, Record, load_folder
-from benchmarks.defences import Defence, all_defences
+from benchmarks.datasets import Dataset, Record, load_folder
+from benchmarks.defences.contenders import Defence, all_defences
 from benchmarks.forms import FORMS
 from benchmarks.protocol_tables import compared, tables
 from benchmarks.retrieval import RetrievedSet

@@ -25,7 +25,7 @@ from benchmarks.attribution_events import RESPONSES, Selection, clean_event, poi
 from benchmarks.attribution_rows import Outcomes, summary
 from benchmarks.command import half_parser
 from benchmarks.misgeneration import TOP_K, rounded
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from ragguard.attribution import RAGOrigin
 from ragguard.proxy import LexicalProxy, OnnxProxy, Proxy, Scores
 

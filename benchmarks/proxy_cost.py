@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from ragguard.demo.corpus import load_corpus
 from ragguard.export import export_proxy
 from ragguard.export.parity import PROBES, BlameScope

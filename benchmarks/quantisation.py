@@ -28,7 +28,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.forms import DEFAULT_FORMS, FORMS
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.targets import Target, load_targets
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.embedding import HashedEmbedder

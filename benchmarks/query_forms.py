@@ -26,7 +26,7 @@ from rich.progress import track
 from scipy.stats import beta
 
 from benchmarks.command import new_parser, save
-from benchmarks.data import OWN, Dataset, Record, skerrin
+from benchmarks.datasets import OWN, Dataset, Record, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.fitting.offsets import ALPHA
 from benchmarks.fitting.samples import signals_of

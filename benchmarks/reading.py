@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
-from benchmarks.data import Dataset, Record, load_folder
-from benchmarks.embedders import built_in
+from benchmarks.datasets import Dataset, Record, load_folder
+from benchmarks.datasets.nearest import nearest
 from ragguard.jsonl import open_input, read_lines
 
 __all__ = ["READING", "load_reading", "load_with_reading"]
@@ -26,7 +24,6 @@ _QUESTIONS = "reading_comprehension.jsonl"
 _SOURCES = ("nq", "xquad")
 _ONE_OF = 8
 _HITS = 30
-_BATCH = 512
 
 
 def load_with_reading(folder: Path) -> list[Dataset]:
@@ -58,16 +55,9 @@ def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None
                 texts[str(line["context"])] = None
                 found.append(str(line["question"]))
         questions += [one for one in found[::_ONE_OF] if one.lower().strip(" ?") not in asked]
-    passages = list(texts)
-    embedder = built_in()
-    rows = np.concatenate(
-        [embedder.embed(passages[at : at + _BATCH]) for at in range(0, len(passages), _BATCH)]
-    )
-    similarity = embedder.embed(questions) @ rows.T
-    best = np.argsort(-similarity, axis=1, kind="stable")[:, :_HITS]
     records = tuple(
-        Record(question, tuple(passages[hit] for hit in hits), frozenset(), {})
-        for question, hits in zip(questions, best.tolist(), strict=True)
+        Record(question, hits, frozenset(), {})
+        for question, hits in zip(questions, nearest(questions, texts, _HITS), strict=True)
     )
     return Dataset(READING, records, split=True)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data import Record
+from benchmarks.datasets import Record
 from benchmarks.forms import FORMS
 from ragguard.embedding import Embedder
 

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.synthetic import KINDS, PLANTED, Event, Texts, faiss_index, vectors
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.search import as_retrieve

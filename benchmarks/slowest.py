@@ -25,7 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks.command import without_warnings
 from benchmarks.hostile.corpus import GENERATORS, asked, made
 from benchmarks.hostile.costs import QUESTIONS, milliseconds, peak_bytes, standstill_ms
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.slowest_mixtures import Candidate, search, worst_of
 from benchmarks.slowest_tables import tables
 from benchmarks.tables import as_rich

@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from benchmarks.report import read
+from benchmarks.report.result import read
 from ragguard.errors import InvalidInputError
 
 __all__ = ["PAGES", "README", "Table", "as_markdown", "as_rich", "filled", "share", "tables"]

@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.command import positive
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.tables import Table, as_rich
 from ragguard import Guard
 from ragguard.audit import AuditStore, QuarantineEntry, QuarantineWatch, open_store

@@ -26,7 +26,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from ragguard import Guard
 from ragguard.lru import forget_all
 

@@ -21,8 +21,8 @@ from scipy.stats import beta
 
 from benchmarks.clean import SIZES
 from benchmarks.command import embedders_for, new_parser, save, without_warnings
-from benchmarks.data import Dataset, load_folder
-from benchmarks.defences import GuardDefence
+from benchmarks.datasets import Dataset, load_folder
+from benchmarks.defences.contenders import GuardDefence
 from benchmarks.plain_counts import threshold
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
 from benchmarks.tables import as_rich

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.command import run_built_in
-from benchmarks.data import Dataset
+from benchmarks.datasets import Dataset
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.tables import Table, share
 from ragguard.embedding import Embedder

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from benchmarks.command import new_parser, save
-from benchmarks.data import Dataset
+from benchmarks.datasets import Dataset
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import Folds, groups, rounded
 from benchmarks.fitting.offsets import ALPHA

@@ -21,7 +21,7 @@ from rich.progress import track
 
 from benchmarks.clean import SIZES
 from benchmarks.command import run_built_in
-from benchmarks.data import Dataset, Record
+from benchmarks.datasets import Dataset, Record
 from benchmarks.forms import WRITTEN_FORMS
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.tables import Table, share

@@ -18,9 +18,9 @@ from benchmarks.adaptive.denial import deny
 from benchmarks.adaptive.run import BUDGET, own_guards, run
 from benchmarks.adaptive.tables import tables
 from benchmarks.adaptive.targets import Target, targets
-from benchmarks.data import Dataset, load_folder, skerrin
+from benchmarks.datasets import Dataset, load_folder, skerrin
 from benchmarks.embedders import EMBEDDERS, MINILM, MiniLM, built_in, minilm_folder
-from benchmarks.report import describe_run, write
+from benchmarks.report.result import describe_run, write
 from benchmarks.tables import as_rich
 from ragguard import Guard
 from ragguard.embedding import Embedder

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.clean import SIZES
-from benchmarks.data import Record
+from benchmarks.datasets import Record
 from benchmarks.retrieval import OVER_FETCH
 from ragguard import Guard, Passage
 from ragguard.embedding import Embedder

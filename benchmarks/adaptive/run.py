@@ -15,7 +15,7 @@ from benchmarks.adaptive.oracle import COUNTS, SETTINGS, Answer, Oracle, Ranking
 from benchmarks.adaptive.targets import Target
 from benchmarks.adaptive.tracing import TraceRow, add_trace
 from benchmarks.adaptive.wording import reword
-from benchmarks.data import Record
+from benchmarks.datasets import Record
 from benchmarks.forms import FORMS
 from ragguard import Guard
 from ragguard.attribution import RAGOrigin

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.data import Dataset, Record
+from benchmarks.datasets import Dataset, Record
 from ragguard.demo.corpus import load_corpus
 from ragguard.jsonl import open_input, read_lines
 from ragguard.stems import tokenize

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data import Dataset, Record
+from benchmarks.datasets import Dataset, Record
 from benchmarks.fit_manner import FOLDS, under
 from benchmarks.fitting.plans import Plan
 from benchmarks.forms import FITTED_FORMS

@@ -17,7 +17,7 @@ from benchmarks.candidates import (
     concentration,
     window_share,
 )
-from benchmarks.data import Record
+from benchmarks.datasets import Record
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import FOLDS, Sample, Samples
 from benchmarks.tables import README

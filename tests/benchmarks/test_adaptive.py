@@ -20,8 +20,8 @@ from benchmarks.adaptive.tables import tables
 from benchmarks.adaptive.targets import Target, states, targets
 from benchmarks.adaptive.tracing import TraceRow, add_trace
 from benchmarks.adaptive.wording import Piece, neighbour, render, reword
-from benchmarks.data import Dataset, Record, skerrin
-from benchmarks.report import read
+from benchmarks.datasets import Dataset, Record, skerrin
+from benchmarks.report.result import read
 from benchmarks.retrieval import retrieve
 from benchmarks.tables import PAGES, filled
 from ragguard import Guard

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import admission, fit_admission
 from benchmarks.knowledge_bases import KnowledgeBase, Texts, knowledge_bases
-from benchmarks.report import read
+from benchmarks.report.result import read
 from ragguard.admission.base import shipped_base, shipped_shares
 from tests.docs.claims import ROOT
 

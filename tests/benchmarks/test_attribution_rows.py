@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.attribution_rows import Outcomes, summary
 from benchmarks.misgeneration import OWN, Event
-from benchmarks.report import read
+from benchmarks.report.result import read
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.passage import Passage
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.report import read
+from benchmarks.report.result import read
 from benchmarks.tables import tables
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

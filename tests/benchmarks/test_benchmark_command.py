@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.defences import PackageDefence, package_version
-from benchmarks.report import read, write
+from benchmarks.defences.contenders import PackageDefence, package_version
+from benchmarks.report.result import read, write
 from benchmarks.retrieval import RetrievedSet
 from benchmarks.tables import README, Table, as_markdown, filled, tables
 

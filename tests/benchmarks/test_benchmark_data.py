@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from benchmarks.data import Dataset, Record, load_folder, skerrin
+from benchmarks.datasets import Dataset, Record, load_folder, skerrin
 from benchmarks.retrieval import planted
 from ragguard.errors import InvalidInputError
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import attack, clean, cost
-from benchmarks.data import Dataset, Record
-from benchmarks.defences import NoDefence, Outcome
+from benchmarks.datasets import Dataset, Record
+from benchmarks.defences.contenders import NoDefence, Outcome
 from benchmarks.retrieval import retrieve
 from benchmarks.tables import tables
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from benchmarks import contamination, honest_calibrations
 from benchmarks.contamination import KINDS, STEPWISE, WAYS, measure, queries
 from benchmarks.contamination_tables import tables
-from benchmarks.data import skerrin
+from benchmarks.datasets import skerrin
 from benchmarks.embedders import built_in
 from benchmarks.make_reference import lines
 from ragguard.inline.admission import reference_attacks

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import end_to_end
-from benchmarks.data import skerrin
+from benchmarks.datasets import skerrin
 from benchmarks.embedders import Tally
 from benchmarks.end_to_end import Contender, rows, sets, time_sets
 from ragguard.embedding import HashedEmbedder

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.data import Dataset, Record, load_folder, skerrin
+from benchmarks.datasets import Dataset, Record, load_folder, skerrin
 from benchmarks.fit_class_bigram import _oddness, fit, plain_texts, separation, write
 from ragguard.inline import class_bigram as model_of_pairs
 from ragguard.inline.class_bigram import OTHER_SCRIPT, SHAPES, class_bigram

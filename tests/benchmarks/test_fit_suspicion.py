@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.data import Dataset, Record
+from benchmarks.datasets import Dataset, Record
 from benchmarks.fit_suspicion import as_json
 from benchmarks.fitting.detectors import (
     cross_scores,

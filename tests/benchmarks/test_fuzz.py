@@ -12,7 +12,7 @@ from benchmarks.hostile.filters import Guards
 from benchmarks.hostile.findings import Finding, Findings, cause_of
 from benchmarks.hostile.honest import one_case
 from benchmarks.hostile.sets import company, retrieved
-from benchmarks.report import read
+from benchmarks.report.result import read
 from ragguard import Guard
 from ragguard.errors import InvalidInputError
 from ragguard.passage import as_passages

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.languages import DISGUISES, PLANTED, main, measured, tables
-from benchmarks.report import read
+from benchmarks.report.result import read
 
 ENGLISH = {
     "language": "en",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from benchmarks import make_calibration
-from benchmarks.data import skerrin
+from benchmarks.datasets import skerrin
 from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import FOLDS, samples
 from benchmarks.make_calibration import calibrate, cross_fitted, lifted

@@ -6,9 +6,9 @@ import pytest
 from rich.console import Console
 
 from benchmarks import holding_cost, near_copies
-from benchmarks.data import skerrin
+from benchmarks.datasets import skerrin
 from benchmarks.edits import EDITS, updated
-from benchmarks.report import read
+from benchmarks.report.result import read
 from ragguard.inline.near_copies import CONTAINED, TAKEN
 from tests.docs.claims import ROOT, claim
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import silhouette_samples
 
 from benchmarks import plain
-from benchmarks.data import Dataset, skerrin
+from benchmarks.datasets import Dataset, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.plain_counts import OURS, SCORES, Limits, SetScores, auc, counts
 from benchmarks.plain_tables import best_tables, mean_table

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import protocol
-from benchmarks.data import Dataset, Record
-from benchmarks.defences import Outcome
+from benchmarks.datasets import Dataset, Record
+from benchmarks.defences.contenders import Outcome
 from benchmarks.protocol import TOGETHER, poisoned_set, run, texts_of
 from benchmarks.protocol_tables import compared, tables
 

@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import reading
-from benchmarks.data import Dataset, Record
+from benchmarks.datasets import Dataset, Record
 from benchmarks.reading import READING, load_reading, load_with_reading
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import InvalidInputError
@@ -65,7 +64,7 @@ def test_the_hits_are_the_best_thirty_of_pages_and_contexts(folder):
 
 def test_batches_change_nothing(folder, monkeypatch):
     at_once = load_reading(folder)
-    monkeypatch.setattr(reading, "_BATCH", 7)
+    monkeypatch.setattr("benchmarks.datasets.nearest._BATCH", 7)
     assert load_reading(folder) == at_once
 
 

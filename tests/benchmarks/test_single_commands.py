@@ -6,9 +6,9 @@ import logging
 import pytest
 
 from benchmarks import command, plain, protocol, transfer
-from benchmarks.data import skerrin
-from benchmarks.defences import all_defences
-from benchmarks.report import read
+from benchmarks.datasets import skerrin
+from benchmarks.defences.contenders import all_defences
+from benchmarks.report.result import read
 
 KINDS = {"gpt4": "statement", "gemini": "article"}
 

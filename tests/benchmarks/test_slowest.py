@@ -9,7 +9,7 @@ from benchmarks import slowest
 from benchmarks.hostile.climbing import Mixture, climb
 from benchmarks.hostile.corpus import GENERATORS, asked, size_of
 from benchmarks.hostile.costs import QUESTIONS, milliseconds, peak_bytes, standstill_ms
-from benchmarks.report import read
+from benchmarks.report.result import read
 from benchmarks.slowest_mixtures import Candidate, worst_of
 from benchmarks.slowest_tables import TARGETS, tables
 from benchmarks.tables import tables as all_tables

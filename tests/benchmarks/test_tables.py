@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.report import write
+from benchmarks.report.result import write
 from benchmarks.tables import Table, filled, tables
 from ragguard.errors import InvalidInputError
 

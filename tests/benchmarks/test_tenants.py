@@ -3,7 +3,7 @@
 import json
 
 from benchmarks import tenants
-from benchmarks.report import read
+from benchmarks.report.result import read
 from tests.docs.claims import ROOT, claim
 
 

@@ -1,7 +1,7 @@
 """The command that follows a query and an event through the modules."""
 
 from benchmarks import trace
-from benchmarks.report import read
+from benchmarks.report.result import read
 
 
 def test_every_scene_is_traced(tmp_path, capsys):

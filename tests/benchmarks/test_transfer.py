@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from benchmarks import transfer
-from benchmarks.data import Dataset, skerrin
+from benchmarks.datasets import Dataset, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.transfer import interval, simulate
 from benchmarks.transfer_tables import tables, worst

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from benchmarks import trust
-from benchmarks.data import skerrin
+from benchmarks.datasets import skerrin
 from benchmarks.embedders import built_in
 
 

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks.clean import SIZES
-from benchmarks.data import skerrin
+from benchmarks.datasets import skerrin
 from benchmarks.embedders import built_in
 from benchmarks.tables import as_markdown
 from benchmarks.writing import CLEAN, FORMS, READINGS, run, tables

@@ -10,7 +10,7 @@ from statistics import mean
 import pytest
 
 from benchmarks.misgeneration import MAIN_KINDS, OWN, PLANTED
-from benchmarks.report import read
+from benchmarks.report.result import read
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.demo.corpus import load_corpus
 from tests.docs.claims import ROOT, claim

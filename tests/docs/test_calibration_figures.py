@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.contamination import KINDS, STEPWISE
 from benchmarks.honest_calibrations import REASONS
-from benchmarks.report import read
+from benchmarks.report.result import read
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.admission import (
     MAX_STEP,

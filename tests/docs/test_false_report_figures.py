@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.report import read
+from benchmarks.report.result import read
 from tests.docs.claims import ROOT, claim
 
 PAGE = "docs/attacker.md"

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.data import Dataset
+from benchmarks.datasets import Dataset
 from ragguard import __version__
 from ragguard.inline.scoring import SCORER
 

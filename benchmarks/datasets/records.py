@@ -11,7 +11,17 @@ from ragguard.demo.corpus import ATTACKS, load_corpus
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import open_input, read_lines
 
-__all__ = ["DATASETS", "OWN", "Dataset", "Record", "load_folder", "skerrin"]
+__all__ = [
+    "DATASETS",
+    "OWN",
+    "Dataset",
+    "Record",
+    "answers",
+    "load_file",
+    "load_folder",
+    "record_of",
+    "skerrin",
+]
 
 DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa", "clean_traffic")
 """The files of a data folder that the inline sections read, `<name>.jsonl` each."""
@@ -29,12 +39,18 @@ class Record:
         hits: What retrievers returned for it, every text once; nothing here is poison.
         golden: The texts among `hits` that answer it, where the data says so.
         poison: The attacker's texts by kind of attack, not yet in any question form.
+        id: As the data names it; may be empty.
+        correct: The right answer and its other spellings; empty where the data does not say.
+        incorrect: What the attacker wants to be answered, likewise.
     """
 
     question: str
     hits: tuple[str, ...]
     golden: frozenset[str]
     poison: Mapping[str, tuple[str, ...]]
+    id: str = ""
+    correct: tuple[str, ...] = ()
+    incorrect: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,16 +100,29 @@ def load_folder(folder: Path) -> list[Dataset]:
     if not found:
         files = ", ".join(f"{name}.jsonl" for name in DATASETS)
         raise InvalidInputError(f"{folder} holds none of {files}; pass the folder that does")
-    return [_load(folder / f"{name}.jsonl", name) for name in found]
+    return [load_file(folder / f"{name}.jsonl", name) for name in found]
 
 
-def _load(path: Path, name: str) -> Dataset:
+def load_file(path: Path, name: str) -> Dataset:
+    """Read one file of records; its odd ones are reported."""
     with open_input(path) as stream:
-        records = tuple(_record(line.value, line.place) for line in read_lines(stream, str(path)))
+        records = tuple(record_of(line.value, line.place) for line in read_lines(stream, str(path)))
     return Dataset(name, records, split=True)
 
 
-def _record(value: Any, place: str) -> Record:
+def answers(value: Any) -> tuple[str, ...]:
+    """Return an answer or a list of its spellings as spellings; nothing gives none.
+
+    >>> answers("February 2"), answers(["no", "No."]), answers(None)
+    (('February 2',), ('no', 'No.'), ())
+    """
+    if value is None:
+        return ()
+    return tuple(map(str, value)) if isinstance(value, list) else (str(value),)
+
+
+def record_of(value: Any, place: str) -> Record:
+    """Return the record that a line of the documented schema holds."""
     try:
         golden = value.get("golden")
         return Record(
@@ -101,6 +130,9 @@ def _record(value: Any, place: str) -> Record:
             hits=tuple(dict.fromkeys(hit["text"] for hit in value["hits"])),
             golden=frozenset() if golden is None else frozenset({golden}),
             poison={kind: tuple(texts) for kind, texts in value.get("poison", {}).items()},
+            id=str(value.get("id", "")),
+            correct=answers(value.get("correct_answer")),
+            incorrect=answers(value.get("incorrect_answer")),
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise InvalidInputError(
@@ -119,6 +151,9 @@ def skerrin() -> Dataset:
             hits=hits,
             golden=frozenset(text_of[id_] for id_ in question.golden),
             poison={kind: question.texts[kind] for kind in ATTACKS},
+            id=question.id,
+            correct=(question.correct_answer,),
+            incorrect=(question.incorrect_answer,),
         )
         for question in corpus.questions
     )

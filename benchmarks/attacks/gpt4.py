@@ -1,0 +1,18 @@
+"""PoisonedRAG's black box with texts by another writer: GPT-4."""
+
+from benchmarks.attacks.texts import released
+from benchmarks.plugins import About, Attack
+
+__all__ = ["ATTACK"]
+
+ATTACK = Attack(
+    About(
+        "PoisonedRAG by GPT-4",
+        "PoisonedRAG: Knowledge Corruption Attacks, Zou et al.",
+        "USENIX Security 2025",
+        "knows the question; adds texts",
+        "language model",
+        "released texts",
+    ),
+    released("gpt4", form="prepend"),
+)

@@ -1,0 +1,7 @@
+"""No attack: what honest users meet, and what a defence costs them."""
+
+from benchmarks.plugins import About, Attack
+
+__all__ = ["ATTACK"]
+
+ATTACK = Attack(About("clean", "", "", "none"), lambda *_: ())

@@ -1,0 +1,17 @@
+"""ContextCite: a sparse linear model of the response's likelihood over random ablations."""
+
+from benchmarks.attributors.ablation import AblationScore
+from benchmarks.plugins import About, AttributorPlugin
+
+__all__ = ["ATTRIBUTOR"]
+
+ATTRIBUTOR = AttributorPlugin(
+    About(
+        "ContextCite",
+        "ContextCite, Cohen-Wang et al., arXiv 2409.00729",
+        "NeurIPS 2024",
+        "one wrong answer",
+        "language model",
+    ),
+    lambda setting: AblationScore(top_k=setting.k, seed=setting.seed),
+)

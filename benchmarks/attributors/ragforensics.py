@@ -1,0 +1,10 @@
+"""RAGForensics with the lexical proxy for a judge: does the passage make the answer likelier?"""
+
+from benchmarks.attributors.judging import judged_by
+from benchmarks.stand_ins import likelihood_judge
+
+__all__ = ["ATTRIBUTOR"]
+
+ATTRIBUTOR = judged_by(
+    "RAGForensics, likelihood", "RAGForensics", "WWW 2025", lambda _: likelihood_judge()
+)

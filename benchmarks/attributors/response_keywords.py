@@ -1,0 +1,15 @@
+"""Response keyword matching: responsible is a passage that a reader takes the answer from."""
+
+from benchmarks.attributors.judging import judged_by
+from benchmarks.stand_ins import reader_judge
+
+__all__ = ["ATTRIBUTOR"]
+
+ATTRIBUTOR = judged_by(
+    "response keywords",
+    "RAGForensics, baseline",
+    "WWW 2025",
+    lambda setting: reader_judge(
+        list(dict.fromkeys(text for record in setting.dataset.records for text in record.hits))
+    ),
+)

@@ -1,0 +1,10 @@
+"""Text keyword matching: a passage that has the words of the wrong answer is responsible."""
+
+from benchmarks.attributors.judging import judged_by
+from benchmarks.stand_ins import keyword_judge
+
+__all__ = ["ATTRIBUTOR"]
+
+ATTRIBUTOR = judged_by(
+    "text keywords", "RAGForensics, baseline", "WWW 2025", lambda _: keyword_judge()
+)

@@ -1,0 +1,59 @@
+"""Rows of a cell of attribution: which passages behind a wrong answer are held responsible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+from benchmarks.cells import Cell
+from benchmarks.datasets import Dataset, Record
+from benchmarks.metrics.matching import place
+from benchmarks.misgeneration import Event, KnowledgeBase
+from benchmarks.plugins import AttributorPlugin, Setting, find
+from ragguard.content import content_key
+from ragguard.embedding import HashedEmbedder
+
+__all__ = ["blame_rows"]
+
+
+def blame_rows(
+    cell: Cell, data: Dataset, planted: Sequence[tuple[Record, list[str]]]
+) -> list[dict[str, Any]]:
+    """Return one row an event.
+
+    The knowledge base of an event is every hit of every question and what was planted for this
+    one, ranked by the built-in embedder. A question is an event if a planted text that says the
+    false answer is among the first k; that answer is reported. Counts are over the texts in scope,
+    as in the papers; planted texts that the search did not reach are `out_of_scope`.
+    """
+    plugin: AttributorPlugin = find("attributors", cell.method)
+    attributor = plugin.make(Setting(data, HashedEmbedder(), (), cell.k, cell.seed))
+    distinct = {content_key(text): text for record in data.records for text in record.hits}
+    base = KnowledgeBase(list(distinct.values()))
+    rows = []
+    for record, texts in planted:
+        ranked = base.ranked(record.question, texts)
+        first = [passage.text for passage in ranked[: cell.k]]
+        if not record.incorrect or not any(
+            place(text, record.incorrect) is not None for text in first if text in texts
+        ):
+            continue
+        start = perf_counter()
+        event = Event(record.question, record.incorrect[0], ranked, frozenset(texts))
+        found = attributor.attribute(event.question, event.wrong, event.retrieve)
+        took = perf_counter() - start
+        in_scope = [(one.passage.text in texts, one.responsible) for one in found.scores]
+        rows.append(
+            {
+                "question": record.id,
+                "found": in_scope.count((True, True)),
+                "missed": in_scope.count((True, False)),
+                "wronged": in_scope.count((False, True)),
+                "spared": in_scope.count((False, False)),
+                "out_of_scope": len(texts) - sum(poison for poison, _ in in_scope),
+                "calls": int(found.details.get("calls", 0)),
+                "ms": round(1000 * took, 2),
+            }
+        )
+    return rows

@@ -1,0 +1,206 @@
+"""Suites and their cells: what is measured, each under an identifier that knows its sources.
+
+Two cells are the same if they ask the same of the same sources. When the source of an attack, a
+defence, a reader or what it measures changes, so does the identifier, and the old result is void.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from benchmarks.datasets.sources import file_of
+from benchmarks.plugins import find, known
+from ragguard.errors import InvalidInputError
+
+__all__ = ["Cell", "Suite", "load_suite", "source_digest"]
+
+_SUITES = Path(__file__).with_name("suites")
+_ENGINE = Path(__file__).parent
+_MEASURES = ("retrieval.py", "forms.py", "metrics/matching.py", "measuring.py")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry of the table, and all that its figures depend on.
+
+    Attributes:
+        attack: Name of the attack.
+        room: "defences" or "attributors".
+        method: Name of what is measured there.
+        dataset: As in the suite.
+        reader: Name of the reader, with what stands behind it; empty for attributors.
+        k: Passages that reach the reader.
+        planted: Texts of the attacker's.
+        seed: For the sample of questions and whatever draws at random.
+        questions: How many are sampled; 0 for all of the report half.
+        retriever: "built-in" or "minilm".
+        versions: Digest or version of each source, by what it is of.
+    """
+
+    attack: str
+    room: str
+    method: str
+    dataset: str
+    reader: str
+    k: int
+    planted: int
+    seed: int
+    questions: int
+    retriever: str
+    versions: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Sixteen hexadecimal digits; equal only for equal cells on equal sources."""
+        return _digest(json.dumps(asdict(self), sort_keys=True).encode())
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The cell without its versions: its place in the table."""
+        return tuple(value for name, value in asdict(self).items() if name != "versions")
+
+    def clean(self) -> tuple[Any, ...]:
+        """Return the key of the same questions unattacked and undefended."""
+        return replace(self, attack="none", planted=0, room="defences", method="none").key
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A list of cells.
+
+    Attributes:
+        name: Of its file.
+        title: What it answers.
+        cells: In the order in which they are run.
+    """
+
+    name: str
+    title: str
+    cells: tuple[Cell, ...]
+
+
+_FIELDS: Mapping[str, Any] = {
+    "title": "",
+    "attacks": [],
+    "defences": [],
+    "attributors": [],
+    "datasets": [],
+    "readers": [],
+    "k": [5],
+    "planted": [5],
+    "seeds": [0],
+    "questions": 0,
+    "retriever": "built-in",
+    "part": [],
+}
+
+
+def load_suite(name: str, folder: Path | None) -> Suite:
+    """Read a suite.
+
+    A suite is a TOML file of lists whose product is run. Each `[[part]]` adds a product; what it
+    leaves out it takes from above.
+
+    Args:
+        name: Of a file in `benchmarks/suites`, or the path of one.
+        folder: The data folder, whose files take part in the identifiers.
+
+    Raises:
+        InvalidInputError: There is no such suite, or it names what does not exist.
+    """
+    path = Path(name) if name.endswith(".toml") else _SUITES / f"{name}.toml"
+    if not path.is_file():
+        there = ", ".join(sorted(one.stem for one in _SUITES.glob("*.toml")))
+        raise InvalidInputError(f"no suite {name!r}; there are {there}, or pass a .toml file")
+    given = tomllib.loads(path.read_text(encoding="utf-8"))
+    parts = [{}, *given.get("part", ())]
+    cells: dict[Cell, None] = {}
+    for part in parts:
+        merged = {**_FIELDS, **given, **part}
+        if unknown := merged.keys() - _FIELDS.keys():
+            raise InvalidInputError(
+                f"{path}: no option {', '.join(sorted(unknown))}; there are {', '.join(_FIELDS)}"
+            )
+        cells |= dict.fromkeys(_product(merged, folder))
+    return Suite(path.stem, str(given.get("title", path.stem)), tuple(cells))
+
+
+def _product(given: Mapping[str, Any], folder: Path | None) -> list[Cell]:
+    methods = [("defences", name) for name in given["defences"]]
+    methods += [("attributors", name) for name in given["attributors"]]
+    # Questions of one dataset stand together: a process then embeds its passages once.
+    axes = (given["datasets"], given["seeds"], given["k"], given["planted"], given["attacks"])
+    cells = []
+    for dataset, seed, k, planted, attack in product(*axes):
+        for room, method in methods:
+            for reader in given["readers"] if room == "defences" else [""]:
+                cell = Cell(
+                    attack,
+                    room,
+                    method,
+                    dataset,
+                    reader,
+                    k,
+                    0 if attack == "none" else planted,
+                    seed,
+                    given["questions"],
+                    given["retriever"],
+                )
+                if room == "defences" or attack != "none":
+                    cells.append(replace(cell, versions=_versions(cell, folder)))
+    return cells
+
+
+def _versions(cell: Cell, folder: Path | None) -> tuple[tuple[str, str], ...]:
+    versions = {"benchmarks": source_digest(*(_ENGINE / name for name in _MEASURES))}
+    used = [("attacks", cell.attack), (cell.room, cell.method)]
+    used += [("readers", cell.reader.split()[0])] if cell.reader else []
+    for room, name in used:
+        plugin = find(room, name)
+        file = known(room)[name][1]
+        versions[f"{room}/{name}"] = f"{plugin.about.version}.{source_digest(file)}"
+        for measured in getattr(plugin, "measures", ()):
+            versions[measured] = _measured(measured)
+    file_of_data = file_of(cell.dataset, folder)
+    if file_of_data is not None:
+        versions[f"data/{cell.dataset.split(':')[0]}"] = source_digest(file_of_data)
+    return tuple(sorted(versions.items()))
+
+
+@cache
+def _measured(name: str) -> str:
+    if name.startswith("dist:"):
+        try:
+            return importlib.metadata.version(name.removeprefix("dist:"))
+        except importlib.metadata.PackageNotFoundError:
+            return "not installed"
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise InvalidInputError(f"no module {name!r} to measure; correct the plug-in's measures")
+    origin = Path(spec.origin)
+    return source_digest(origin.parent if origin.name == "__init__.py" else origin)
+
+
+@cache
+def source_digest(*paths: Path) -> str:
+    """Return one digest of files and of all sources and data in folders."""
+    files: list[Path] = []
+    for path in paths:
+        kinds = {".py", ".json", ".jsonl", ".npz"}
+        found = sorted(one for one in path.rglob("*") if one.suffix in kinds and one.is_file())
+        files += found if path.is_dir() else [path]
+    return _digest(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,0 +1,49 @@
+"""Questions with the texts that authors released for them, among passages of a knowledge base."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.datasets.nearest import nearest
+from benchmarks.datasets.records import Dataset, Record, answers
+from ragguard.jsonl import open_input, read_lines
+
+__all__ = ["load_released"]
+
+_KNOWLEDGE_BASE = "wikipedia_passages.jsonl"
+
+
+def load_released(path: Path) -> Dataset:
+    """Read released attacks; hits are what the built-in embedder finds in the folder's passages.
+
+    The knowledge base was not made for these questions: it may lack their answers. All false
+    answers of a question count as the attacker's.
+
+    Args:
+        path: Holds one question a line: `question`, `correct_answer`, and `poison` by kind, each a
+            list of {"incorrect_answer", "texts"}; `wikipedia_passages.jsonl` is beside it.
+
+    Raises:
+        InvalidInputError: A file is missing, or a line is not JSON.
+    """
+    with open_input(path.with_name(_KNOWLEDGE_BASE)) as stream:
+        texts = [str(line.value["text"]) for line in read_lines(stream, _KNOWLEDGE_BASE)]
+    with open_input(path) as stream:
+        values = [line.value for line in read_lines(stream, str(path))]
+    found = nearest([value["question"] for value in values], texts)
+    records = []
+    for value, hits in zip(values, found, strict=True):
+        first = {kind: found[0] for kind, found in value["poison"].items() if found}
+        wrong = dict.fromkeys(str(one["incorrect_answer"]) for one in first.values())
+        records.append(
+            Record(
+                value["question"],
+                hits,
+                frozenset(),
+                {kind: tuple(one["texts"]) for kind, one in first.items()},
+                str(value["id"]),
+                answers(value.get("correct_answer")),
+                tuple(wrong),
+            )
+        )
+    return Dataset("released", tuple(records), split=True)

@@ -1,0 +1,69 @@
+"""Data by name: the project's own, a file of the data folder, or somebody else's format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from benchmarks.datasets.converters import CONVERTERS
+from benchmarks.datasets.records import OWN, Dataset, load_file, skerrin
+from benchmarks.datasets.released import load_released
+from ragguard.errors import InvalidInputError
+
+__all__ = ["file_of", "load"]
+
+_MADE: Mapping[str, tuple[str, Callable[[Path], Dataset]]] = {
+    "released": ("released_attacks.jsonl", load_released),
+}
+"""Datasets that are put together: the file that they are named after, and what reads it."""
+
+
+def file_of(name: str, folder: Path | None) -> Path | None:
+    """Return the file behind a name, None for the project's own data, which needs none.
+
+    Args:
+        name: "skerrin", a file of the folder without its ending, or "FORMAT:PATH".
+        folder: The data folder.
+
+    Raises:
+        InvalidInputError: There is no such data.
+    """
+    if name == OWN:
+        return None
+    kind, colon, path = name.partition(":")
+    if colon:
+        if kind not in CONVERTERS:
+            raise InvalidInputError(f"no format {kind!r}; there are {', '.join(CONVERTERS)}")
+        found = Path(path)
+    elif folder is None:
+        raise InvalidInputError(f"{name!r} is in a data folder; pass --data")
+    else:
+        found = folder / _MADE.get(name, (f"{name}.jsonl", None))[0]
+    if not found.exists():
+        raise InvalidInputError(f"{found} is not there; pass the folder or file that holds {name}")
+    return found
+
+
+@lru_cache(maxsize=8)
+def load(name: str, folder: Path | None) -> Dataset:
+    """Return the data behind a name; records without an id get their number.
+
+    Raises:
+        InvalidInputError: As `file_of`, or a record is none.
+    """
+    path = file_of(name, folder)
+    if path is None:
+        data = skerrin()
+    elif ":" in name:
+        data = CONVERTERS[name.partition(":")[0]](path)
+    elif name in _MADE:
+        data = _MADE[name][1](path)
+    else:
+        data = load_file(path, name)
+    records = (
+        record if record.id else replace(record, id=str(number))
+        for number, record in enumerate(data.records)
+    )
+    return replace(data, records=tuple(records))

@@ -1,0 +1,45 @@
+"""What the modes of our guard share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.plugins import About, Case, Decision, Defence, Judge, Setting
+from benchmarks.retrieval import RetrievedSet
+from ragguard import Guard, Passage
+
+__all__ = ["MEASURES", "filtered", "guarding", "mode", "passages_of"]
+
+MEASURES = ("ragguard.inline", "ragguard.filtering", "ragguard.deciding", "ragguard.text")
+
+
+def passages_of(retrieved: RetrievedSet) -> list[Passage]:
+    """Return what was retrieved as a caller hands it over, its positions as ids."""
+    rows = zip(retrieved.texts, retrieved.embeddings, strict=True)
+    return [Passage(text, id=str(at), embedding=row) for at, (text, row) in enumerate(rows)]
+
+
+def filtered(guard: Guard, case: Case) -> Decision:
+    """Return what a guard keeps of a case."""
+    retrieved = case.retrieved
+    verdict = guard.filter(retrieved.question, passages_of(retrieved), k=case.k)
+    kept = tuple(int(passage.id) for passage in verdict.kept)[: case.k]
+    return Decision(kept, marked=bool(verdict.marked))
+
+
+def guarding(make: Callable[[Setting], Guard]) -> Callable[[Setting], Judge]:
+    """Return what judges cases with one guard."""
+
+    def made(setting: Setting) -> Judge:
+        guard = make(setting)
+        return lambda case: filtered(guard, case)
+
+    return made
+
+
+def mode(
+    title: str, make: Callable[[Setting], Judge], *, sees: str = "one query", **more: Any
+) -> Defence:
+    """Return a mode of our guard as a plug-in."""
+    return Defence(About(title, "ragguard", "this project", sees), make, **more, measures=MEASURES)

@@ -1,0 +1,27 @@
+"""RAGDefender as its authors published it, in the mode that fits the data."""
+
+from benchmarks.defences.contenders import PACKAGE, PackageDefence, package_version
+from benchmarks.plugins import About, Case, Decision, Defence, Judge, Setting
+from ragguard.errors import InvalidInputError
+
+__all__ = ["DEFENCE"]
+
+_MULTI_HOP = "hotpotqa"
+
+
+def _make(setting: Setting) -> Judge:
+    if package_version() is None:
+        raise InvalidInputError(f"install the package {PACKAGE}, and torch, to measure it")
+    bound = PackageDefence("multi_hop" if setting.dataset.name == _MULTI_HOP else "single_hop")
+
+    def judge(case: Case) -> Decision:
+        return Decision(bound.outcome(bound.bind(case.retrieved, case.k)(), case.k).kept)
+
+    return judge
+
+
+DEFENCE = Defence(
+    About("RAGDefender, package", "RAGDefender", "ACSAC 2025", "one query", "vectors"),
+    _make,
+    measures=(f"dist:{PACKAGE}",),
+)

@@ -1,0 +1,227 @@
+"""Measures one cell: plants, retrieves, defends, asks the reader, and judges the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from time import perf_counter
+from typing import Any
+
+from benchmarks.blame import blame_rows
+from benchmarks.cells import Cell
+from benchmarks.datasets import Dataset, Record
+from benchmarks.datasets.sources import load
+from benchmarks.embedders import MINILM, MiniLM, built_in, minilm_folder
+from benchmarks.metrics.matching import judged, refuses
+from benchmarks.plugins import Attack, Case, Defence, Setting, find
+from benchmarks.readers.base import Answer, Kept, Prompt, Reader
+from benchmarks.retrieval import RetrievedSet, retrieve
+from ragguard.embedding import Embedder
+from ragguard.errors import InvalidInputError
+
+__all__ = ["Place", "Row", "measure", "sample"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run reads and keeps.
+
+    Attributes:
+        data: The data folder, or None.
+        folder: Holds the cells and the answers.
+    """
+
+    data: Path | None
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Row:
+    """One question in one cell; counts of passages are of the first k that were retrieved.
+
+    Attributes:
+        question: Its id; no text of the data is kept.
+        planted: Texts that the attacker planted.
+        poison: Planted texts retrieved.
+        poison_removed: Those of them that the defence dropped.
+        benign: Other passages retrieved.
+        benign_removed: Those of them that the defence dropped.
+        golden: Passages retrieved that answer the question.
+        golden_removed: Those of them that the defence dropped.
+        marked: The defence kept a passage and marked it.
+        left: Planted texts that reach the reader.
+        right: The reader gives the right answer.
+        attacked: The reader does what the attacker wants.
+        calls: Answers of the model, one question being one.
+        tokens: Read and written for them.
+        ms: What the defence took, without the model.
+    """
+
+    question: str
+    planted: int
+    poison: int
+    poison_removed: int
+    benign: int
+    benign_removed: int
+    golden: int
+    golden_removed: int
+    marked: int
+    left: int
+    right: int
+    attacked: int
+    calls: int
+    tokens: int
+    ms: float
+
+
+def measure(cell: Cell, place: Place) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many rows a cell should have, and its rows.
+
+    A question for which the attack has nothing to plant has no row. Where an attack has nothing
+    for any question, 0 rows are expected.
+
+    Raises:
+        InvalidInputError: Something that the cell needs is not there.
+    """
+    attack: Attack = find("attacks", cell.attack)
+    data = load(cell.dataset, place.data)
+    planted = [
+        (record, texts)
+        for record in sample(data, cell)
+        if (texts := _planted(attack, record, cell)) or cell.attack == "none"
+    ]
+    if cell.room == "attributors":
+        rows = blame_rows(cell, data, planted)
+        return len(rows), rows
+    return len(planted), _defended(cell, place, data, attack, planted)
+
+
+def sample(data: Dataset, cell: Cell) -> Sequence[Record]:
+    """Return the cell's questions: of the report half, drawn by the seed, in their order."""
+    records = data.report
+    if not 0 < cell.questions < len(records):
+        return records
+    chosen = sorted(Random(cell.seed).sample(range(len(records)), cell.questions))
+    return [records[number] for number in chosen]
+
+
+def _planted(attack: Attack, record: Record, cell: Cell) -> list[str]:
+    draw = Random(f"{cell.attack} {cell.seed} {record.id}")
+    return list(dict.fromkeys(attack.plant(record, cell.planted, draw)))[: cell.planted]
+
+
+def _defended(
+    cell: Cell,
+    place: Place,
+    data: Dataset,
+    attack: Attack,
+    planted: Sequence[tuple[Record, list[str]]],
+) -> list[dict[str, Any]]:
+    embedder = embedder_of(cell.retriever)
+    defence: Defence = find("defences", cell.method)
+    judge = defence.make(Setting(data, embedder, _Clean(data, embedder, cell.k), cell.k, cell.seed))
+    reader = reader_of(cell.reader, place.folder)
+    rows = []
+    for record, texts in planted:
+        asked = record if not texts else _asked(record, attack.ask)
+        retrieved = retrieve(asked, embedder, cell.k * defence.over_fetch, texts)
+        count = _Counting(reader)
+        case = Case(record, retrieved, cell.k, count.read)
+        start = perf_counter()
+        decision = judge(case)
+        took = perf_counter() - start - count.seconds
+        answer = decision.answer
+        if answer is None:
+            answer = count.read(case.prompt(decision.kept, decision.instruction)).text
+        right, wrong = judged(answer, record.correct, record.incorrect)
+        poison, golden = retrieved.poisoned[: cell.k], retrieved.golden[: cell.k]
+        gone = [position for position in range(len(poison)) if position not in decision.kept]
+        rows.append(
+            asdict(
+                Row(
+                    question=record.id,
+                    planted=len(texts),
+                    poison=int(poison.sum()),
+                    poison_removed=int(poison[gone].sum()),
+                    benign=int((~poison).sum()),
+                    benign_removed=int((~poison)[gone].sum()),
+                    golden=int(golden.sum()),
+                    golden_removed=int(golden[gone].sum()),
+                    marked=int(decision.marked),
+                    left=int(retrieved.poisoned[list(decision.kept)].sum()),
+                    right=int(right),
+                    attacked=int(refuses(answer) if attack.refusal else wrong),
+                    calls=count.calls,
+                    tokens=count.tokens,
+                    ms=round(1000 * took, 2),
+                )
+            )
+        )
+    return rows
+
+
+def _asked(record: Record, ask: Callable[[str], str]) -> Record:
+    return replace(record, question=ask(record.question))
+
+
+class _Clean(Sequence[RetrievedSet]):
+    """Clean sets to learn from, retrieved when they are first looked at."""
+
+    def __init__(self, data: Dataset, embedder: Embedder, k: int) -> None:
+        self._records = data.choosing or data.report
+        self._embedder, self._k = embedder, k
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        return retrieve(self._records[at], self._embedder, self._k)
+
+
+class _Counting:
+    """Asks a reader and counts what that costs."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.calls = self.tokens = 0
+        self.seconds = 0.0
+
+    def read(self, prompt: Prompt) -> Answer:
+        start = perf_counter()
+        answer = self._reader.answer(prompt)
+        self.seconds += perf_counter() - start
+        self.calls += 1
+        self.tokens += answer.read + answer.written
+        return answer
+
+
+@lru_cache(maxsize=2)
+def embedder_of(name: str) -> Embedder:
+    """Return a retriever's embedder; a process keeps it.
+
+    Raises:
+        InvalidInputError: It is not installed or not known.
+    """
+    if name == "built-in":
+        return built_in()
+    folder = minilm_folder()
+    if name != MINILM or folder is None:
+        raise InvalidInputError(f"no retriever {name!r} here; take built-in, or install {MINILM}")
+    return MiniLM(folder)
+
+
+@lru_cache(maxsize=2)
+def reader_of(name: str, folder: Path) -> Reader:
+    """Return a reader by name that remembers its answers in `folder`; a process keeps it.
+
+    Args:
+        name: Of the plug-in, then whatever it is made with, parted by blanks.
+        folder: Where answers are kept.
+    """
+    plugin, *options = name.split()
+    return Kept(find("readers", plugin).make(*options), folder)

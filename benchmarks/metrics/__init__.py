@@ -1,0 +1,1 @@
+"""From rows of single questions to figures with their intervals."""

@@ -1,0 +1,254 @@
+"""What a plug-in is, and where the built-in and foreign ones are found.
+
+A plug-in is one file: `benchmarks/attacks/NAME.py` holds `ATTACK`, `defences/NAME.py` holds
+`DEFENCE`, and so on. A package of somebody else's joins one by an entry point in the group
+`ragguard_benchmarks.attacks` (or `.defences`, ...) whose name is the plug-in's and whose value
+leads to the object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from random import Random
+from typing import Any, Literal, Protocol
+
+from benchmarks.datasets import Dataset, Record
+from benchmarks.readers.base import ANSWER, Answer, Prompt, Reader
+from benchmarks.retrieval import RetrievedSet
+from ragguard.attribution.result import Attributor
+from ragguard.embedding import Embedder
+from ragguard.errors import InvalidInputError
+
+__all__ = [
+    "ROOMS",
+    "About",
+    "Attack",
+    "AttributorPlugin",
+    "Case",
+    "Decision",
+    "Defence",
+    "Judge",
+    "Plugin",
+    "ReaderPlugin",
+    "Setting",
+    "find",
+    "forget",
+    "known",
+]
+
+
+@dataclass(frozen=True)
+class About:
+    """Where a method comes from and how far this is it.
+
+    Attributes:
+        title: Its name in tables.
+        paper: Title or arXiv number.
+        venue: Where it was published.
+        threat: What the attacker knows, or what the defender needs to see.
+        needs: What it runs on.
+        fidelity: "original" as published, "released texts" of the authors, or "templated": our
+            wording of the idea.
+        version: Raised whenever results change; older results are then void.
+    """
+
+    title: str
+    paper: str
+    venue: str
+    threat: str
+    needs: Literal["nothing", "gradient", "language model", "vectors"] = "nothing"
+    fidelity: Literal["original", "released texts", "templated"] = "original"
+    version: int = 1
+
+
+def as_asked(question: str) -> str:
+    """Leave the user's question alone."""
+    return question
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What is planted for a question.
+
+    Attributes:
+        about: Where it comes from.
+        plant: (record, count, draw) -> at most `count` texts; none where there is nothing to plant.
+        ask: What the user asks; only attacks with a trigger change it.
+        refusal: The attacker wants no answer at all.
+    """
+
+    about: About
+    plant: Callable[[Record, int, Random], Sequence[str]]
+    ask: Callable[[str], str] = as_asked
+    refusal: bool = False
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a method may prepare itself with.
+
+    Attributes:
+        dataset: The data; its choosing half is free to learn from.
+        embedder: The retriever's.
+        clean: Retrieved sets of k passages of the choosing half, without any attack; of the report
+            half where the data has no other, since nothing was chosen on it.
+        k: Passages that reach the reader.
+        seed: For whatever draws at random.
+    """
+
+    dataset: Dataset
+    embedder: Embedder
+    clean: Sequence[RetrievedSet]
+    k: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question with what was retrieved for it.
+
+    Attributes:
+        record: The question and its answers.
+        retrieved: As many passages as the defence asks for, best first.
+        k: How many of them the reader gets at most.
+        read: Asks the reader; what that costs is counted.
+    """
+
+    record: Record
+    retrieved: RetrievedSet
+    k: int
+    read: Callable[[Prompt], Answer]
+
+    def prompt(self, positions: Sequence[int], instruction: str = ANSWER) -> Prompt:
+        """Return the question put to some of the passages."""
+        return Prompt(
+            self.retrieved.question,
+            tuple(self.retrieved.texts[position] for position in positions),
+            instruction,
+            (*self.record.correct[:1], *self.record.incorrect[:1]),
+        )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a defence did.
+
+    Attributes:
+        kept: Positions of the passages that reach the reader, at most k.
+        marked: It kept a passage and marked it as unusual.
+        instruction: What the reader is told instead of the usual.
+        answer: The answer, where the defence itself has it; None: the reader is asked.
+    """
+
+    kept: tuple[int, ...]
+    marked: bool = False
+    instruction: str = ANSWER
+    answer: str | None = None
+
+
+Judge = Callable[[Case], Decision]
+
+
+@dataclass(frozen=True)
+class Defence:
+    """What stands between retriever and reader.
+
+    Attributes:
+        about: Where it comes from.
+        make: Returns the judge of single cases.
+        over_fetch: How many times k it is given.
+        measures: Packages whose source, or "dist:NAME" distributions whose version, is measured:
+            where they change, results are void.
+    """
+
+    about: About
+    make: Callable[[Setting], Judge]
+    over_fetch: int = 1
+    measures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AttributorPlugin:
+    """What finds the passages behind a wrong answer; attributes as in `Defence`."""
+
+    about: About
+    make: Callable[[Setting], Attributor]
+    measures: tuple[str, ...] = ("ragguard.attribution", "ragguard.proxy")
+
+
+@dataclass(frozen=True)
+class ReaderPlugin:
+    """What answers. `make` is given what stands behind the reader's name in a suite, in words."""
+
+    about: About
+    make: Callable[..., Reader]
+    measures: tuple[str, ...] = ()
+
+
+class Plugin(Protocol):
+    """What all kinds share."""
+
+    @property
+    def about(self) -> About:
+        """Where it comes from."""
+        ...
+
+
+ROOMS: Mapping[str, tuple[str, type]] = {
+    "attacks": ("ATTACK", Attack),
+    "defences": ("DEFENCE", Defence),
+    "attributors": ("ATTRIBUTOR", AttributorPlugin),
+    "readers": ("READER", ReaderPlugin),
+}
+"""Each room with the name that its files give their plug-in, and the plug-in's kind."""
+
+_found: dict[str, dict[str, tuple[Any, Path]]] = {}
+
+
+def known(room: str) -> Mapping[str, tuple[Any, Path]]:
+    """Return the plug-ins of a room with their files, by name; foreign ones come last.
+
+    Raises:
+        InvalidInputError: An entry point leads to something else, or takes a name that is in use.
+    """
+    if room not in _found:
+        attribute, kind = ROOMS[room]
+        package = importlib.import_module(f"benchmarks.{room}")
+        here: dict[str, tuple[Any, Path]] = {}
+        for module in sorted(one.name for one in pkgutil.iter_modules(package.__path__)):
+            loaded = importlib.import_module(f"benchmarks.{room}.{module}")
+            if (plugin := getattr(loaded, attribute, None)) is not None:
+                here[module] = plugin, Path(str(loaded.__file__))
+        for point in entry_points(group=f"ragguard_benchmarks.{room}"):
+            plugin = point.load()
+            if not isinstance(plugin, kind) or point.name in here:
+                raise InvalidInputError(
+                    f"the entry point {point.name!r} of ragguard_benchmarks.{room} must lead to a "
+                    f"{kind.__name__} under a name that is free; rename or remove it"
+                )
+            file = inspect.getsourcefile(importlib.import_module(point.module))
+            here[point.name] = plugin, Path(str(file))
+        _found[room] = here
+    return _found[room]
+
+
+def find(room: str, name: str) -> Any:
+    """Return one plug-in.
+
+    Raises:
+        InvalidInputError: There is none of that name.
+    """
+    if name not in known(room):
+        raise InvalidInputError(f"no {name!r} in {room}; there are {', '.join(known(room))}")
+    return known(room)[name][0]
+
+
+def forget() -> None:
+    """Look for plug-ins anew at the next question."""
+    _found.clear()

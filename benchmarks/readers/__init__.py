@@ -1,0 +1,1 @@
+"""What reads the passages that are left and answers the question."""

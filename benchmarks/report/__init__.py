@@ -1,0 +1,1 @@
+"""What a run found, on pages and in files."""

@@ -1,0 +1,201 @@
+"""From the cells of a run to what its pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.cells import Cell, Suite
+from benchmarks.measuring import Place
+from benchmarks.metrics.counting import attributed, figures
+from benchmarks.metrics.intervals import Rate
+from benchmarks.plugins import find
+from benchmarks.running import finished
+from benchmarks.tables import Table
+from ragguard.errors import InvalidInputError
+
+__all__ = ["Shown", "judged", "shown", "suite_tables", "title_of"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A cell with its rows and figures.
+
+    Attributes:
+        cell: The cell.
+        rows: One a question; empty where there is a reason.
+        reason: Why it is empty, or "".
+        figures: By name; empty where there are no rows.
+    """
+
+    cell: Cell
+    rows: Sequence[Mapping[str, Any]]
+    reason: str
+    figures: Mapping[str, Rate | float]
+
+
+def shown(suite: Suite, place: Place) -> list[Shown]:
+    """Return every cell of a suite with what is kept of it."""
+    kept = {cell.key: (cell, finished(cell, place)) for cell in suite.cells}
+    return judged({key: (cell, *_content(content)) for key, (cell, content) in kept.items()})
+
+
+def _content(content: Mapping[str, Any] | None) -> tuple[Sequence[Mapping[str, Any]], str]:
+    if content is None:
+        return (), "not run yet"
+    rows = content["rows"]
+    return rows, content["reason"] or ("" if rows else "nothing to plant in this data")
+
+
+def judged(
+    kept: Mapping[tuple[Any, ...], tuple[Cell, Sequence[Mapping[str, Any]], str]],
+) -> list[Shown]:
+    """Return cells with figures, given their rows and reasons by key."""
+    found = []
+    for cell, rows, reason in kept.values():
+        clean = kept.get(cell.clean(), (cell, (), ""))[1]
+        count = attributed(rows) if cell.room == "attributors" else figures(rows, clean)
+        found.append(Shown(cell, rows, reason, count if rows else {}))
+    return found
+
+
+def title_of(room: str, name: str) -> str:
+    """Return what tables call a plug-in; its name if it is not here."""
+    if not name:
+        return ""
+    plugin, *options = name.split()
+    try:
+        return " ".join([find(room, plugin).about.title, *options])
+    except InvalidInputError:
+        return name
+
+
+def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
+    """Yield the tables of a suite, its first one the answer to the buyer's question."""
+    defended = [one for one in found if one.cell.room == "defences"]
+    for reader, planted, k in dict.fromkeys(
+        (one.cell.reader, one.cell.planted, one.cell.k) for one in defended if one.cell.planted
+    ):
+        chosen = [
+            one
+            for one in defended
+            if (one.cell.reader, one.cell.k) == (reader, k) and one.cell.planted in (0, planted)
+        ]
+        where = f"{title_of('readers', reader)}, {planted} planted, k = {k}"
+        yield _crossed(f"Attack success / right answers ({where})", chosen, _success)
+        yield _crossed(f"Poison removed / benign removed ({where})", chosen, _removed)
+        yield _conditions(f"Attack success under four conditions ({where})", chosen)
+    if clean := [one for one in defended if one.cell.attack == "none" and one.rows]:
+        yield _honest(clean)
+    if blamed := [one for one in found if one.cell.room == "attributors"]:
+        yield _crossed("Attribution: DACC / FPR / FNR", blamed, _blame)
+    if empty := [one for one in found if one.reason]:
+        yield _empty(empty)
+
+
+def _success(rows: Sequence[Mapping[str, Any]]) -> str:
+    count = figures(rows)
+    return f"{_of(count, 'attack_success')} / {_of(count, 'accuracy')}"
+
+
+def _removed(rows: Sequence[Mapping[str, Any]]) -> str:
+    count = figures(rows)
+    return f"{_of(count, 'poison_removed')} / {_of(count, 'benign_removed')}"
+
+
+def _blame(rows: Sequence[Mapping[str, Any]]) -> str:
+    count = attributed(rows)
+    return " / ".join(_of(count, name) for name in ("dacc", "fpr", "fnr"))
+
+
+def _of(count: Mapping[str, Rate | float], name: str) -> str:
+    value = count[name]
+    return value.short if isinstance(value, Rate) else f"{value:.1f}"
+
+
+def _crossed(title: str, found: Sequence[Shown], text: Any) -> Table:
+    """Methods down, attacks across; rows of all datasets and seeds are put together."""
+    attacks = list(dict.fromkeys(one.cell.attack for one in found))
+    body = []
+    for room, method in dict.fromkeys((one.cell.room, one.cell.method) for one in found):
+        line = [title_of(room, method)]
+        for attack in attacks:
+            here = [one for one in found if (one.cell.attack, one.cell.method) == (attack, method)]
+            rows = [row for one in here for row in one.rows]
+            line.append(text(rows) if rows else "-")
+        body.append(tuple(line))
+    titles = [title_of("attacks", attack) for attack in attacks]
+    return Table(title, ("", *titles), tuple(body))
+
+
+def _conditions(title: str, found: Sequence[Shown]) -> Table:
+    names = {
+        "attack_success": "of all",
+        "attack_success_if_retrieved": "poison retrieved",
+        "attack_success_if_known": "clean answer right",
+        "attack_success_if_both": "both",
+    }
+    body = []
+    attacked = [one for one in found if one.cell.attack != "none"]
+    for method in dict.fromkeys(one.cell.method for one in attacked):
+        rows = [row for one in attacked if one.cell.method == method for row in _told(one, found)]
+        clean = [{"question": row["question"], "right": row["known"]} for row in rows]
+        if rows:
+            count = figures(rows, clean)
+            body.append((title_of("defences", method), *(str(count[name]) for name in names)))
+    return Table(title, ("defence", *names.values()), tuple(body))
+
+
+def _told(one: Shown, found: Sequence[Shown]) -> Iterator[dict[str, Any]]:
+    """Yield rows under names that are unlike those of other datasets, with the clean answer."""
+    undefended = next((two for two in found if two.cell.key == one.cell.clean()), None)
+    known = {row["question"] for row in undefended.rows if row["right"]} if undefended else set()
+    for row in one.rows:
+        name = f"{one.cell.dataset} {one.cell.attack} {one.cell.seed} {row['question']}"
+        yield {**row, "question": name, "known": row["question"] in known}
+
+
+def _honest(found: Sequence[Shown]) -> Table:
+    names = {
+        "accuracy": "right answers",
+        "touched": "queries touched",
+        "marked": "marked",
+        "benign_removed": "passages removed",
+        "golden_removed": "golden passages removed",
+    }
+    body = []
+    for reader, k, method in dict.fromkeys(
+        (one.cell.reader, one.cell.k, one.cell.method) for one in found
+    ):
+        here = [one for one in found if one.cell.method == method and one.cell.k == k]
+        rows = [row for one in here if one.cell.reader == reader for row in one.rows]
+        count = figures(rows)
+        wrong = figures(rows)["attack_success"]
+        assert isinstance(wrong, Rate)
+        line = [title_of("defences", method), title_of("readers", reader), str(k), str(len(rows))]
+        line += [str(count[name]) for name in names]
+        line += [wrong.short, f"{count['ms_p50']:.1f} / {count['ms_p95']:.1f}"]
+        body.append((*line, f"{count['calls']:.1f}"))
+    head = ("defence", "reader", "k", "questions", *names.values(), "attacker's answer by itself")
+    return Table(
+        "What honest users pay", (*head, "ms, p50 / p95", "answers asked for"), tuple(body)
+    )
+
+
+def _empty(found: Sequence[Shown]) -> Table:
+    body = [
+        (
+            title_of("attacks", one.cell.attack),
+            title_of(one.cell.room, one.cell.method),
+            one.cell.dataset,
+            one.reason,
+        )
+        for one in found
+    ]
+    counted = {line: body.count(line) for line in body}
+    return Table(
+        "Cells without rows",
+        ("attack", "method", "data", "why", "cells"),
+        tuple((*line, str(count)) for line, count in counted.items()),
+    )

@@ -1,0 +1,51 @@
+"""A suite's result as rows without text: what is committed, and what figures are made anew from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cells import Cell
+from benchmarks.report.figures import Shown, judged
+from benchmarks.report.result import read, write
+
+__all__ = ["of_sections", "read_rows", "sections_of", "write_rows"]
+
+_ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
+
+
+def sections_of(found: Sequence[Shown]) -> dict[str, Any]:
+    """Return cells and rows as sections of a result; a row names its cell by number."""
+    cells = []
+    sections: dict[str, list[dict[str, Any]]] = {"suite_rows": [], "suite_events": []}
+    for number, one in enumerate(found):
+        fields = {name: value for name, value in asdict(one.cell).items() if name != "versions"}
+        cells.append({**fields, "id": one.cell.id, "reason": one.reason})
+        sections[_ROWS[one.cell.room]] += [{"cell": number, **row} for row in one.rows]
+    return {"suite_cells": cells, **{name: rows for name, rows in sections.items() if rows}}
+
+
+def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
+    """Return the cells of a result with their figures, counted anew."""
+    rows: dict[int, list[Mapping[str, Any]]] = {}
+    for name in _ROWS.values():
+        for row in sections.get(name, ()):
+            rows.setdefault(row["cell"], []).append(row)
+    kept = {}
+    for number, fields in enumerate(sections["suite_cells"]):
+        reason = fields["reason"]
+        cell = Cell(**{name: fields[name] for name in fields if name not in ("id", "reason")})
+        kept[cell.key] = (cell, rows.get(number, []), reason)
+    return judged(kept)
+
+
+def write_rows(path: Path, about: Mapping[str, Any], found: Sequence[Shown]) -> None:
+    """Write a suite's result."""
+    write(path, about, sections_of(found))
+
+
+def read_rows(path: Path) -> list[Shown]:
+    """Read what `write_rows` wrote."""
+    return of_sections(read(path)["sections"])

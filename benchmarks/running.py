@@ -1,0 +1,112 @@
+"""Runs the cells of a suite, each once: a finished cell is a file, and is not run again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cells import Cell
+from benchmarks.command import without_warnings
+from benchmarks.measuring import Place, measure
+from ragguard.errors import RagguardError
+
+__all__ = ["finished", "pending", "run"]
+
+
+def run(
+    cells: Sequence[Cell],
+    place: Place,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    done: Callable[[Cell], object] = lambda _: None,
+) -> None:
+    """Run what is not finished; equal cells, whichever way they are run, give equal rows.
+
+    Args:
+        cells: Of a suite.
+        place: Data, and the folder that holds `cells/`.
+        jobs: Processes on this machine.
+        scheduler: Address of a dask scheduler whose workers run the cells instead; they must reach
+            the same folders.
+        done: Told about every cell once it is finished.
+    """
+    todo = pending(cells, place)
+    if jobs == 1 and scheduler is None:
+        for cell in todo:
+            done(_run_one(cell, place))
+        return
+    # Only here: one process needs neither of them.
+    import joblib
+
+    with _cluster(scheduler), without_warnings():
+        found = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
+            joblib.delayed(_run_one)(cell, place) for cell in todo
+        )
+        for cell in found:
+            done(cell)
+
+
+def _cluster(scheduler: str | None) -> Any:
+    if scheduler is None:
+        return nullcontext()
+    from contextlib import ExitStack
+
+    import joblib
+    from dask.distributed import Client
+
+    stack = ExitStack()
+    stack.enter_context(Client(scheduler))
+    stack.enter_context(joblib.parallel_config(backend="dask"))
+    return stack
+
+
+def pending(cells: Sequence[Cell], place: Place) -> list[Cell]:
+    """Return the cells that have no complete result."""
+    return [cell for cell in cells if (finished(cell, place) or {}).get("reason", "?") is not None]
+
+
+def finished(cell: Cell, place: Place) -> Mapping[str, Any] | None:
+    """Return what is kept of a cell, or None.
+
+    Returns:
+        `rows`, and `reason`: why there are none, None where the cell is complete. A file that
+        holds fewer rows than it should is none.
+    """
+    try:
+        kept: dict[str, Any] = json.loads(_file(cell, place).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return kept if kept["reason"] or kept["expected"] == len(kept["rows"]) else None
+
+
+def _run_one(cell: Cell, place: Place) -> Cell:
+    with without_warnings():
+        try:
+            expected, rows = measure(cell, place)
+            reason = None
+        except (RagguardError, ImportError) as error:
+            expected, rows, reason = 0, [], str(error)
+    content = {"cell": asdict(cell), "expected": expected, "reason": reason, "rows": rows}
+    _write(_file(cell, place), json.dumps(content))
+    return cell
+
+
+def _file(cell: Cell, place: Place) -> Path:
+    return place.folder / "cells" / f"{cell.id}.json"
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all, also if the process is killed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    with partial.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)

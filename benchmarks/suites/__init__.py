@@ -1,0 +1,1 @@
+"""Suites: which cells a run measures; a TOML file each."""
