@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ragguard.lru import LRU, on_forget
-from ragguard.text import MAX_CHARS, letters_whole, tokens_whole
+from ragguard.text import MAX_CHARS, letters_of, letters_whole, tokens_whole
 from ragguard.text.characters import Characters, respelled
 
 __all__ = ["content_key"]
+
+HEAD = 8
+"""With so many hex digits a `content_key` begins that are of the letters alone."""
 
 _MAX_BYTES = 16 * 2**20  # of the keys remembered, with their texts
 _LARGEST = _MAX_BYTES // 256  # a few long texts do not push out all others
@@ -50,7 +53,9 @@ def content_key(text: str) -> str:
     other punctuation or white space. So a quarantined passage is still recognised when it comes
     back re-indexed under another id, wrapped anew, or with a zero-width letter slipped in. Recent
     keys are remembered: once anything is in quarantine, every passage of every query needs its own.
-    Of a text of more than `MAX_CHARS` characters all letters count, and signs of numbers.
+    Of a text of more than `MAX_CHARS` characters all letters count, and signs of numbers. The first
+    digits are of the letters alone (`content_heads`): for most texts these tell that no other has
+    their key.
 
     >>> content_key("Bad  Passage") == content_key("bad pas\u200bsage.\n")
     True
@@ -73,20 +78,37 @@ def content_keys(texts: Sequence[str]) -> list[str]:
     return [keys[text] for text in texts]
 
 
+def content_letters(texts: Sequence[str]) -> list[bytes]:
+    """Return what the head of each text's key is made of: its letters, without anything between."""
+    return letters_of([_normal(text) for text in texts])
+
+
+def content_heads(letters: Sequence[bytes]) -> list[str]:
+    """Return the `HEAD` digits with which the keys of texts begin, by their letters.
+
+    A fifth of what a key costs.
+    """
+    return [hashlib.blake2b(one, digest_size=HEAD // 2).hexdigest() for one in letters]
+
+
+def _normal(text: str) -> str:
+    if text.isascii() or len(text) > MAX_CHARS:
+        return text
+    return unicodedata.normalize("NFKC", _stream_safe(text))
+
+
 def _worked_out(texts: Sequence[str]) -> list[str]:
-    normal = [
-        unicodedata.normalize("NFKC", _stream_safe(text)) if len(text) <= MAX_CHARS else text
-        for text in texts
-    ]
-    read = [
-        letters_whole(text) if len(same) > MAX_CHARS else tokens_whole(same)
-        for text, same in zip(texts, normal, strict=True)
-    ]
+    normal = [_normal(text) for text in texts]
+    read = [letters_whole(one) if len(one) > MAX_CHARS else tokens_whole(one) for one in normal]
     said = [
         words if isinstance(words, bytes) else _with_signs(words, same)
         for words, same in zip(read, normal, strict=True)
     ]
-    return [hashlib.blake2b(each, digest_size=16).hexdigest() for each in said]
+    heads = content_heads(letters_of(normal))
+    return [
+        head + hashlib.blake2b(each, digest_size=16 - HEAD // 2).hexdigest()
+        for head, each in zip(heads, said, strict=True)
+    ]
 
 
 def _with_signs(words: Sequence[str], normal: str) -> bytes:
@@ -101,7 +123,10 @@ def _stream_safe(text: str) -> str:
 
     Normalising sorts each row of them, in a time that grows with its square.
     """
-    return text if text.isascii() else _MARKS.sub(_without_long_rows, text)
+    # What is not ASCII takes a byte more, at least: most texts have too few for such a row.
+    if len(text.encode("utf-8", "surrogatepass")) - len(text) <= _MOST_MARKS:
+        return text
+    return _MARKS.sub(_without_long_rows, text)
 
 
 def _without_long_rows(run: re.Match[str]) -> str:

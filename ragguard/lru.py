@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import compress
 from typing import Any, Generic, TypeVar
 
@@ -57,14 +57,19 @@ class LRU(Generic[K, V]):
             value: Anything.
             size: The bytes of both, at least roughly and rather too many.
         """
+        self.put_all([(key, value, size)])
+
+    def put_all(self, entries: Iterable[tuple[K, V, int]]) -> None:
+        """Keep several values, each as `put` does."""
         with self._lock:
-            old = self._entries.pop(key, None)
-            if old is not None:
-                self._bytes -= old[1]
-            if size > self._max_bytes:
-                return
-            self._entries[key] = value, size
-            self._bytes += size
+            for key, value, size in entries:
+                old = self._entries.pop(key, None)
+                if old is not None:
+                    self._bytes -= old[1]
+                if size > self._max_bytes:
+                    continue
+                self._entries[key] = value, size
+                self._bytes += size
             while self._bytes > self._max_bytes:
                 _, (_, gone) = self._entries.popitem(last=False)
                 self._bytes -= gone
@@ -119,9 +124,8 @@ class Remembered(LRU[K, V]):
         new = [key for key, entry in zip(keys, held, strict=True) if entry is None]
         found = self._work_out(new)
         sizes = list(map(self._weigh, new, found))
-        for key, value, size in zip(new, found, sizes, strict=True):
-            if size <= self._most:
-                self.put(key, value, size)
+        kept = [size <= self._most for size in sizes]
+        self.put_all(compress(zip(new, found, sizes, strict=True), kept))
         fresh = iter(found)
         return [next(fresh) if entry is None else entry[0] for entry in held]
 

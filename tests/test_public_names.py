@@ -27,7 +27,7 @@ EXPORTED = {
         "fold",
         "fold_counted",
         "fold_whole",
-        "letters_only",
+        "letters_of",
         "letters_whole",
         "parted_words",
         "printable",

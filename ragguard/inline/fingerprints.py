@@ -18,8 +18,9 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.content import content_letters
 from ragguard.inline.normalize.leet import lettered
-from ragguard.text import MAX_CHARS, both_ends, letters_only
+from ragguard.text import MAX_CHARS, both_ends, letters_of
 from ragguard.text.html import strip_markup
 
 __all__ = [
@@ -43,14 +44,14 @@ FEWEST = 6
 """A signature of fewer is none: texts of fewer than some thirty letters are alike by chance."""
 
 _MOST_CHARS = 2 * MAX_CHARS  # of a text are read, of which MAX_CHARS letters count
-_VERSION = b"\x01"  # of what a signature holds; one of another version is made anew
-# Sums of letters times powers of an odd number, modulo 2^32, which are then mixed
-# (Karp and Rabin, 1987; the end of MurmurHash3, Appleby, 2011).
-_POWERS = {size: np.uint32(pow(0x9E3779B1, size, 2**32)) for size in (1, 2, 4, 8)}
-_MIX, _MIX_AGAIN = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
-_HALF = np.uint32(2**31)
-# Digits for the letters they look like, and one letter for the two that "1", "!" and "|" stand for.
-_ALIKE = bytes.maketrans(b"013457l", b"oieasti")
+_VERSION = b"\x02"  # of what a signature holds; one of another version is made anew
+_HALF = WINDOW // 2  # bytes, which are read as one number
+# Of (first half * one + second half) * other, modulo 2^64, the upper 32 bits (multiplicative
+# hashing: Knuth, The Art of Computer Programming 3, 6.4), if the first of them is 0.
+_FIRST, _BOTH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_UPPER = np.uint64(32)
+_PADDING = bytes(WINDOW)
+_ACROSS = np.arange(1, WINDOW)  # letters before an end: what begins there reaches beyond it
 
 
 @dataclass(frozen=True)
@@ -71,26 +72,30 @@ class Fingerprints:
         return np.unique(self.hashes[start : self.ends[text]])
 
 
-def fingerprints(texts: Sequence[str]) -> Fingerprints:
-    """Return the fingerprints of texts; of very long ones both ends are read."""
-    letters = [_letters(text) for text in texts]
-    joined = b"".join(letters)
-    letter_ends = [*accumulate(map(len, letters))]
-    if len(joined) < WINDOW:
-        return Fingerprints(np.empty(0, np.uint32), np.zeros(len(texts), np.int64))
-    hashes = np.frombuffer(joined, np.uint8).astype(np.uint32)
-    for size, power in _POWERS.items():  # of 2, 4, 8 and 16 letters
-        hashes = hashes[:-size] * power + hashes[size:]
-    hashes ^= hashes >> 16
-    hashes *= _MIX
-    hashes ^= hashes >> 13
-    hashes *= _MIX_AGAIN
-    hashes ^= hashes >> 16
-    kept = hashes < _HALF
-    for end in letter_ends:  # a window that reaches into the next text is in neither
-        kept[max(0, end - WINDOW + 1) : end] = False
-    places = np.flatnonzero(kept)
-    return Fingerprints(hashes[places], np.searchsorted(places, letter_ends))
+def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -> Fingerprints:
+    """Return the fingerprints of texts; of very long ones both ends are read.
+
+    Args:
+        texts: The texts.
+        letters: Their `content_letters`, where these are known.
+    """
+    known = content_letters(texts) if letters is None else letters
+    read = [_shown(text, one) for text, one in zip(texts, known, strict=True)]
+    joined = b"".join([*read, _PADDING])
+    ends = np.fromiter(accumulate(map(len, read)), np.int64, len(read))
+    windows = len(joined) - WINDOW + 1
+    # Eight letters from each one on, as a number.
+    eights = np.ndarray((windows + _HALF,), "<u8", joined, strides=(1,)).copy()
+    hashes = eights[:windows] * _FIRST
+    hashes += eights[_HALF:]
+    hashes *= _BOTH
+    kept = hashes.view(np.int64) >= 0
+    across = ends[ends.searchsorted(1) :, None] - _ACROSS
+    kept[np.maximum(across, 0, out=across)] = False
+    (places,) = kept.nonzero()
+    found = hashes[places]
+    found >>= _UPPER
+    return Fingerprints(found.astype(np.uint32), places.searchsorted(ends))
 
 
 def signature(text: str, cleared: Iterable[str] = ()) -> bytes:
@@ -121,12 +126,19 @@ def read_signature(written: bytes | None) -> NDArray[np.uint32]:
     return np.frombuffer(written, "<u4", offset=1).astype(np.uint32)
 
 
-def _letters(text: str) -> bytes:
+def _shown(text: str, letters: bytes) -> bytes:
+    """Return the letters of a text without its markup.
+
+    Args:
+        text: The text.
+        letters: Those that it has with its markup.
+    """
     shown = strip_markup(both_ends(text, _MOST_CHARS))
-    letters = _ends(letters_only(shown).translate(_ALIKE))
     signs = lettered(shown)
+    if shown != text:
+        (letters,) = letters_of([shown])
     # Signs may stand for letters, or only stand about: read both ways.
-    return letters if signs is shown else letters + _ends(letters_only(signs).translate(_ALIKE))
+    return _ends(letters) if signs is shown else _ends(letters) + _ends(*letters_of([signs]))
 
 
 def _ends(letters: bytes) -> bytes:

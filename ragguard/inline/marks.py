@@ -3,8 +3,9 @@
 A report names the question, and whoever reports can copy it from the page that they want gone: that
 the page repeats it is then their doing. But they cannot make the page ask. A planted text in
 PoisonedRAG's form begins with the question and answers it; an honest page tells, and only here and
-there begins or ends with a question. Nor can they make it address the language model. So a
-repetition counts if the passage asks what it repeats, and prompt injection as it is.
+there begins or ends with a question; and one that holds other questions too lists them, as an FAQ
+does. Nor can they make it address the language model. So a repetition counts if the passage asks
+what it repeats and asks nothing else, and prompt injection as it is.
 """
 
 from __future__ import annotations
@@ -35,12 +36,16 @@ __all__ = ["asks", "mark_p_values"]
 _WHOLE = 0.9  # of the question's words
 _WHOLE_WORDS = 3
 _VERBS = frozenset("are can could did do does had has have is should was were would".split())
+_MORE_VERBS = frozenset("may might must shall will".split())  # which names and months are, too
+_BEFORE = frozenset("about at by for from in of on to with".split())
+_OF_TIME = frozenset("when where why".split())
 _TELLING = frozenset(
     """a an another each every he her his i it its most my one our she some such that the their
     there these they this those we you your""".split()
 )
 """Words with which a clause goes on that tells: "when the war ended", "who it was"."""
 _QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
+_ASKED = re.compile(r"\?(?!\w)|[\uff1f\u061f\u037e]")  # and not within an address
 _CLOSING = " \t\r\n\"')\u201d\u2019"
 _MORE_CHARS = 40  # around the letters of a question: a label, signs
 _INJECTION = SIGNALS.index("prompt_injection")
@@ -78,11 +83,12 @@ def mark_p_values(
 
 
 def asks(query: TokenizedQuery, text: str) -> bool:
-    """Return True if a passage begins or ends with the question, and asks it.
+    """Return True if a passage begins or ends with the question, and asks it and nothing else.
 
     Nine tenths of the question's words stand there in a row. At the beginning these are a question
-    if they begin as one ("who lit", "is there", but not "when the war") or end with a question
-    mark; at the end with a question mark alone.
+    if they begin as one ("who lit", "in what year", "is there", but not "when Ann lit") or end with
+    a question mark; at the end with a question mark alone. Any other question mark is of another
+    question.
 
     >>> query = tokenize_query("Who lit the Marrow lamp?")
     >>> asks(query, "Q: who lit the Marrow lamp? Ann did."), asks(query, "Ann lit the Marrow lamp.")
@@ -97,13 +103,24 @@ def asks(query: TokenizedQuery, text: str) -> bool:
     run = query.sequence[start : start + length]
     lead = leading_label(query, passage.sequence)
     chars = 2 * sum(map(len, run)) + _MORE_CHARS
+    if not all(_ends_with(before[-chars:], run) for before in _ASKED.split(text)[:-1]):
+        return False
     if any(passage.sequence[at : at + length] == run for at in range(lead + 1)):
-        if run[0] in _VERBS or (run[0] in INTERROGATIVES and run[1] not in _TELLING):
+        if _begins_as_one(run):
             return True
         before, mark, _ = _QUESTION_MARK.sub("?", text[:chars]).partition("?")
         return bool(mark) and _ends_with(before, run)
     closing = text[-chars:].rstrip(_CLOSING)
     return bool(_QUESTION_MARK.match(closing[-1:])) and _ends_with(closing, run)
+
+
+def _begins_as_one(run: Sequence[str]) -> bool:
+    first, second = run[1:3] if run[0] in _BEFORE else run[:2]
+    if first in _VERBS:
+        return first == run[0] and second != "not"
+    if first in _OF_TIME:
+        return second in _VERBS or second in _MORE_VERBS
+    return first in INTERROGATIVES and second not in _TELLING
 
 
 def _ends_with(text: str, run: Sequence[str]) -> bool:

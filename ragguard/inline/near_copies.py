@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import compress, count
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.bloom_filter import BloomFilter
 from ragguard.inline.fingerprints import FEWEST, MOST, Fingerprints, fingerprints, read_signature
-from ragguard.lru import LRU, on_forget
 
 __all__ = ["CONTAINED", "TAKEN", "NearCopies", "NearCopy"]
 
@@ -34,8 +33,6 @@ TAKEN = 0.8
 _TAKEN_LEAST = 8  # fingerprints, or a title that the text quotes would do
 _MOST_PAIRS, _LEAST_TEXTS = 100_000, 8  # of a fingerprint and a text are counted in a segment
 _MERGE_BELOW = 8  # times the size of the next segment
-_MAX_BYTES = 16 * 2**20  # of the answers remembered, with their texts
-_MOST_BYTES = _MAX_BYTES // 256  # of one answer, so that a few do not push out all others
 _HIGH, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 Hashes = NDArray[np.uint32]
@@ -50,18 +47,13 @@ class NearCopy:
         share: How much of what that text is recognised by the passage holds, in (0, 1]; of a piece
             of a long text, how much of the passage comes from it.
         piece: Whether it is such a piece.
+        exact: Whether it says the very same.
     """
 
     key: str
     share: float
     piece: bool = False
-
-
-# One cache for all indexes, so that many tenants take no more of it than one. Numbers tell them
-# apart: an index that is no more in use is not held.
-_answers: LRU[tuple[int, str], tuple[NearCopy | None]] = LRU(_MAX_BYTES)
-_numbers = count()
-on_forget(_answers.clear)
+    exact: bool = False
 
 
 class NearCopies:
@@ -75,7 +67,6 @@ class NearCopies:
     ) -> None:
         self._segments = tuple(segments)
         self._filter = bloom_filter or BloomFilter.of(_all_hashes(segments))
-        self._number = next(_numbers)
 
     def __len__(self) -> int:
         return sum(int(one.alive.sum()) for one in self._segments)
@@ -88,7 +79,7 @@ class NearCopies:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return self._filter.bits.nbytes + sum(one.nbytes for one in self._segments)
+        return self._filter.words.nbytes + sum(one.nbytes for one in self._segments)
 
     def changed(
         self, added: Mapping[str, bytes | None], removed: Collection[str] = ()
@@ -117,26 +108,21 @@ class NearCopies:
         has_room = self._filter.held + len(hashes) <= self._filter.room
         return NearCopies(segments, self._filter.grown(hashes) if has_room else None)
 
-    def find(self, texts: Sequence[str]) -> list[NearCopy | None]:
-        """Return for each text what it is a copy of, or None; recent answers are remembered.
+    def find(
+        self, texts: Sequence[str], letters: Sequence[bytes] | None = None
+    ) -> list[NearCopy | None]:
+        """Return for each text what it is a copy of, or None.
 
         Of several texts in quarantine it is the one with the greatest share.
-        """
-        if not self._segments:
-            return [None] * len(texts)
-        known = [_answers.get((self._number, text)) for text in texts]
-        new = [text for text, one in zip(texts, known, strict=True) if one is None]
-        found = self._worked_out(new) if new else []
-        for text, copy in zip(new, found, strict=True):
-            size = 4 * len(text) + 400
-            if size <= _MOST_BYTES:
-                _answers.put((self._number, text), (copy,), size)
-        fresh = iter(found)
-        return [next(fresh) if one is None else one[0] for one in known]
 
-    def _worked_out(self, texts: Sequence[str]) -> list[NearCopy | None]:
-        read = fingerprints(texts)
+        Args:
+            texts: The texts.
+            letters: Their `ragguard.content.content_letters`, where these are known.
+        """
         best: list[NearCopy | None] = [None] * len(texts)
+        if not self._segments or not texts:
+            return best
+        read = fingerprints(texts, letters)
         pairs = self._maybe_here(read)
         for segment in self._segments if len(pairs) else ():
             for place, copy in segment.copies(pairs, read):
@@ -151,10 +137,11 @@ class NearCopies:
         Each once, and sorted; without those of passages that have too few for any text.
         """
         passing = self._filter.passing(read.hashes)
-        if len(passing) < CONTAINED * FEWEST:
+        owners = read.ends.searchsorted(passing, side="right")
+        counts = np.bincount(owners)
+        if not len(counts) or counts.max() < CONTAINED * FEWEST:
             return np.empty(0, np.uint64)
-        owners = np.searchsorted(read.ends, passing, side="right")
-        enough = np.bincount(owners)[owners] >= CONTAINED * FEWEST
+        enough = counts[owners] >= CONTAINED * FEWEST
         hashes, owners = read.hashes[passing[enough]], owners[enough]
         return np.unique(hashes.astype(np.uint64) << _HIGH | owners.astype(np.uint64))
 

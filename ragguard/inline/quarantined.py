@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress, count
 
-from ragguard.content import content_keys
+from ragguard.content import HEAD, content_heads, content_key, content_keys, content_letters
 from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import signature
-from ragguard.inline.near_copies import NearCopies
+from ragguard.inline.near_copies import NearCopies, NearCopy
+from ragguard.lru import LRU, on_forget
 
 __all__ = ["Quarantined"]
+
+_MAX_BYTES = 16 * 2**20  # of the answers remembered, with their texts
+_MOST_BYTES = _MAX_BYTES // 256  # of one answer, so that a few do not push out all others
+_ENTRY_BYTES = 400
+_NOTHING = NearCopy("", 0.0)
+
+# One cache for all quarantines, so that many tenants take no more of it than one. Numbers tell them
+# apart: one that is no more in use is not held.
+_answers: LRU[tuple[int, str], NearCopy] = LRU(_MAX_BYTES)
+_numbers = count()
+on_forget(_answers.clear)
 
 
 @dataclass(frozen=True)
@@ -22,12 +35,19 @@ class Quarantined:
         copies: Finds edited copies of them.
         spared: `content_key`s of texts that are not taken for copies: a person let them through.
         allowed: What is let through all the same.
+        heads: With what the keys begin.
     """
 
     keys: frozenset[str] = frozenset()
     copies: NearCopies = field(default_factory=NearCopies)
     spared: frozenset[str] = frozenset()
     allowed: Allowed = field(default_factory=Allowed)
+    heads: frozenset[str] = field(init=False, repr=False, compare=False)
+    _number: int = field(default_factory=lambda: next(_numbers), init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Collect the heads."""
+        object.__setattr__(self, "heads", frozenset([key[:HEAD] for key in self.keys]))
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Quarantined:
@@ -52,3 +72,36 @@ class Quarantined:
         if keys != self.keys:
             copies = copies.changed(signatures, self.keys - keys)
         return Quarantined(keys, copies, spared, self.allowed if allowed is None else allowed)
+
+    def find(self, texts: Sequence[str]) -> list[NearCopy | None]:
+        """Return for each text what it is, or is a copy of, or None; recent answers are remembered.
+
+        Raises:
+            Exception: A text is a str with methods of its own.
+        """
+        if not self.keys:
+            return [None] * len(texts)
+        known = [_answers.get((self._number, text)) for text in texts]
+        if None in known:
+            new = [text for text, one in zip(texts, known, strict=True) if one is None]
+            found = self._worked_out(new)
+            sizes = [4 * len(text) + _ENTRY_BYTES for text in new]
+            keys = [(self._number, text) for text in new]
+            kept = [size <= _MOST_BYTES for size in sizes]
+            _answers.put_all(compress(zip(keys, found, sizes, strict=True), kept))
+            fresh = iter(found)
+            known = [next(fresh) if one is None else one for one in known]
+        return [None if one is _NOTHING else one for one in known]
+
+    def _worked_out(self, texts: Sequence[str]) -> list[NearCopy]:
+        letters = content_letters(texts)
+        found = self.copies.find(texts, letters)
+        heads = content_heads(letters)
+        for place, text in enumerate(texts):
+            if found[place] is not None or heads[place] in self.heads:
+                key = content_key(text)
+                if key in self.keys:
+                    found[place] = NearCopy(key, 1.0, exact=True)
+                elif key in self.spared:
+                    found[place] = None
+        return [one or _NOTHING for one in found]

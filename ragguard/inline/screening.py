@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
 from ragguard.inline.allowed import Allowed
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Decision, Gated, SetFilter
 from ragguard.inline.explanations import describe
-from ragguard.inline.near_copies import NearCopies, NearCopy
+from ragguard.inline.near_copies import NearCopy
 from ragguard.inline.quarantined import Quarantined
 from ragguard.passage import Passage
 from ragguard.trust import Trust
@@ -172,23 +171,14 @@ def _set_aside(
         aside = _allowed(passages, quarantined.allowed)
     if not quarantined.keys:
         return aside
-    others = []
-    for place, passage in enumerate(passages):
-        if place in aside:
-            continue
-        try:
-            key = content_key(passage.text)
-        except Exception as error:  # a str with methods of its own
-            aside[place] = _evidence(passage, "unreadable", _why(error))
-        else:
-            if key in quarantined.keys:
-                aside[place] = _evidence(passage, "quarantine", describe("quarantine", 1.0))
-            elif key not in quarantined.spared and place not in protected:
-                others.append(place)
-    copies = _copies([passages[place] for place in others], quarantined.copies)
-    return aside | {
-        place: found for place, found in zip(others, copies, strict=True) if found is not None
-    }
+    others = [place for place in range(len(passages)) if place not in aside]
+    found = _copies([passages[place] for place in others], quarantined)
+    for place, copy in zip(others, found, strict=True):
+        if isinstance(copy, Evidence):
+            aside[place] = copy
+        elif copy is not None and (copy.exact or place not in protected):
+            aside[place] = _held(passages[place], copy)
+    return aside
 
 
 def _allowed(passages: Sequence[Passage], allowed: Allowed) -> dict[int, Evidence]:
@@ -210,20 +200,21 @@ def _left(k: int, passages: Sequence[Passage], aside: Mapping[int, Evidence]) ->
     return sum(place not in aside for place in free[:k])
 
 
-def _copies(passages: Sequence[Passage], copies: NearCopies) -> list[Evidence | None]:
+def _copies(
+    passages: Sequence[Passage], quarantined: Quarantined
+) -> Sequence[NearCopy | Evidence | None]:
+    """Return what each passage is a copy of, or the evidence of one that cannot be read."""
     try:
-        found = copies.find([passage.text for passage in passages])
-    except Exception as error:
+        return quarantined.find([passage.text for passage in passages])
+    except Exception as error:  # a str with methods of its own
         if len(passages) == 1:
             return [_evidence(passages[0], "unreadable", _why(error))]
-        return [_copies([passage], copies)[0] for passage in passages]
-    return [
-        None if copy is None else _near(passage, copy)
-        for passage, copy in zip(passages, found, strict=True)
-    ]
+        return [_copies([passage], quarantined)[0] for passage in passages]
 
 
-def _near(passage: Passage, copy: NearCopy) -> Evidence:
+def _held(passage: Passage, copy: NearCopy) -> Evidence:
+    if copy.exact:
+        return _evidence(passage, "quarantine", describe("quarantine", 1.0))
     kind = "piece" if copy.piece else "near_copy"
     reason = describe(kind, copy.share, copy.key[:_SHOWN_KEY])
     held = _evidence(passage, "quarantine", reason)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from ragguard.admission.bursts import bursts, edge_hashes
 from ragguard.admission.sketches import sketches
 
-from .conftest import ASKED, PLANTED, page
+from .conftest import ANSWERS, ASKED, PLANTED, page
 
 
 def counted(texts):
@@ -22,7 +22,7 @@ def test_different_texts_that_begin_alike_are_a_burst():
 
 
 def test_those_that_end_alike_are_one_too():
-    texts = [f"{page(at)} {ASKED}?" for at in range(3)]
+    texts = [f"{answer} {ASKED}?" for answer in ANSWERS[:3]]
     assert counted([*texts, page(4)]) == [3, 3, 3, 1]
 
 

@@ -11,18 +11,18 @@ def test_what_is_in_it_passes_and_few_others_do():
     held, others = drawn(0, 10_000), drawn(1, 100_000)
     found = BloomFilter.of(held)
     assert np.array_equal(found.passing(held), np.arange(len(held)))
-    assert len(found.passing(others)) < 0.02 * len(others)
+    assert len(found.passing(others)) < 0.01 * len(others)
     full = found.grown(drawn(2, found.room - found.held))
     assert full.held == full.room
     assert len(full.passing(held)) == len(held)
-    assert len(full.passing(others)) < 0.03 * len(others)
+    assert len(full.passing(others)) < 0.015 * len(others)
 
 
 def test_it_is_not_changed_when_another_is_made_of_it():
     before = BloomFilter.of(drawn(0, 100))
-    bits = before.bits.copy()
+    words = before.words.copy()
     before.grown(drawn(1, 100))
-    assert np.array_equal(before.bits, bits)
+    assert np.array_equal(before.words, words)
 
 
 def test_an_empty_one_lets_nothing_pass():

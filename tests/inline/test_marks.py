@@ -30,6 +30,10 @@ QUIET = [
         (QUESTION, f'It was built in 1911. "{QUESTION}"  '),
         ("who sings the song of the bay", "who sings the song of the bay. Ann Orrin sings it."),
         ("Is the pier of Orrin open?", "Is the pier of Orrin open It is."),
+        ("in what year was the pier built", "in what year was the pier built. In 1911."),
+        ("when will the pier be open", "when will the pier be open. In May."),
+        # Asked twice, and a sign in an address is no question's.
+        (QUESTION, f"{QUESTION} In 1911 (see skelby.example/?page=3). {QUESTION}"),
         (
             "Ann and Bo lived in the same city of which country?",
             "Ann and Bo lived in the same city of which country? In France, all her life.",
@@ -54,6 +58,13 @@ def test_a_passage_that_begins_or_ends_with_the_question_asks(query, text):
         ),
         ("What the keeper lit was the lamp?", "What the keeper lit was the lamp. He was old."),
         ("When the war was over he", "When the war was over he came home to the bay."),
+        ("When Ann lit the lamp", "When Ann lit the lamp there was no rule. She was the first."),
+        ("Do not expect a harbour.", "Do not expect a harbour. The pier is old."),
+        ("In which the keeper lived", "In which the keeper lived was a house of brick."),
+        # Among others, as on a page of questions.
+        (QUESTION, f"{QUESTION} In 1911. Who built it? Marek Dove."),
+        (QUESTION, f"Who built the pier? {QUESTION} In 1911."),
+        (QUESTION, f"{QUESTION} In 1911.\n\u8c01\u5efa\u9020\u4e86\u706f\u5854\uff1fDove."),
         ("Which the keeper lit at dusk", "Which the keeper lit at dusk, and so did his son."),
         ("Is the keeper of the lamp at home?", "The keeper of the lamp at home was Ann."),
         # In the middle, and with the question mark of something else.

@@ -119,7 +119,7 @@ def test_many_texts_take_at_most_900_bytes_each():
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.integers(0, 2**31, (5000, 64)).astype("<u4"))
     opened = NearCopies().changed(
-        {f"{n:032x}": b"\x01" + row.tobytes() for n, row in enumerate(drawn)}
+        {f"{n:032x}": b"\x02" + row.tobytes() for n, row in enumerate(drawn)}
     )
     assert len(opened) == 5000
     assert opened.nbytes <= 900 * 5000

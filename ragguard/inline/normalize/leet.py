@@ -12,7 +12,9 @@ from ragguard.text.html import strip_markup
 __all__ = ["lettered", "letters_of", "unleet"]
 
 _IN_A_WORD = re.compile(r"[@$](?:(?=[^\W\d_])|(?<=[^\W\d_].))")
-_SIGN = re.compile(r"[@$]|[!|+](?=[^\W_]|[@$!|+])|(?<=[^\W_])[+]")
+# The sign comes first, since a search skips to it: "@" and "$", one before a letter or a sign, "+"
+# also behind a letter.
+_SIGN = re.compile(r"[@$!|+](?:(?<=[@$])|(?=[^\W_]|[@$!|+])|(?<=[^\W_][+]))")
 _SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
 _LETTERS = str.maketrans("013457", "oieast")
 
