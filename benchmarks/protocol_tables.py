@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from benchmarks.tables import Table
 
-__all__ = ["compared", "tables"]
+__all__ = ["compared", "summaries", "tables"]
 
 Row = dict[str, Any]
 
@@ -102,3 +103,51 @@ def tables(cells: Sequence[Row]) -> Iterator[Table]:
 def _pair(cell: Row, label: str) -> str:
     detected, lost = cell[f"{label}: detected"], cell[f"{label}: benign lost"]
     return "-" if detected is None else f"{detected:.1%} / {lost:.1%}"
+
+
+def summaries(cells: Sequence[Row]) -> Iterator[Table]:
+    """Yield for every form the means by ratio and by kind of attack, and the worst cell.
+
+    Args:
+        cells: The section "cells".
+    """
+    for form in dict.fromkeys(cell["form"] for cell in cells):
+        rows = [cell for cell in cells if cell["form"] == form]
+        title = f"RAGDefender's protocol, form {form}"
+        for name, field in (("poisoned : benign", "ratio"), ("texts", "kind")):
+            parts = {
+                str(value): [row for row in rows if row[field] == value]
+                for value in dict.fromkeys(row[field] for row in rows)
+            }
+            yield _protocol(f"{title}, by {field}", name, parts)
+        worst = min(rows, key=lambda row: row["ragguard: margin"])
+        place = ", ".join(str(worst[name]) for name in _CELL)
+        yield _protocol(f"{title}, worst cell", "cell", {place: [worst]})
+
+
+_CELL = ("dataset", "kind", "ratio", "embedder")
+_DEFENCES = ("ragguard", "ragguard 3x", "paper", "package")
+
+
+def _protocol(title: str, name: str, parts: Mapping[str, Sequence[Row]]) -> Table:
+    body = []
+    for label, rows in parts.items():
+        good = sum(row["ragguard: no_worse"] for row in rows)
+        body.append((label, *(_means_of(rows, one) for one in _DEFENCES), f"{good} of {len(rows)}"))
+    return Table(
+        f"{title}: poison removed / benign removed",
+        (name, *_DEFENCES, "cells no worse"),
+        tuple(body),
+    )
+
+
+def _means_of(rows: Iterable[Row], defence: str) -> str:
+    """Return the means over cells; those that the package was not run in are left out."""
+    known = [row for row in rows if row[f"{defence}: detected"] is not None]
+    if not known:
+        return "-"
+    means = (fmean(row[f"{defence}: {what}"] for row in known) for what in _MEASURES)
+    return " / ".join(f"{100 * mean:.1f} %" for mean in means)
+
+
+_MEASURES = ("detected", "benign lost")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,25 +48,21 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the tables of the sections that a result holds."""
     # The modules below make their tables of Table and are imported only when they are needed.
     if "cells" in sections:
-        from benchmarks.summary_tables import protocol_tables
+        from benchmarks.protocol_tables import summaries
 
-        return [*protocol_tables(sections["cells"])]
+        return [*summaries(sections["cells"])]
     if "pairs" in sections:
         from benchmarks.transfer_tables import tables as transfer_tables
 
         return [*transfer_tables(sections["pairs"], sections["simulation"])]
-    if _of_scores(sections.get("attack", ())):
-        from benchmarks.summary_tables import plain_tables
+    if "suite_cells" in sections:
+        from benchmarks.report.figures import suite_tables
+        from benchmarks.report.rows import of_sections
 
-        return [*plain_tables(sections["attack"], sections["clean"])]
+        return [*suite_tables(of_sections(sections))]
     from benchmarks.inline_tables import inline_tables
 
     return [*inline_tables(sections), *_others(sections)]
-
-
-def _of_scores(rows: Sequence[Row]) -> bool:
-    """Return True if the rows are of `benchmarks.plain`, which names scores instead of defences."""
-    return bool(rows) and "score" in rows[0]
 
 
 def _others(sections: Mapping[str, Any]) -> Iterable[Table]:

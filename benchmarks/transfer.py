@@ -23,7 +23,7 @@ from benchmarks.clean import SIZES
 from benchmarks.command import embedders_for, new_parser, save, without_warnings
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.defences.contenders import GuardDefence
-from benchmarks.plain_counts import threshold
+from benchmarks.metrics.thresholds import threshold
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
 from benchmarks.tables import as_rich
 from benchmarks.transfer_tables import tables

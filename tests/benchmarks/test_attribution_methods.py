@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks import forensics, influence, scale
+from benchmarks import influence, scale
 from benchmarks.influence_rows import rank_shares
 from benchmarks.synthetic import Event, Texts
 from benchmarks.targets import OWN, load_targets, says
-from ragguard.attribution import Attribution, PassageScore
-from ragguard.passage import Passage
 
 
 @pytest.fixture
@@ -68,32 +66,6 @@ def test_influence_is_measured_on_both_generators(progress):
     assert best["words_read"] == pytest.approx(found["accounting"]["here, k + 2: words read"], 0.3)
     assert found["accounting"]["paper, 2k + 1: sets"] == 11
     assert {row["generator"] for row in found["events"]} == {"reader", "two answers"}
-
-
-def test_forensic_counts_by_hand():
-    texts = {"lie A": True, "lie B": False, "calm": True, "quiet": False}
-    scores = [PassageScore(Passage(t), 0.0, 0.0, 0.0, 0.0, guilty) for t, guilty in texts.items()]
-    spent = {"calls": 4, "input_tokens": 40}
-    counts = forensics.Counts()
-    poison = frozenset({"lie A", "lie B", "lie far away"})
-    counts.add(poison, Attribution("q", "a", "m", [], scores, 4, "poisoning", "", spent))
-    row = counts.row()
-    assert row["dacc"] == 0.5
-    assert row["fpr"] == 0.5
-    assert row["fnr"] == 0.5
-    assert row["fnr_stating"] == 0.0
-    assert row["out_of_scope"] == pytest.approx(1 / 3, abs=1e-4)
-    assert (row["calls"], row["words_read"]) == (4.0, 40.0)
-
-
-@pytest.mark.parametrize("serve", [False, True])
-def test_forensics_finds_orders_in_front_of_the_question(progress, serve):
-    rows = forensics.run(None, half=1, limit=2, serve=serve, progress=progress)
-    found = {(row["attack"], row["method"]): row for row in rows}
-    judged = found["InstruInject", "ragforensics, likelihood"]
-    assert (judged["events"], judged["fnr"], judged["calls"]) == (2, 0.0, 10.0)
-    assert judged["words_read"] > 0
-    assert found["InstruInject", "ragorigin"]["calls"] == 0.0
 
 
 def test_a_made_up_knowledge_base_repeats():

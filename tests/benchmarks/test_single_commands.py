@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from benchmarks import command, plain, protocol, transfer
+from benchmarks import command, protocol, transfer
 from benchmarks.datasets import skerrin
 from benchmarks.defences.contenders import all_defences
 from benchmarks.report.result import read
@@ -34,17 +34,6 @@ def data(tmp_path, monkeypatch):
         ]
         (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
-
-
-@pytest.mark.slow
-def test_plain(data, tmp_path):
-    out = tmp_path / "plain.json"
-    plain.main(["--data", str(data), "--limit", "2", "--json", str(out)])
-    result = read(out)
-    assert result["command"] == "python -m benchmarks.plain --data data --limit 2 --forms plain"
-    assert result["records"] == {"nq": 2, "hotpotqa": 2}
-    assert {row["form"] for row in result["sections"]["attack"]} == {"plain"}
-    assert {row["dataset"] for row in result["sections"]["clean"]} == {"nq", "hotpotqa"}
 
 
 def test_transfer(data, tmp_path):
@@ -77,7 +66,7 @@ def test_protocol(data, tmp_path, monkeypatch):
     "arguments", [["--forms", "sideways"], ["--limit", "0"], ["--seed", "many"]]
 )
 def test_bad_arguments_are_refused(arguments, capsys):
-    chosen = transfer if "--seed" in arguments else plain
+    chosen = transfer if "--seed" in arguments else protocol
     with pytest.raises(SystemExit) as exit_:
         chosen.main(["--data", "x", *arguments])
     assert exit_.value.code == 2
@@ -85,7 +74,7 @@ def test_bad_arguments_are_refused(arguments, capsys):
 
 
 def test_all_stands_for_every_form():
-    found = command.new_parser("plain", None, forms=("plain",)).parse_args(
+    found = command.new_parser("protocol", None, forms=("plain",)).parse_args(
         ["--data", "x", "--forms", "all"]
     )
     assert {"plain", "prepend", "spread"} <= set(found.forms)

@@ -45,33 +45,6 @@ def test_without_held_out_forms_there_is_no_table_of_them():
     assert not any("held-out" in title for title in titles({"attack": [attack_row("prepend")]}))
 
 
-def score_row(score, planted, caught, own, sets=10, **place):
-    return {
-        **{"kind": "a", "form": "plain", "dataset": "nq", "planted": planted, **place},
-        **{"score": score, "sets": sets, "sets_at_1%": caught, "own_at_1%": own, "auc": 0.75},
-    }
-
-
-def test_vectors_are_means_over_strata_and_best_by_kind():
-    attack = [
-        score_row("suspicion", 1, 1, 2),
-        score_row("suspicion", 1, 3, 4, sets=20, dataset="hotpotqa"),
-        score_row("s_mean", 1, 0, 1),
-        score_row("query gap", 1, 5, 5),
-        score_row("query gap", 1, 9, 9, sets=9, dataset="few"),
-        score_row("fitted: vectors", 1, 6, 3),
-    ]
-    clean = [score_row(name, 0, 1, 2, sets=40) for name in ("suspicion", "s_mean")]
-    means, by_kind = tables({"attack": attack, "clean": clean})
-    assert means.columns[:3] == ("score", "clean, all", "clean, own")
-    # (1/10 + 3/20) / 2 and (2/10 + 4/20) / 2
-    assert means.rows[0] == ("suspicion", "2.5 %", "5.0 %", "0.750", "12.5 %", "20.0 %")
-    # The stratum of nine sets is too small, so 5 of 10.
-    assert means.rows[2] == ("query gap", "-", "-", "0.750", "50.0 %", "50.0 %")
-    assert by_kind.columns == ("kind", "M", "suspicion", "best of vectors", "fitted: vectors")
-    assert by_kind.rows == (("a", "1", "20.0 %", "50.0 % (query gap)", "30.0 %"),)
-
-
 def cell(ratio, kind, ours, lost, package=None, **place):
     found = {"dataset": "nq", "form": "prepend", "embedder": "e", "ratio": ratio, "kind": kind}
     for name, share in (("ragguard", ours), ("ragguard 3x", ours), ("package", package)):
