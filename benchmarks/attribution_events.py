@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 
 from benchmarks.forms import DEFAULT_FORMS
 from benchmarks.misgeneration import (
@@ -23,7 +24,14 @@ from benchmarks.misgeneration import (
     states,
 )
 
-__all__ = ["RESPONSES", "Selection", "clean_event", "poisoned_events", "single_events"]
+__all__ = [
+    "RESPONSES",
+    "Selection",
+    "clean_event",
+    "of_one_kind",
+    "poisoned_events",
+    "single_events",
+]
 
 RESPONSES: Mapping[str, Callable[[str], str]] = {
     "short": lambda answer: answer,
@@ -68,6 +76,15 @@ def poisoned_events(
             found = event(target, base, in_form(target, form, texts))
             if found is not None:
                 yield kind, form, found
+
+
+def of_one_kind(target: Target, base: KnowledgeBase, seed: int) -> Target | None:
+    """Return the target with one main kind alone that gets through, drawn by the seed, or None."""
+    through = {kind for kind, _, _ in poisoned_events(target, base, seed) if kind in MAIN_KINDS}
+    if not through:
+        return None
+    kind = Random(f"{seed} {target.question}").choice(sorted(through))
+    return replace(target, poison={kind: target.poison[kind]})
 
 
 def single_events(target: Target, base: KnowledgeBase, seed: int) -> Iterator[tuple[str, Event]]:

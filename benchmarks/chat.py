@@ -17,6 +17,8 @@ from typing import Any
 
 __all__ = ["Client", "served"]
 
+_TIMEOUT_S = 600  # a language model on a busy machine takes its time
+
 
 @dataclass(frozen=True)
 class Client:
@@ -32,7 +34,7 @@ class Client:
             json.dumps(body).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
             reply = json.load(answer)
         return SimpleNamespace(
             content=reply["choices"][0]["message"]["content"],

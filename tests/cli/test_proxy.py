@@ -145,6 +145,7 @@ class TestGet:
 
     @pytest.mark.slow
     @pytest.mark.torch
+    @pytest.mark.timeout(600)
     def test_exports_what_scores_and_answers(self, run, saved, cache, monkeypatch):
         monkeypatch.setattr("ragguard.proxy.named.MODELS", {"smollm2": str(saved)})
         result = run("proxy", "get", "smollm2", "--max-length", 128, "--json")

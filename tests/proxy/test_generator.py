@@ -13,6 +13,8 @@ from ragguard.errors import GenerationError, InvalidInputError, MissingExtraErro
 from ragguard.proxy import OnnxGenerator
 from ragguard.proxy.manifest import Manifest
 
+pytestmark = pytest.mark.timeout(600)  # two graphs are exported before the first test
+
 TEMPLATE = (
     "{% for message in messages %}<|begin|>{{ message['role'] }}: {{ message['content'] }}\n"
     "{% endfor %}{% if add_generation_prompt %}Answer: {% endif %}"
