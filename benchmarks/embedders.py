@@ -68,7 +68,9 @@ def both_embedders() -> list[Embedder]:
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2 in bfloat16 on the CPU; every text is embedded once and kept on disk.
+    """all-MiniLM-L6-v2 on the CPU; every text is embedded once and kept on disk.
+
+    In bfloat16 where the processor multiplies it, else in float32, which is faster there.
 
     Vectors are rounded to float16 before use, so a run that computes them and one that reads them
     from disk see the same numbers.
@@ -124,11 +126,12 @@ class MiniLM:
         from sentence_transformers import SentenceTransformer
 
         if self._model is None:
+            fast = torch.ops.mkldnn._is_mkldnn_bf16_supported()
             self._model = SentenceTransformer(
                 str(self._folder),
                 device="cpu",
                 local_files_only=True,
-                model_kwargs={"dtype": torch.bfloat16},
+                model_kwargs={"dtype": torch.bfloat16 if fast else torch.float32},
             )
         rows = self._model.encode(
             texts,

@@ -21,7 +21,7 @@ from rich.progress import track
 
 from benchmarks.embedders import both_embedders
 from benchmarks.fit_manner import fit_folds
-from benchmarks.fitting.detectors import cross_scores, fit_detector
+from benchmarks.fitting.detectors import cross_scores, fit_detectors
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
 from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import Samples, samples
@@ -62,7 +62,7 @@ def main() -> None:
     for (form, count), share in Recalls(found).of(highest).items():
         errors.print(f"{form:10} planted {count}: {share:.1%}")
     errors.print(f"offsets: {shift}")
-    detectors = {name: fit_detector(plan, found) for name, plan in PLANS.items()}
+    detectors = fit_detectors(found)
     Console(width=200).print(as_json(shifted(detectors, shift)), markup=False, highlight=False)
 
 

@@ -26,7 +26,7 @@ from scipy.stats import beta
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import both_embedders
 from benchmarks.fit_manner import FOLDS, fit_folds, under
-from benchmarks.fitting.detectors import fit_detector
+from benchmarks.fitting.detectors import fit_detectors
 from benchmarks.fitting.offsets import shifted
 from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import Samples, samples, signals_of
@@ -139,11 +139,11 @@ def cross_fitted(
     drawn = samples(datasets, embedders, manners)
     found = Samples(list(track(drawn, description="signals", console=_ERRORS)))
     shift = {
-        name: DETECTORS[name].bias - fit_detector(plan, found).bias for name, plan in PLANS.items()
+        name: DETECTORS[name].bias - one.bias for name, one in fit_detectors(found).items()
     }
 
     def weigh(others: Samples) -> Weigh:
-        fitted = {name: fit_detector(plan, others) for name, plan in PLANS.items()}
+        fitted = fit_detectors(others)
         return Scorer(shifted(fitted, shift)).suspicions
 
     return [

@@ -78,7 +78,7 @@ def highest(found: RetrievedSet, setting: Setting, *, topic: bool) -> tuple[floa
 def names_page(found: RetrievedSet) -> bool:
     """Return True if the query only names a page of the set by its title."""
     words = tokenize_query(found.question)
-    return words.topic and bool(titles_named(words.content, words.distinct, found.texts))
+    return any(titles_named(words.named, found.texts))
 
 
 def as_given(path: Path) -> Iterator[tuple[str, RetrievedSet]]:
@@ -207,7 +207,7 @@ def measured(
         yield from counted("clean", data.name, 0, sets)
         for record in data.report if data.name != OWN else ():
             size = "six words or more" if len(record.question.split()) >= _LONG else "shorter"
-            topic = tokenize_query(record.question).topic
+            topic = bool(tokenize_query(record.question).named)
             form = "only names its topic" if topic else "asks"
             for attack in _ATTACKS:
                 for count in (1, 5):

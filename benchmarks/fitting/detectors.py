@@ -1,4 +1,9 @@
-"""The fit of one detector: a logistic regression, whose log-odds are its score."""
+"""The fit of the detectors: logistic regressions, whose log-odds are their scores.
+
+A way of carrying the question, and how a passage is written, are two signs of one thing, and hardly
+depend on each other in clean traffic: their log-odds add up (naive Bayes). So each detector of a
+way is given the weight of manner as well, `MANNER` of what manner says by itself.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +18,20 @@ from benchmarks.fitting.samples import FOLDS, Samples
 from ragguard.inline.scoring import Detector
 
 __all__ = [
+    "MANNER",
     "cross_scores",
     "fit_detector",
+    "fit_detectors",
     "left_out_scores",
     "score",
 ]
 
 Floats = NDArray[np.float64]
 
+MANNER = 1.0
+"""Which share of its own weight manner has beside a way of carrying the question."""
+
+_ALONE = ("manner", "consensus")  # what asks for no way of carrying the question
 _PENALTY = 1e-4
 _RIDGE = 3e-5
 _LEAST_WEIGHT = 0.25  # nats
@@ -73,17 +84,29 @@ def _regress(values: Floats, poisoned: Floats, weight: Floats) -> tuple[float, F
     return float(solved[0]), solved[1:]
 
 
+def fit_detectors(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Detector]:
+    """Fit all detectors, and add manner to those of the ways of carrying the question."""
+    fitted = {name: fit_detector(plan, found) for name, plan in plans.items()}
+    if "manner" not in fitted:
+        return fitted
+    added = {"manner": MANNER * fitted["manner"].weights["manner"]}
+    return {
+        name: one if name in _ALONE else Detector(one.bias, {**one.weights, **added})
+        for name, one in fitted.items()
+    }
+
+
 def cross_scores(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Floats]:
-    """Return for every detector the sets' scores by weights fitted on the other folds."""
-    return {name: left_out_scores(found, plan) for name, plan in plans.items()}
+    """Return for every detector the sets' scores by weights fitted on the other folds.
 
-
-def left_out_scores(found: Samples, plan: Plan) -> Floats:
-    """Return the sets' scores by weights fitted on the other folds: float64 of shape (s,)."""
-    out = np.empty(len(found.found))
+    Returns:
+        By the name of the detector float64 of shape (s,).
+    """
+    out = {name: np.empty(len(found.found)) for name in plans}
     for fold in range(FOLDS):
         here = found.folds == fold
         if here.any():
-            detector, own = fit_detector(plan, found.where(~here)), found.where(here)
-            out[here] = own.highest(score(detector, own))
+            own = found.where(here)
+            for name, detector in fit_detectors(found.where(~here), plans).items():
+                out[name][here] = own.highest(score(detector, own))
     return out

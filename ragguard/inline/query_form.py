@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from importlib import resources
 
 from ragguard.text import STOP_WORDS, tokens
 from ragguard.text.ngrams import ngrams, words_meant
 
-__all__ = ["INTERROGATIVES", "names_topic", "titles_named"]
+__all__ = ["INTERROGATIVES", "titles_named", "words_named"]
 
 INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 """The words that a question asks with."""
@@ -27,85 +27,108 @@ _ASKING = INTERROGATIVES | frozenset("describe explain list show tell whats whos
 _FRONT = frozenset("am can could may might must shall should will would".split())
 _ANYWHERE = frozenset("are did do does had has have is was were".split())
 _DEFINED = frozenset("who what".split())
+_LIST = ("list", "of")  # many titles begin so
 _BEING = frozenset("is are was were s".split())  # of "what's" the s is a word
 _RELATIONS = frozenset("for in of on to".split())
 _IN_NAMES = _RELATIONS | frozenset("a an and the".split())
 _LONGEST_TITLE = 8  # words
 _TITLE_CHARS = 100
-_MOST_PAGES = 2  # of one title
-_LONGEST_NAME = 6  # words; what is longer asks for more than a name
+_TITLE_ENDS = re.compile(r"[.:] |\n")
+_MOST_PAGES = 2  # that lack a word of the query, of one title
+_LONGEST_NAME = 6  # words; what is longer asks for more than a name, unless it is written as one
 
 # How other scripts than Latin ask: by words, or by letters anywhere where no spaces part them.
 _FILE = resources.files("ragguard.inline") / "interrogatives.json"
 _OTHERS = json.loads(_FILE.read_text(encoding="utf-8"))
 _WORD = re.compile(r"[^\W_]+")
+_WRITTEN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _ELSEWHERE = frozenset(" ".join(_OTHERS["words"].values()).casefold().split())
 _WITHIN = re.compile("|".join(" ".join(_OTHERS["within"].values()).split()))
 _MARK = re.compile("[?\uff1f\u061f\u037e]|[\u0370-\u03ff];\\s*$")  # at last the Greek one
 
 
-def names_topic(text: str, words: Sequence[str]) -> bool:
-    """Return True if a query asks nothing but what, or who, it names.
+def words_named(text: str, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of what a query names, in order; none if it asks for more than the name.
 
     That is "TITLE", "TITLE and other key words" and "what is TITLE?", but not "what is the height
     of TITLE?", and no query with another interrogative, a verb, "tell me", or a question mark. In
     other scripts than Latin it is one without an interrogative (`interrogatives.json`) or a mark.
+    Where every word but the little ones has a capital, any words are a name: "Who Framed Ann".
 
     Args:
         text: The query.
         words: Its words in order, folded.
 
-    >>> names_topic("What is the Marrow Light?", "what is the marrow light".split())
-    True
-    >>> names_topic("when was Marrow Light built", "when was marrow light built".split())
-    False
+    >>> words_named("What is the Marrow Light?", "what is the marrow light".split())
+    ('the', 'marrow', 'light')
+    >>> words_named("when was Marrow Light built", "when was marrow light built".split())
+    ()
     """
     defined = len(words) > 2 and words[0] in _DEFINED and words[1] in _BEING
-    named = words[2:] if defined else words
-    if not 0 < words_meant(named) <= _LONGEST_NAME:
-        return False
+    named = tuple(words[2:] if defined else words)
+    length = words_meant(named)
+    if not 0 < length <= _LONGEST_TITLE:
+        return ()
+    if _has_capitals(text, skipped=2 if defined else 0) and (defined or not _MARK.search(text)):
+        return named
+    return named if length <= _LONGEST_NAME and not _asks(text, named, defined=defined) else ()
+
+
+def _has_capitals(text: str, *, skipped: int) -> bool:
+    """Return True if a text, but for its first words, is written as titles are."""
+    written = _WRITTEN.findall(text)[skipped:]
+    large = [word for word in written if word.lower() not in STOP_WORDS]
+    return len(written) > 1 and all(word[0].isupper() or word[0].isdigit() for word in large)
+
+
+def _asks(text: str, named: Sequence[str], *, defined: bool) -> bool:
     if not text.isascii() and (
         _WITHIN.search(text) or not _ELSEWHERE.isdisjoint(_WORD.findall(text.casefold()))
     ):
-        return False
+        return True
     functions = STOP_WORDS.intersection(named)
     if defined:
         property_of = named[0] == "the" and not functions.isdisjoint(_RELATIONS)
-        return functions <= _IN_NAMES and not property_of
-    asks = named[0] in _FRONT or not _ANYWHERE.isdisjoint(functions)
-    return not asks and _ASKING.isdisjoint(named) and not _MARK.search(text)
+        return property_of or not functions <= _IN_NAMES
+    verb = named[0] in _FRONT or not _ANYWHERE.isdisjoint(functions)
+    told = named[2:] if tuple(named[:2]) == _LIST else named
+    return verb or not _ASKING.isdisjoint(told) or _MARK.search(text) is not None
 
 
-def titles_named(
-    content: Sequence[str], words: Set[str], texts: Sequence[str]
-) -> list[frozenset[str]]:
-    """Return the titles of texts that a query names, as words; none where titles are not usual.
+def titles_named(named: Sequence[str], texts: Sequence[str]) -> list[frozenset[str]]:
+    """Return for every text the title it begins with, as words, if the query names it; else none.
 
-    At least half of the texts must begin with a title: a line, or all up to a full stop or colon,
-    of eight words at most. A title that is named has no word that is not the query's, and lacks
-    one of its content words at most. Two texts at most begin with it: where more do, they may have
-    been planted to make a title of the query.
+    A title is a line, or all up to a full stop or colon, of eight words at most. At least half of
+    the texts must begin with one: where titles are not usual, none is named. It has no word that is
+    not the query's, and is the whole name or lacks one content word of it. Of the latter kind two
+    texts at most may begin with it: where more do, they may have been planted to make a title of
+    the query.
 
     Args:
-        content: The query's content words.
-        words: All of its words, folded.
+        named: What the query names (`words_named`).
         texts: What is retrieved for it.
 
-    >>> titles_named(["marrow"], {"marrow"}, ["Marrow. It was lit in 1874.", "It is old"])
-    [frozenset({'marrow'})]
+    >>> titles_named(["marrow"], ["Marrow. It was lit in 1874.", "It is old"])
+    [frozenset({'marrow'}), frozenset()]
     """
-    titles = [title for text in texts if (title := _title(text[:_TITLE_CHARS].lstrip()))]
-    if 2 * len(titles) < len(texts):
+    none: frozenset[str] = frozenset()
+    begun = [_titles(text[:_TITLE_CHARS].lstrip()) for text in texts]
+    if not named or 2 * sum(map(bool, begun)) < len(texts):
+        return [none] * len(texts)
+    words = frozenset(named)
+    content = (words - STOP_WORDS) or words
+    found = []
+    for titles in begun:
+        fitting = [one for one in titles if one <= words and len(content - one) <= 1]
+        found.append(max(fitting, key=len, default=none))
+    pages = Counter(found)
+    return [one if content <= one or pages[one] <= _MOST_PAGES else none for one in found]
+
+
+def _titles(beginning: str) -> list[frozenset[str]]:
+    """Return what may be the title of a text, shortest first, as words."""
+    ends = [found.start() for found in _TITLE_ENDS.finditer(beginning) if found.start()]
+    titles = [beginning[:end] for end in ends]
+    if not titles or len(titles[0].split()) > _LONGEST_TITLE:
         return []
-    spoken = Counter(frozenset(ngrams(tokens(title))) for title in titles)
-    return [
-        title
-        for title, pages in spoken.items()
-        if pages <= _MOST_PAGES and title and title <= words and len(set(content) - title) <= 1
-    ]
-
-
-def _title(beginning: str) -> str:
-    ends = [at for mark in (". ", ": ", "\n") if (at := beginning.find(mark)) > 0]
-    title = beginning[: min(ends, default=0)]
-    return title if len(title.split()) <= _LONGEST_TITLE else ""
+    return [frozenset(ngrams(tokens(title))) for title in titles]

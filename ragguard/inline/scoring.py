@@ -123,8 +123,8 @@ def only_named(
 ) -> NDArray[np.bool_] | None:
     """Return which passages repeat no more than the title that the query is, or None if it is none.
 
-    A title is answered by the page that has it, and so are "what is" and a title, or a title and
-    one more word. But a passage that says these word for word repeats more than its title.
+    A title is answered by the page that has it, and so are a title and one more word, or "what is"
+    and a title. But a passage that says the latter word for word repeats more than its title.
 
     Args:
         query: The query.
@@ -134,14 +134,13 @@ def only_named(
     Returns:
         bool array of shape (k,), or None.
     """
-    if not query.topic:
+    titles = titles_named(query.named, texts) if query.named else ()
+    if not any(titles):
         return None
-    titles = titles_named(query.content, query.distinct, texts)
-    if not titles:
-        return None
-    whole = any(query.distinct <= title for title in titles)
-    named: NDArray[np.bool_] = whole | (signals[:, _VERBATIM] == 0.0)
-    return named
+    named: NDArray[np.bool_] = np.array([bool(title) for title in titles[: len(signals)]])
+    if query.distinct <= frozenset(query.named):
+        return named
+    return named & (signals[:, _VERBATIM] == 0.0)
 
 
 def suspicions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Floats:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
-from ragguard.inline.query_form import INTERROGATIVES, names_topic
+from ragguard.inline.query_form import INTERROGATIVES, words_named
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import (
@@ -130,7 +130,7 @@ class TokenizedQuery(_Tokenized):
             of key words, but not in the question.
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
-        topic: True if it asks nothing but what it names (`ragguard.inline.query_form`).
+        named: The words of what it names, if it asks nothing else (`ragguard.inline.query_form`).
         length: How many words it has; n-grams count as parts of one.
     """
 
@@ -140,7 +140,7 @@ class TokenizedQuery(_Tokenized):
     pairs: frozenset[tuple[str, str]]
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
-    topic: bool
+    named: tuple[str, ...]
     length: float
 
     @cached_property
@@ -222,9 +222,9 @@ def _read_query(text: str) -> TokenizedQuery:
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
     asking = INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
-    topic = names_topic(shown, sequence)
+    named = words_named(shown, sequence)
     distinct, length = frozenset(sequence), words_meant(sequence)
-    return TokenizedQuery(sequence, distinct, content, pairs, parted, asking, topic, length)
+    return TokenizedQuery(sequence, distinct, content, pairs, parted, asking, named, length)
 
 
 def _query_bytes(text: str, query: TokenizedQuery) -> int:
