@@ -26,7 +26,12 @@ from benchmarks.candidates import CANDIDATES, with_candidates
 from benchmarks.command import run_built_in
 from benchmarks.datasets import Dataset, Record
 from benchmarks.fit_manner import FOLDS, fit_folds, under
-from benchmarks.fitting.detectors import fit_detector, left_out_scores, score
+from benchmarks.fitting.detectors import (
+    fit_detector,
+    left_out_scores,
+    score,
+    with_manner,
+)
 from benchmarks.fitting.offsets import ALPHA, offsets
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import (
@@ -111,7 +116,7 @@ class Refits:
     def __init__(self, choosing: Samples, report: Samples) -> None:
         self._choosing = choosing
         self._report = report
-        self._known: dict[tuple[str, tuple[str, ...]], tuple[Floats, Floats]] = {}
+        self._known: dict[tuple[str, tuple[str, ...], int | None], Detector] = {}
 
     def rows(self, change: Change) -> list[dict[str, Any]]:
         """Return what is detected after a change: one row a form and number of planted texts.
@@ -146,7 +151,7 @@ class Refits:
 
     def _scores(self, change: Change) -> tuple[Floats, Floats]:
         """Return the sets' suspicions in both halves: cross-fitted (s,), and reported (r,)."""
-        fitted = {name: self._fit(name, plan) for name, plan in change.plans.items()}
+        fitted = self._fit(change.plans)
         shift = offsets(self._choosing, {name: cross for name, (cross, _) in fitted.items()})
         pairs = [
             (cross + shift[name], seen + shift[name]) for name, (cross, seen) in fitted.items()
@@ -158,14 +163,29 @@ class Refits:
         chosen, reported = zip(*pairs, strict=True)
         return np.max(chosen, axis=0), np.max(reported, axis=0)
 
-    def _fit(self, name: str, plan: Plan) -> tuple[Floats, Floats]:
-        key = (name, plan.signals)
-        if key not in self._known:
-            detector = fit_detector(plan, self._choosing)
-            self._known[key] = (
-                left_out_scores(self._choosing, plan),
-                self._report.highest(score(detector, self._report)),
+    def _fit(self, plans: Mapping[str, Plan]) -> dict[str, tuple[Floats, Floats]]:
+        """Return every detector's scores of the sets: cross-fitted (s,), and reported (r,)."""
+        folds = np.unique(self._choosing.folds).tolist()
+        by_part = {
+            part: with_manner(
+                {name: self._fitted(name, plan, part) for name, plan in plans.items()}
             )
+            for part in (None, *folds)
+        }
+        return {
+            name: (
+                left_out_scores(self._choosing, {fold: by_part[fold][name] for fold in folds}),
+                self._report.highest(score(by_part[None][name], self._report)),
+            )
+            for name in plans
+        }
+
+    def _fitted(self, name: str, plan: Plan, without: int | None) -> Detector:
+        key = (name, plan.signals, without)
+        if key not in self._known:
+            folds = self._choosing.folds
+            kept = self._choosing if without is None else self._choosing.where(folds != without)
+            self._known[key] = fit_detector(plan, kept)
         return self._known[key]
 
 

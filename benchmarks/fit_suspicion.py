@@ -23,7 +23,6 @@ from benchmarks.embedders import both_embedders
 from benchmarks.fit_manner import fit_folds
 from benchmarks.fitting.detectors import cross_scores, fit_detectors
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
-from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import Samples, samples
 from benchmarks.reading import load_with_reading
 from ragguard.inline.scoring import BY_HAND, Detector

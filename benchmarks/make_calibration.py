@@ -28,7 +28,6 @@ from benchmarks.embedders import both_embedders
 from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fitting.detectors import fit_detectors
 from benchmarks.fitting.offsets import shifted
-from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import Samples, samples, signals_of
 from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import OVER_FETCH, retrieve
@@ -138,9 +137,7 @@ def cross_fitted(
     """
     drawn = samples(datasets, embedders, manners)
     found = Samples(list(track(drawn, description="signals", console=_ERRORS)))
-    shift = {
-        name: DETECTORS[name].bias - one.bias for name, one in fit_detectors(found).items()
-    }
+    shift = {name: DETECTORS[name].bias - one.bias for name, one in fit_detectors(found).items()}
 
     def weigh(others: Samples) -> Weigh:
         fitted = fit_detectors(others)

@@ -8,28 +8,26 @@ way is given the weight of manner as well, `MANNER` of what manner says by itsel
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from benchmarks.fitting.plans import PLANS, Plan
-from benchmarks.fitting.samples import FOLDS, Samples
+from benchmarks.fitting.samples import Samples
 from ragguard.inline.scoring import Detector
 
 __all__ = [
-    "MANNER",
     "cross_scores",
     "fit_detector",
     "fit_detectors",
     "left_out_scores",
     "score",
+    "with_manner",
 ]
 
 Floats = NDArray[np.float64]
-
-MANNER = 1.0
-"""Which share of its own weight manner has beside a way of carrying the question."""
 
 _ALONE = ("manner", "consensus")  # what asks for no way of carrying the question
 _PENALTY = 1e-4
@@ -85,28 +83,48 @@ def _regress(values: Floats, poisoned: Floats, weight: Floats) -> tuple[float, F
 
 
 def fit_detectors(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Detector]:
-    """Fit all detectors, and add manner to those of the ways of carrying the question."""
-    fitted = {name: fit_detector(plan, found) for name, plan in plans.items()}
-    if "manner" not in fitted:
-        return fitted
-    added = {"manner": MANNER * fitted["manner"].weights["manner"]}
+    """Fit all detectors, each way of carrying the question together with manner."""
+    return with_manner({name: fit_detector(plan, found) for name, plan in plans.items()})
+
+
+def with_manner(fitted: Mapping[str, Detector]) -> dict[str, Detector]:
+    """Return detectors with what manner says by itself added to those of the ways."""
+    by_itself = fitted.get("manner")
+    weight = by_itself.weights.get("manner", 0.0) if by_itself else 0.0
+    if not weight:
+        return dict(fitted)
     return {
-        name: one if name in _ALONE else Detector(one.bias, {**one.weights, **added})
+        name: one if name in _ALONE else replace(one, weights={**one.weights, "manner": weight})
         for name, one in fitted.items()
     }
 
 
-def cross_scores(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Floats]:
-    """Return for every detector the sets' scores by weights fitted on the other folds.
+def left_out_scores(found: Samples, without: Mapping[int, Detector]) -> Floats:
+    """Return the sets' scores by weights that were fitted on the other folds.
+
+    Args:
+        found: The samples.
+        without: For every fold the detector that was fitted without it.
 
     Returns:
-        By the name of the detector float64 of shape (s,).
+        float64 of shape (s,).
     """
-    out = {name: np.empty(len(found.found)) for name in plans}
-    for fold in range(FOLDS):
+    out = np.empty(len(found.found))
+    for fold, detector in without.items():
         here = found.folds == fold
         if here.any():
             own = found.where(here)
-            for name, detector in fit_detectors(found.where(~here), plans).items():
-                out[name][here] = own.highest(score(detector, own))
+            out[here] = own.highest(score(detector, own))
     return out
+
+
+def cross_scores(found: Samples, plans: Mapping[str, Plan] = PLANS) -> dict[str, Floats]:
+    """Return for every detector the sets' scores by weights fitted on the other folds."""
+    without = {
+        fold: fit_detectors(found.where(found.folds != fold), plans)
+        for fold in np.unique(found.folds).tolist()
+    }
+    return {
+        name: left_out_scores(found, {fold: fitted[name] for fold, fitted in without.items()})
+        for name in plans
+    }

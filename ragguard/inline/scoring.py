@@ -9,9 +9,11 @@ union-intersection test of Roy 1953). The weights are in `detectors.json`, with 
 fits them; two detectors are set by hand, since the data holds no passage that addresses the model
 and no gibberish that was optimised.
 
-What a query only names, honest pages repeat in their titles (`ragguard.inline.query_form`). There
-the fitted detectors say `TOPIC` nats less of what repeats no more
-than the title.
+How a passage is written and a way of carrying the question are signs that hardly depend on each
+other, so a detector of such a way counts manner as well (naive Bayes).
+
+What a query only names, honest pages repeat in their titles (`ragguard.inline.query_form`). Of such
+a page the detectors of a way say `TOPIC` nats less.
 """
 
 from __future__ import annotations
@@ -112,7 +114,8 @@ class Scorer:
         return highest
 
 
-_FITTED = np.array([name not in BY_HAND for name in DETECTORS])
+_UNASKED = ("manner", "consensus")  # what needs nothing of the question's wording
+_WAYS = np.array([name not in BY_HAND and name not in _UNASKED for name in DETECTORS])
 _SHIPPED = Scorer(DETECTORS)
 _VERBATIM = SIGNALS.index("verbatim_question")
 _NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal gets
@@ -179,7 +182,7 @@ def contributions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Fl
 
 def _scores(signals: Floats, named: NDArray[np.bool_] | None) -> Floats:
     scores = _SHIPPED.scores(signals)
-    return scores if named is None else scores - TOPIC * np.outer(named, _FITTED)
+    return scores if named is None else scores - TOPIC * np.outer(named, _WAYS)
 
 
 def nonconformity(suspicion: Floats) -> float:

@@ -195,7 +195,7 @@ class TestRefits:
         refits = Refits(*samples_of("a"))
         change = Change("", "", {"x": Plan(("a",), ("prepend",))}, {})
         assert refits.rows(change) == refits.rows(change)
-        assert len(fitted) == 1
+        assert len(fitted) == 1 + FOLDS
 
     def test_too_few_clean_sets_have_no_threshold(self):
         few = Samples(list(half(0, "a"))[150:], ("a", "b"))

@@ -13,8 +13,8 @@ from benchmarks.fit_suspicion import as_json
 from benchmarks.fitting.detectors import (
     cross_scores,
     fit_detector,
-    left_out_scores,
     score,
+    with_manner,
 )
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
 from benchmarks.fitting.plans import PLANS, Plan
@@ -139,7 +139,7 @@ class TestCrossFit:
         assert any("b" in term for term in seen_by_all.weights)
         without = sets.where(sets.folds != 0)
         assert not any("b" in term for term in fit_detector(PLAN, without).weights)
-        crossed = left_out_scores(sets, PLAN)
+        crossed = cross_scores(sets, {"x": PLAN})["x"]
         own = sets.where(sets.folds == 0)
         expected = own.highest(score(fit_detector(PLAN, without), own))
         np.testing.assert_array_equal(crossed[sets.folds == 0], expected)
@@ -156,7 +156,8 @@ class TestCrossFit:
         kept = here.copy()
         kept[first] = False
         np.testing.assert_array_equal(
-            left_out_scores(many(found), PLAN)[kept], left_out_scores(many(other), PLAN)[kept]
+            cross_scores(many(found), {"x": PLAN})["x"][kept],
+            cross_scores(many(other), {"x": PLAN})["x"][kept],
         )
 
     def test_every_detector_is_scored(self):
@@ -164,7 +165,15 @@ class TestCrossFit:
         plans = {"x": PLAN, "y": Plan(("b",), ("prepend",))}
         scores = cross_scores(found, plans)
         assert list(scores) == ["x", "y"]
-        np.testing.assert_array_equal(scores["y"], left_out_scores(found, plans["y"]))
+        np.testing.assert_array_equal(scores["y"], cross_scores(found, {"y": plans["y"]})["y"])
+
+    def test_manner_is_added_to_the_ways_and_to_nothing_else(self):
+        way, manner = Detector(-1.0, {"verbatim_question": 2.0}), Detector(-3.0, {"manner": 20.0})
+        agreeing = Detector(-2.0, {"consensus": 9.0})
+        found = with_manner({"verbatim": way, "manner": manner, "consensus": agreeing})
+        assert found["verbatim"] == Detector(-1.0, {"verbatim_question": 2.0, "manner": 20.0})
+        assert (found["manner"], found["consensus"]) == (manner, agreeing)
+        assert with_manner({"verbatim": way}) == {"verbatim": way}
 
 
 def settings_traffic():

@@ -10,6 +10,7 @@ from scipy.stats import beta
 
 from benchmarks import make_calibration
 from benchmarks.datasets import skerrin
+from benchmarks.fitting import detectors
 from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import FOLDS, samples
 from benchmarks.make_calibration import calibrate, cross_fitted, lifted
@@ -54,7 +55,8 @@ def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatc
         # Fitted on everything it has the bias 1, on four folds 3.
         return Detector(1.0 if set(seen[-1]) == set(range(FOLDS)) else 3.0, {plan.signals[0]: 2.0})
 
-    monkeypatch.setattr(make_calibration, "fit_detector", recorded)
+    monkeypatch.setattr(detectors, "fit_detector", recorded)
+    monkeypatch.setattr(detectors, "with_manner", dict)
     weigh = cross_fitted([few], [HashedEmbedder()])
     assert len(weigh) == FOLDS
     everything, others = seen[: len(PLANS)], seen[len(PLANS) :]

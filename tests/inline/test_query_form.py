@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragguard.inline.query_form import names_topic, titles_named
+from ragguard.inline.query_form import titles_named, words_named
 from ragguard.inline.tokens import tokenize_query
 
 TOPICS = (
@@ -15,6 +15,10 @@ TOPICS = (
     "Who was Ann Carrow?",
     "Who was Ann Carrow\uff1f",
     "what is Charter of Rights and Freedoms",
+    "How the Keeper Was Lost",
+    "Who Lit the Lamp",
+    "What is How the Keeper Was Lost?",
+    "List of keepers of Ravenmouth",
     "\u7801\u5934\u7684\u540d\u5b57",
     "\u0e1b\u0e23\u0e30\u0e20\u0e32\u0e04\u0e32\u0e23",
     "\u0441\u0442\u0430\u0440\u044b\u0439 \u043f\u0438\u0440\u0441",
@@ -31,6 +35,9 @@ QUESTIONS = (
     "Ravenmouth was built by",
     "can Ravenmouth be seen",
     "whats Ravenmouth",
+    "list keepers of Ravenmouth",
+    "Who Lit the Lamp?",
+    "What is the height of Ravenmouth?",
     "Ravenmouth, old or new?",
     "Ravenmouth\uff1f",
     "highest wind speed ever recorded at Ravenmouth pier",
@@ -48,35 +55,35 @@ QUESTIONS = (
 
 @pytest.mark.parametrize("text", TOPICS)
 def test_a_name_with_or_without_what_is_in_front_is_a_topic(text):
-    assert tokenize_query(text).topic
+    assert tokenize_query(text).named
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_whatever_asks_for_more_than_the_name_is_a_question(text):
-    assert not tokenize_query(text).topic
+    assert not tokenize_query(text).named
 
 
 def test_a_name_has_six_words_at_most():
     words = "alpha beta gamma delta epsilon zeta eta".split()
-    assert names_topic(" ".join(words[:6]), words[:6])
-    assert not names_topic(" ".join(words), words)
+    assert words_named(" ".join(words[:6]), words[:6])
+    assert not words_named(" ".join(words), words)
     asked = ["what", "is", *words[:6]]
-    assert names_topic(" ".join(asked), asked)
-    assert not names_topic(" ".join([*asked, "eta"]), [*asked, "eta"])
+    assert words_named(" ".join(asked), asked)
+    assert not words_named(" ".join([*asked, "eta"]), [*asked, "eta"])
 
 
 def test_a_name_has_six_words_at_most_where_they_are_ngrams():
     # Two signs are a word, and so are four letters; n-grams are fewer than letters.
     han, thai = "\u7801" * 13, "\u0e01" * 26
-    assert tokenize_query(han).topic
-    assert not tokenize_query(han + han[0]).topic
-    assert tokenize_query(thai).topic
-    assert not tokenize_query(thai + thai[0]).topic
+    assert tokenize_query(han).named
+    assert not tokenize_query(han + han[0]).named
+    assert tokenize_query(thai).named
+    assert not tokenize_query(thai + thai[0]).named
 
 
 def named(query, *texts):
     words = tokenize_query(query)
-    return bool(titles_named(words.content, words.distinct, texts))
+    return any(titles_named(words.named, texts))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +128,20 @@ def test_one_further_key_word_is_let_pass():
     assert not named("marrow light keeper 1874", titled)
 
 
-def test_a_title_that_many_texts_begin_with_is_none():
+def test_a_title_with_a_word_too_few_that_many_texts_begin_with_is_none():
     page, planted = "Marrow Light. It was lit in 1874.", "Marrow Light. It was lit in {}."
-    assert named("Marrow Light", page, planted.format(1911), "Skerrin. A town.")
-    assert not named("Marrow Light", page, *[planted.format(year) for year in (1911, 1912)])
+    more = [planted.format(year) for year in (1911, 1912)]
+    assert named("Marrow Light keeper", page, more[0], "Skerrin. A town.")
+    assert not named("Marrow Light keeper", page, *more)
+    # Many parts of one page are found for its title.
+    assert named("Marrow Light", page, *more)
+
+
+def test_only_what_begins_with_the_title_has_it():
+    texts = ["Marrow Light. It was lit.", "Skerrin. The Marrow Light is there."]
+    assert titles_named(["marrow", "light"], texts) == [{"marrow", "light"}, frozenset()]
+
+
+def test_a_title_may_hold_a_full_stop_or_a_colon():
+    assert named("Ann Carrow: Keeper of the Light", "Ann Carrow: Keeper of the Light. A film.")
+    assert named("St. Ann", "St. Ann. A saint.")

@@ -124,6 +124,8 @@ def test_the_layout_of_any_detectors_says_what_they_say(some, signals):
 
 # The shipped detectors
 
+WAYS = set(DETECTORS) - set(BY_HAND) - {"manner", "consensus"}  # of carrying the question
+
 
 def test_no_signal_leaves_the_largest_bias():
     assert suspicions(np.zeros((3, len(SIGNALS)))).tolist() == [LARGEST_BIAS] * 3
@@ -141,7 +143,7 @@ def test_a_passage_is_as_suspicious_as_its_most_suspicious_detector_says(signals
 @given(matrices)
 def test_repetition_says_less_of_what_a_query_only_names(signals):
     lowered = {
-        name: Detector(detector.bias - TOPIC * (name not in BY_HAND), detector.weights)
+        name: Detector(detector.bias - TOPIC * (name in WAYS), detector.weights)
         for name, detector in DETECTORS.items()
     }
     slow = [max(slow_scores(row, lowered)) for row in signals]
@@ -239,8 +241,8 @@ def test_what_repeats_the_whole_question_does_more_than_name_a_title():
     assert named is not None
     assert named.tolist() == [False, True]
     more = only_named(tokenize_query("Marrow Light keeper"), texts, signals)
-    assert more is not None
-    assert more.tolist() == [False, True]
+    assert more is not None  # a heading and the text behind it say these words together by chance
+    assert more.tolist() == [True, True]
     alone = only_named(tokenize_query("Marrow Light"), texts, signals)
     assert alone is not None
     assert alone.tolist() == [True, True]
