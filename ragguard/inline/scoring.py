@@ -141,9 +141,9 @@ def only_named(
     if not any(titles):
         return None
     named: NDArray[np.bool_] = np.array([bool(title) for title in titles[: len(signals)]])
-    if query.distinct <= frozenset(query.named):
-        return named
-    return named & (signals[:, _VERBATIM] == 0.0)
+    if not query.distinct <= frozenset(query.named):
+        named &= signals[:, _VERBATIM] == 0.0
+    return named
 
 
 def suspicions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Floats:
