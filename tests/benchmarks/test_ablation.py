@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import ablation, candidates, report
+from benchmarks import ablation, candidates
 from benchmarks.ablation import Change, Refits, changes, main, soup
 from benchmarks.ablation_tables import tables
 from benchmarks.candidates import (
@@ -20,6 +20,7 @@ from benchmarks.candidates import (
 from benchmarks.datasets import Record
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import FOLDS, Sample, Samples
+from benchmarks.report import result as results
 from benchmarks.tables import README
 from ragguard.errors import CalibrationError
 from ragguard.inline.features import SIGNALS
@@ -265,7 +266,7 @@ def test_the_page_has_a_section_and_a_line_for_every_signal():
     page = (README.parent.parent / "docs" / "signals.md").read_text(encoding="utf-8")
     sections = [part.splitlines()[0] for part in page.split("\n### ")[1:]]
     assert sections == list(SIGNALS)
-    result = report.read(README.parent / "results" / "ablation.json")
+    result = results.read(README.parent / "results" / "ablation.json")
     measured = {
         row["name"] for row in result["sections"]["ablation"] if row["change"] == "without signal"
     }
