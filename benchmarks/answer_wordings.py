@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.forms import DEFAULT_FORMS
-from benchmarks.misgeneration import TOP_K, Event, Target, chosen, event, in_form, states
+from benchmarks.metrics.says import says
+from benchmarks.misgeneration import TOP_K, Event, Target, chosen, event, in_form
 from benchmarks.reported import Reported, Setting, attacks
 from ragguard.stems import tokenize
 
@@ -58,7 +59,7 @@ def long_answer(target: Target, setting: Setting) -> Iterator[Reported]:
         for text in read:
             # Without the question that may stand in front.
             sentence = re.split(r"(?<=[.!])\s", text.removeprefix(f"{target.question} "))[0]
-            if states(sentence, target.wrong):
+            if says(sentence, target.wrong):
                 yield Reported("the poison's first sentence", form, sentence, found)
                 break
 
@@ -117,7 +118,7 @@ def refusal(target: Target, setting: Setting) -> Iterator[Reported]:
 def truth_and_falsehood(target: Target, setting: Setting) -> Iterator[Reported]:
     """Answers, and texts, that mix the true answer with a false one (Table 24)."""
     for form, found in attacks(target, setting):
-        if target.correct and not states(target.correct, target.wrong):
+        if target.correct and not says(target.correct, target.wrong):
             for template in MIXED:
                 response = template.format(right=target.correct, wrong=target.wrong)
                 yield Reported("mixed answer", form, response, found)
@@ -127,7 +128,7 @@ def truth_and_falsehood(target: Target, setting: Setting) -> Iterator[Reported]:
             mixed = event(target, setting.base, texts)
             if mixed is not None:
                 # Texts that state other answers only are not responsible for this one.
-                stating = frozenset(text for text in texts if states(text, target.wrong))
+                stating = frozenset(text for text in texts if says(text, target.wrong))
                 silent = frozenset(texts) - stating
                 yield Reported(
                     "mixed texts",

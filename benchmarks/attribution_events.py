@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.forms import DEFAULT_FORMS
+from benchmarks.metrics.says import says
 from benchmarks.misgeneration import (
     MAIN_KINDS,
     TOP_K,
@@ -21,7 +22,6 @@ from benchmarks.misgeneration import (
     datasets,
     event,
     in_form,
-    states,
 )
 
 __all__ = [
@@ -92,7 +92,7 @@ def single_events(target: Target, base: KnowledgeBase, seed: int) -> Iterator[tu
     for kind in MAIN_KINDS:
         if kind not in target.poison:
             continue
-        stating = [text for text in chosen(target, kind, seed) if states(text, target.wrong)]
+        stating = [text for text in chosen(target, kind, seed) if says(text, target.wrong)]
         for form in DEFAULT_FORMS:
             poison = in_form(target, form, stating[:1])
             ranked = base.ranked(target.question, poison)

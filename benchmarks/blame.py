@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -29,8 +30,7 @@ def blame_rows(
     """
     plugin: AttributorPlugin = find("attributors", cell.method)
     attributor = plugin.make(Setting(data, HashedEmbedder(), (), cell.k, cell.seed))
-    distinct = {content_key(text): text for record in data.records for text in record.hits}
-    base = KnowledgeBase(list(distinct.values()))
+    base = _base(tuple(text for record in data.records for text in record.hits))
     rows = []
     for record, texts in planted:
         ranked = base.ranked(record.question, texts)
@@ -57,3 +57,9 @@ def blame_rows(
             }
         )
     return rows
+
+
+@lru_cache(maxsize=2)
+def _base(texts: tuple[str, ...]) -> KnowledgeBase:
+    """Return the texts, those of the same words once, embedded; a process keeps two datasets."""
+    return KnowledgeBase(list({content_key(text): text for text in texts}.values()))

@@ -33,9 +33,10 @@ from rich.progress import Progress
 from benchmarks.attributors.ablation import AblationScore, LeaveOneOut
 from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.influence_rows import Tally, table
+from benchmarks.metrics.says import says
 from benchmarks.report.result import describe_run, write
 from benchmarks.stand_ins import SamplingGenerator, reader_support, two_answers_support
-from benchmarks.targets import Target, load_targets, says
+from benchmarks.targets import Target, load_targets
 from ragguard.attribution import Attribution, InfluenceScore, RAGOrigin
 from ragguard.attribution.prompts import short_answer_prompt
 from ragguard.attribution.result import Attributor

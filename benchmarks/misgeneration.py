@@ -20,13 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.datasets import OWN, Record
+from benchmarks.datasets.records import load_file
 from benchmarks.forms import FORMS
+from benchmarks.metrics.says import says
 from ragguard.attribution import Attribution
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.demo.corpus import load_corpus
 from ragguard.embedding import Embedder, HashedEmbedder
-from ragguard.errors import InvalidInputError
-from ragguard.jsonl import open_input, read_lines
 from ragguard.passage import Passage
 from ragguard.stems import tokenize
 
@@ -47,11 +48,9 @@ __all__ = [
     "event",
     "in_form",
     "rounded",
-    "states",
 ]
 
 DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa")
-OWN = "skerrin"
 MAIN_KINDS = ("poisonedrag", "gpt4", "gemini", "statement")
 """Kinds whose every text argues for the wrong answer; the summary is over these."""
 
@@ -177,7 +176,7 @@ class Tally:
         self.wronged += sum(b and not p for p, b in zip(planted, blamed, strict=True))
         self.benign += planted.count(False)
         self.poison += len(event.poison)
-        stating = {text for text in event.poison if states(text, event.wrong)}
+        stating = {text for text in event.poison if says(text, event.wrong)}
         self.stating += len(stating)
         self.found_stating += sum(s.responsible and s.passage.text in stating for s in scores)
         self.missed_by_scope += missed
@@ -214,11 +213,6 @@ def rounded(value: float) -> float:
     return round(float(value), 4)
 
 
-def states(text: str, answer: str) -> bool:
-    """Return True if the answer stands in the text, word for word."""
-    return f" {' '.join(tokenize(answer))} " in f" {' '.join(tokenize(text))} "
-
-
 def chosen(target: Target, kind: str, seed: int, count: int = PLANTED) -> list[str]:
     """Return the texts that are planted: all, or `count` drawn by the seed."""
     usable = list(dict.fromkeys(text for text in target.poison[kind] if text.strip()))
@@ -235,7 +229,7 @@ def in_form(target: Target, form: str, texts: Sequence[str]) -> list[str]:
 def answers(ranked: Sequence[Passage], poison: Collection[str], wrong: str) -> bool:
     """Return True if at least two of the poison passages are read and state the wrong answer."""
     read = [passage.text for passage in ranked[:TOP_K]]
-    return sum(text in poison and states(text, wrong) for text in read) >= _STATING
+    return sum(text in poison and says(text, wrong) for text in read) >= _STATING
 
 
 def event(target: Target, base: KnowledgeBase, poison: Sequence[str]) -> Event | None:
@@ -262,7 +256,7 @@ def datasets(
     for name in DATASETS:
         path = None if data_dir is None else data_dir / f"{name}.jsonl"
         if path is not None and path.is_file():
-            targets = list(_targets(path))
+            targets = [_target(record) for record in load_file(path, name).records]
             texts = dict.fromkeys(text for target in targets for text in target.hits)
             yield name, targets[half::2][:limit], list(texts)
     corpus = load_corpus()
@@ -280,20 +274,6 @@ def datasets(
     yield OWN, own[:limit], list(dict.fromkeys(text_of.values()))
 
 
-def _targets(path: Path) -> Iterator[Target]:
-    with open_input(path) as stream:
-        for line in read_lines(stream, str(path)):
-            value = line.value
-            try:
-                yield Target(
-                    value["question"],
-                    str(value.get("correct_answer") or ""),
-                    value["incorrect_answer"],
-                    {kind: tuple(texts) for kind, texts in value["poison"].items()},
-                    tuple(hit["text"] for hit in value["hits"]),
-                )
-            except (AttributeError, KeyError, TypeError) as error:
-                raise InvalidInputError(
-                    f'{line.place}: expected an object with "question", "incorrect_answer", '
-                    f'"hits" and "poison" ({error!r})'
-                ) from error
+def _target(record: Record) -> Target:
+    right, wrong = "".join(record.correct[:1]), record.incorrect[0]
+    return Target(record.question, right, wrong, record.poison, record.hits)

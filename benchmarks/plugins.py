@@ -140,7 +140,7 @@ class Decision:
     """What a defence did.
 
     Attributes:
-        kept: Positions of the passages that reach the reader, at most k.
+        kept: Positions of the passages that reach the reader; at most k but for some defences.
         marked: It kept a passage and marked it as unusual.
         instruction: What the reader is told instead of the usual.
         answer: The answer, where the defence itself has it; None: the reader is asked.

@@ -28,9 +28,10 @@ from benchmarks.attribution_events import Selection, of_one_kind, poisoned_event
 from benchmarks.chat import served
 from benchmarks.influence import events
 from benchmarks.influence_rows import Tally as Ranks
+from benchmarks.metrics.says import says
 from benchmarks.misgeneration import OWN, TOP_K, Tally
 from benchmarks.report.result import describe_run, write
-from benchmarks.targets import Target, says
+from benchmarks.targets import Target
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
 from ragguard.attribution.prompts import short_answer_prompt
 from ragguard.attribution.result import Attributor

@@ -21,6 +21,7 @@ from benchmarks.answer_wordings import (
     truth_and_falsehood,
 )
 from benchmarks.forms import DEFAULT_FORMS
+from benchmarks.metrics.says import says
 from benchmarks.misgeneration import (
     MAIN_KINDS,
     Event,
@@ -29,7 +30,6 @@ from benchmarks.misgeneration import (
     chosen,
     event,
     in_form,
-    states,
 )
 from benchmarks.misreadings import misreading
 from benchmarks.reported import Reported, Setting, attacks
@@ -62,9 +62,9 @@ def several_attackers(target: Target, setting: Setting) -> Iterator[Reported]:
             yield Reported("same answer, both forms", "both", target.wrong, found)
     rival = _rival(target, setting.others)
     for form in DEFAULT_FORMS:
-        ours = in_form(target, form, [text for text in first if states(text, target.wrong)])
+        ours = in_form(target, form, [text for text in first if says(text, target.wrong)])
         theirs = in_form(target, form, [_instead(t, target.wrong, rival) for t in second])
-        theirs = [text for text in theirs if not states(text, target.wrong)]
+        theirs = [text for text in theirs if not says(text, target.wrong)]
         found = event(target, setting.base, [*ours, *theirs])
         if found is not None and theirs:
             found = replace(found, poison=frozenset(ours))
@@ -85,8 +85,8 @@ def _planted_for(target: Target, form: str, setting: Setting) -> list[str]:
 def _rival(target: Target, others: Sequence[Target]) -> str:
     """Return another target's wrong answer, of as many words if there is one."""
     size = len(target.wrong.split())
-    wrong = [o.wrong for o in others if not states(o.wrong, target.wrong)]
-    wrong = [answer for answer in wrong if not states(target.wrong, answer)]
+    wrong = [o.wrong for o in others if not says(o.wrong, target.wrong)]
+    wrong = [answer for answer in wrong if not says(target.wrong, answer)]
     alike = [answer for answer in wrong if len(answer.split()) == size]
     return random.Random(target.question).choice(alike or wrong or ["something else"])
 
@@ -132,7 +132,7 @@ def changed_knowledge(target: Target, setting: Setting) -> Iterator[Reported]:
     draw = random.Random(f"{setting.seed} {target.question}")
     hits = list(dict.fromkeys(target.hits))
     added = frozenset(draw.sample(hits, min(_ADDED, len(hits))))
-    right = frozenset(t for t in setting.base.texts if states(t, target.correct))
+    right = frozenset(t for t in setting.base.texts if says(t, target.correct))
     for kind in MAIN_KINDS:
         if kind not in target.poison:
             continue

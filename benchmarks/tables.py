@@ -25,6 +25,7 @@ README = Path(__file__).with_name("README.md")
 _DOCS = README.parent.parent / "docs"
 PAGES = (
     README,
+    README.with_name("TABLES.md"),
     *[
         _DOCS / f"{name}.md"
         for name in ("admission", "attacker", "attribution", "operations", "signals")
@@ -60,6 +61,10 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
         from benchmarks.report.rows import of_sections
 
         return [*suite_tables(of_sections(sections))]
+    if "judged" in sections:
+        from benchmarks.report.judge import judge_table
+
+        return [judge_table(sections["judged"])]
     from benchmarks.inline_tables import inline_tables
 
     return [*inline_tables(sections), *_others(sections)]

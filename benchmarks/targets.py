@@ -6,16 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.datasets import OWN, Record, skerrin
+from benchmarks.datasets.records import load_file
 from ragguard.content import content_key
-from ragguard.demo.corpus import load_corpus
-from ragguard.errors import InvalidInputError
-from ragguard.jsonl import open_input, read_lines
-from ragguard.stems import tokenize
 
-__all__ = ["OWN", "Target", "load_targets", "says"]
-
-OWN = "skerrin"
-"""The name of the project's own data."""
+__all__ = ["OWN", "Target", "load_targets"]
 
 
 @dataclass(frozen=True)
@@ -55,44 +50,17 @@ def load_targets(
     for name in names:
         path = None if folder is None else folder / f"{name}.jsonl"
         if path is not None and path.is_file():
-            yield name, list(_read(path))[half::2][:limit]
-    corpus = load_corpus()
-    pages = _distinct(passage.text for passage in corpus.passages)
-    own = [
-        Target(q.text, q.correct_answer, q.incorrect_answer, pages, dict(q.texts.items()))
-        for q in corpus.questions
+            yield name, _targets(load_file(path, name).records[half::2][:limit])
+    yield OWN, _targets(skerrin().records[:limit])
+
+
+def _targets(records: Sequence[Record]) -> list[Target]:
+    return [
+        Target(one.question, one.correct[0], one.incorrect[0], _distinct(one.hits), one.poison)
+        for one in records
     ]
-    yield OWN, own[:limit]
-
-
-def _read(path: Path) -> Iterator[Target]:
-    with open_input(path) as stream:
-        for line in read_lines(stream, str(path)):
-            value = line.value
-            try:
-                yield Target(
-                    value["question"],
-                    value["correct_answer"],
-                    value["incorrect_answer"],
-                    _distinct(hit["text"] for hit in value["hits"]),
-                    {kind: tuple(texts) for kind, texts in value["poison"].items()},
-                )
-            except (AttributeError, KeyError, TypeError) as error:
-                raise InvalidInputError(
-                    f'{line.place}: expected an object with "question", "correct_answer", '
-                    f'"incorrect_answer", "hits" and "poison" ({error!r})'
-                ) from error
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     """Return every text once; texts of the same words are one, as they are to the methods."""
     return tuple({content_key(text): text for text in texts}.values())
-
-
-def says(text: str, answer: str) -> bool:
-    """Return True if the words of `answer` stand in `text` in a row.
-
-    >>> says("It was the Big Man.", "big man")
-    True
-    """
-    return f" {' '.join(tokenize(answer))} " in f" {' '.join(tokenize(text))} "

@@ -60,9 +60,9 @@ def _measure(
     folder: Path | None = arguments.data
     datasets = [skerrin()] if folder is None else load_folder(folder)
     limit = arguments.limit
-    chosen = [target for one in datasets for target in targets(one, folder, limit)]
+    chosen = [target for one in datasets for target in targets(one, limit)]
     # Few questions have their answer among the first k, and denying it takes few questions.
-    denied = [target for one in datasets for target in targets(one, folder, _MORE * limit)]
+    denied = [target for one in datasets for target in targets(one, _MORE * limit)]
     denied = [target for target in denied if target.record.golden]
     with Progress(console=errors) as progress, ExitStack() as stack:
         embedders = _embedders(arguments, [*chosen, *denied], progress)

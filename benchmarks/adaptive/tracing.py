@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.adaptive.oracle import Ranking
-from benchmarks.adaptive.targets import states
+from benchmarks.metrics.says import says
 from ragguard import Passage
 from ragguard.attribution import RAGOrigin
 
@@ -49,7 +49,7 @@ def add_trace(
 ) -> None:
     """Report the false answer and count what attribution makes of it."""
     ranked = ranking.ranked(planted, _REACH)
-    poison = {text for text in planted if states(text, wrong)}
+    poison = {text for text in planted if says(text, wrong)}
     shown = [passage for passage in ranked[: row.k] if passage.text in poison]
     if not shown:
         return

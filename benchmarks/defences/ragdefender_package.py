@@ -13,6 +13,8 @@ def _make(setting: Setting) -> Judge:
     if package_version() is None:
         raise InvalidInputError(f"install the package {PACKAGE}, and torch, to measure it")
     bound = PackageDefence("multi_hop" if setting.dataset.name == _MULTI_HOP else "single_hop")
+    for first in setting.clean[:1]:
+        bound.bind(first, setting.k)()  # what it imports then is not what a query takes
 
     def judge(case: Case) -> Decision:
         return Decision(bound.outcome(bound.bind(case.retrieved, case.k)(), case.k).kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,13 +83,13 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
             if (one.cell.reader, one.cell.k) == (reader, k) and one.cell.planted in (0, planted)
         ]
         where = f"{title_of('readers', reader)}, {planted} planted, k = {k}"
-        yield _crossed(f"Attack success / right answers ({where})", chosen, _success)
-        yield _crossed(f"Poison removed / benign removed ({where})", chosen, _removed)
+        yield _crossed(f"Attack success / right answers, % ({where})", chosen, _success)
+        yield _crossed(f"Poison removed / benign removed, % ({where})", chosen, _removed)
         yield _conditions(f"Attack success under four conditions ({where})", chosen)
     if clean := [one for one in defended if one.cell.attack == "none" and one.rows]:
         yield _honest(clean)
     if blamed := [one for one in found if one.cell.room == "attributors"]:
-        yield _crossed("Attribution: DACC / FPR / FNR", blamed, _blame)
+        yield _crossed("Attribution: DACC / FPR / FNR, %", blamed, _blame)
     if empty := [one for one in found if one.reason]:
         yield _empty(empty)
 
@@ -111,22 +111,26 @@ def _blame(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _of(count: Mapping[str, Rate | float], name: str) -> str:
     value = count[name]
-    return value.short if isinstance(value, Rate) else f"{value:.1f}"
+    assert isinstance(value, Rate)
+    return "-" if value.value is None else f"{100 * value.value:.0f}"
 
 
-def _crossed(title: str, found: Sequence[Shown], text: Any) -> Table:
-    """Methods down, attacks across; rows of all datasets and seeds are put together."""
-    attacks = list(dict.fromkeys(one.cell.attack for one in found))
+def _crossed(
+    title: str, found: Sequence[Shown], text: Callable[[Sequence[Mapping[str, Any]]], str]
+) -> Table:
+    """Attacks down, methods across; rows of all datasets and seeds are put together."""
+    rows: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for one in found:
+        rows.setdefault((one.cell.attack, one.cell.method), []).extend(one.rows)
+    methods = dict.fromkeys((one.cell.room, one.cell.method) for one in found)
     body = []
-    for room, method in dict.fromkeys((one.cell.room, one.cell.method) for one in found):
-        line = [title_of(room, method)]
-        for attack in attacks:
-            here = [one for one in found if (one.cell.attack, one.cell.method) == (attack, method)]
-            rows = [row for one in here for row in one.rows]
-            line.append(text(rows) if rows else "-")
-        body.append(tuple(line))
-    titles = [title_of("attacks", attack) for attack in attacks]
-    return Table(title, ("", *titles), tuple(body))
+    for attack in dict.fromkeys(one.cell.attack for one in found):
+        cells = [rows.get((attack, method), []) for _, method in methods]
+        questions = max(map(len, cells))
+        line = [text(cell) if cell else "-" for cell in cells]
+        body.append((title_of("attacks", attack), str(questions), *line))
+    heads = [title_of(room, method) for room, method in methods]
+    return Table(title, ("attack", "questions", *heads), tuple(body))
 
 
 def _conditions(title: str, found: Sequence[Shown]) -> Table:

@@ -17,7 +17,8 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem
   color: #1c2330; background: #fff }
 table { border-collapse: collapse; margin: 0 0 2rem; display: block; overflow-x: auto }
 th, td { border: 1px solid #d5dae3; padding: .3rem .6rem; text-align: right; white-space: nowrap }
-th { background: #f2f4f8; font-weight: 600 } th:first-child, td:first-child { text-align: left }
+th { background: #f2f4f8; font-weight: 600; white-space: normal }
+th:first-child, td:first-child { text-align: left }
 td.heat { text-align: center; min-width: 5rem } figure { margin: 0 0 2rem }
 small, figcaption { color: #5a6475 } code { background: #f2f4f8; padding: 0 .3rem }
 """

@@ -1,6 +1,5 @@
 """The adaptive attacks on data made for the purpose: every rank, count and rule by hand."""
 
-import json
 import string
 from contextlib import ExitStack
 from random import Random
@@ -17,10 +16,11 @@ from benchmarks.adaptive.denial import DECOYS, deny
 from benchmarks.adaptive.oracle import COUNTS, SETTINGS, Oracle, Ranking, Setting
 from benchmarks.adaptive.run import FLOODS, own_guards, run
 from benchmarks.adaptive.tables import tables
-from benchmarks.adaptive.targets import Target, states, targets
+from benchmarks.adaptive.targets import Target, targets
 from benchmarks.adaptive.tracing import TraceRow, add_trace
 from benchmarks.adaptive.wording import Piece, neighbour, render, reword
 from benchmarks.datasets import Dataset, Record, skerrin
+from benchmarks.metrics.says import says
 from benchmarks.report.result import read
 from benchmarks.retrieval import retrieve
 from benchmarks.tables import PAGES, filled
@@ -62,27 +62,21 @@ def oracle(guard):
 
 
 class TestTargets:
-    def test_only_the_report_half_with_a_false_answer(self, tmp_path):
-        lines = [{"question": f"q{i}", "incorrect_answer": "w" if i != 3 else ""} for i in range(8)]
-        text = "\n".join(json.dumps(line) for line in lines)
-        (tmp_path / "nq.jsonl").write_text(text, encoding="utf-8")
+    def test_only_the_report_half_with_a_false_answer(self):
+        poison = {"poisonedrag": ("lie", "lie", " ")}
         records = tuple(
-            Record(f"q{i}", (f"hit {i}",), frozenset(), {"poisonedrag": ("lie", "lie", " ")})
+            Record(f"q{i}", (f"hit {i}",), frozenset(), poison, incorrect=("w" if i != 3 else "",))
             for i in range(8)
         )
-        found = targets(Dataset("nq", records, split=True), tmp_path, 2)
+        found = targets(Dataset("nq", records, split=True), 2)
         assert [one.record.question for one in found] == ["q1", "q5"]
         assert found[0].texts == ("lie",)
         assert [other.question for other in found[1].others] == ["q7", "q1", "q3"]
 
     def test_the_own_data(self):
-        (one,) = targets(skerrin(), None, 1)
+        (one,) = targets(skerrin(), 1)
         assert len(one.texts) == 5
-        assert any(states(text, one.wrong) for text in one.texts)
-
-    def test_an_answer_counts_as_whole_words(self):
-        assert states("He came to New York.", "new york")
-        assert not states("A newer Yorkshire.", "new york")
+        assert any(says(text, one.wrong) for text in one.texts)
 
 
 class TestOracle:
@@ -253,7 +247,7 @@ class TestTracing:
 
 @pytest.fixture(scope="module")
 def sections():
-    return run(targets(skerrin(), None, 2), [HashedEmbedder()], lambda: None, budget=12)
+    return run(targets(skerrin(), 2), [HashedEmbedder()], lambda: None, budget=12)
 
 
 @pytest.mark.slow
@@ -268,7 +262,7 @@ class TestRun:
             assert row["sets_own"] == 0
 
     def test_floods_need_as_many_texts(self):
-        (one,) = targets(skerrin(), None, 1)
+        (one,) = targets(skerrin(), 1)
         many = tuple(f"{text} {i}" for i in range(2) for text in one.texts)
         flooded = Target(one.record, one.wrong, one.texts, many, one.others)
         rows = run([flooded], [HashedEmbedder()], lambda: None, budget=6)["attacks"]
@@ -285,7 +279,7 @@ class TestRun:
             assert {len(row) for row in table.rows} == {len(table.columns)}
 
     def test_attacks_are_tried_on_another_calibration(self):
-        found, embedder = targets(skerrin(), None, 1), HashedEmbedder()
+        found, embedder = targets(skerrin(), 1), HashedEmbedder()
         with ExitStack() as stack:
             records = [target().record] * 120
             own = {embedder.name: own_guards(records, embedder, stack)}

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks import influence, scale
+from benchmarks import influence
 from benchmarks.influence_rows import rank_shares
-from benchmarks.synthetic import Event, Texts
-from benchmarks.targets import OWN, load_targets, says
+from benchmarks.metrics.says import says
+from benchmarks.targets import OWN, load_targets
 
 
 @pytest.fixture
@@ -66,22 +66,3 @@ def test_influence_is_measured_on_both_generators(progress):
     assert best["words_read"] == pytest.approx(found["accounting"]["here, k + 2: words read"], 0.3)
     assert found["accounting"]["paper, 2k + 1: sets"] == 11
     assert {row["generator"] for row in found["events"]} == {"reader", "two answers"}
-
-
-def test_a_made_up_knowledge_base_repeats():
-    events = [Event.made_up(number) for number in range(2)]
-    assert events == [Event.made_up(number) for number in range(2)]
-    texts = Texts(events, 50)
-    assert len(texts) == 50
-    assert texts[7] == events[0].texts[7]
-    assert texts[10] == events[1].texts[0]
-    assert texts[40] == Texts(events, 1000)[40] != texts[41]
-    with pytest.raises(IndexError):
-        texts[50]
-
-
-def test_scale_searches_every_size(progress):
-    pytest.importorskip("faiss")
-    rows = scale.run([60, 120], ["flat"], dimension=32, events=2, rounds=1, progress=progress)
-    assert [row["passages"] for row in rows] == [60, 120]
-    assert all(row["planted_found"] == 1.0 and row["scope"] == 20 for row in rows)

@@ -7,7 +7,7 @@ from benchmarks.__main__ import main
 from benchmarks.defences.contenders import PackageDefence, package_version
 from benchmarks.report.result import read, write
 from benchmarks.retrieval import RetrievedSet
-from benchmarks.tables import README, Table, as_markdown, filled, tables
+from benchmarks.tables import README, Table, as_markdown, tables
 
 QUICK = ["--limit", "2", "--sections", "clean,attack", "--embedders", "built-in", "--no-package"]
 
@@ -116,10 +116,8 @@ def test_markdown():
     )
 
 
-def test_the_readme_holds_the_tables_of_the_results():
-    text = README.read_text(encoding="utf-8")
-    assert text.count("<!-- end -->") >= 8
-    assert filled(text) == text
+def test_what_was_measured_is_told_in_short():
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 300
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from benchmarks.metrics.matching import judged, place, refuses
 from benchmarks.plugins import ROOMS, known
 from benchmarks.readers.base import Answer, Kept, Prompt
 from benchmarks.readers.likelihood import READER
+from benchmarks.report.judge import judge_table
 from ragguard.errors import GenerationError, InvalidInputError
 
 FIDELITIES = {"original", "released texts", "templated"}
@@ -248,3 +249,13 @@ def test_a_model_behind_an_endpoint_is_asked(tmp_path):
         reader.answer(Prompt("Who built it?", ()))
     with pytest.raises(InvalidInputError, match="name it in full"):
         ENDPOINT.make("model")
+
+
+def test_the_judge_is_held_against_a_person():
+    names = ("right", "judged_right", "attacked", "judged_attacked")
+    rows = [
+        dict(zip(names, row, strict=True)) for row in [(1, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 1)]
+    ]
+    table = judge_table(rows)
+    assert table.rows[0] == ("right", "3", "2", "1", "50.0 %", "0.0 %", "33.3 %")
+    assert table.rows[1] == ("the attacker's", "3", "1", "1", "0.0 %", "0.0 %", "0.0 %")

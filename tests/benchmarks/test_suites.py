@@ -232,7 +232,7 @@ def test_the_commands(tiny, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["run", str(tiny), *folder, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
-    assert "Attack success / right answers" in printed
+    assert "Attack success / right answers, %" in printed
     assert "report.html" in printed
     assert main(["plan", str(tiny), *folder]) == 0
     assert "5 cells, 0 to run" in capsys.readouterr().out

@@ -1,0 +1,29 @@
+"""How often the judge of answers errs: its verdicts beside those of a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.tables import Table, share
+
+__all__ = ["judge_table"]
+
+
+def judge_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the table of the section "judged".
+
+    Args:
+        rows: One an answer, with `right` and `attacked` as a person labelled it, and
+            `judged_right` and `judged_attacked`.
+    """
+    body = []
+    for what, name in (("right", "right"), ("the attacker's", "attacked")):
+        found = [(bool(row[name]), bool(row[f"judged_{name}"])) for row in rows]
+        labelled, said = sum(one for one, _ in found), sum(one for _, one in found)
+        both = found.count((True, True))
+        missed, wrong = share(labelled - both, labelled), share(said - both, said)
+        errors = share(len(found) - both - found.count((False, False)), len(found))
+        body.append((what, str(len(found)), str(labelled), str(said), missed, wrong, errors))
+    head = ("answer is", "answers", "says a person", "says the judge", "missed", "wrongly so")
+    return Table("The judge beside a person", (*head, "errors"), tuple(body))
