@@ -171,7 +171,9 @@ def _step_by_step(clean: Sequence[ScoredQuery]) -> tuple[int, Calibration | None
     while height > _SMALLEST_STEP:
         score = float(np.nextafter(_line(made) + height, 0.0))
         odd = [
-            replace(clean[0], score=score, suspicions=(score,) * _K, question=f"odd {n}")
+            replace(
+                clean[0], score=score, suspicions=(score,) * _K, question=f"odd {n}", naming=False
+            )
             for n in range(number)
         ]
         store = MemoryStore()
@@ -222,7 +224,7 @@ def _figures(
         verdicts = guard.filter_batch([query[:2] for query in filtered["clean"]], k=_K)
         touched = float(np.mean([verdict.attacked for verdict in verdicts]))
         return (
-            made.threshold(0.01, _K),
+            _line(made),
             touched,
             _recall(guard, filtered["prepend"]),
             _recall(guard, filtered["shuffled"]),

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from scipy.stats import beta
 
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import both_embedders
@@ -32,6 +31,7 @@ from benchmarks.fitting.samples import Samples, samples, signals_of
 from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
+from ragguard.inline.conformal import lifted
 from ragguard.inline.features.manner import MannerModel, shipped
 from ragguard.inline.scoring import DETECTORS, SCORER, Scorer, nonconformity
 
@@ -44,9 +44,6 @@ Weigh = Callable[[Floats], Floats]
 _ERRORS = Console(stderr=True)
 
 SIZES = (5, 10, 20, 50)
-CONFIDENCE = 0.9
-"""That of the bound on the share of clean queries above a score."""
-
 _SOURCE = (
     "shipped: choosing half of public retrieval results, two retrievers, "
     "scored by detectors fitted on other folds"
@@ -95,34 +92,6 @@ def calibrate(
                 "scores": np.round(scores, 5).tolist(),
                 "passage_scores": np.round(quantiles, 5).tolist(),
             }
-
-
-def lifted(
-    scores: Sequence[float], queries: int, confidence: float = CONFIDENCE
-) -> NDArray[np.float64]:
-    """Return scores whose ranks give, in place of p-values, upper bounds of them.
-
-    With split-conformal p-values the share of clean queries touched is at most alpha in the mean
-    over calibrations; with these it is so in at least a share `confidence` of them (Vovk 2012,
-    "Conditional Validity of Inductive Conformal Predictors", by the bound of Clopper and Pearson
-    1934).
-
-    Args:
-        scores: N scores of clean sets.
-        queries: Of how many different queries, all with equally many sets.
-        confidence: From 0 to 1.
-
-    Returns:
-        float64 array of shape (N,), ascending: values of `scores`, the largest more often.
-    """
-    ordered = np.sort(scores)[::-1]
-    size = len(ordered)
-    above = np.arange(1, size + 1) * queries / size
-    bound = beta.ppf(confidence, above + 1, np.maximum(queries - above, 1e-9))
-    # How many of the new scores are to lie at or above each of the old ones.
-    rank = np.ceil(bound * (size + 1)).astype(int)
-    kept = np.searchsorted(rank, np.arange(1, size + 1), side="right") - 1
-    return ordered[np.maximum(kept, 0)][::-1]
 
 
 def cross_fitted(

@@ -15,11 +15,7 @@ from ragguard.audit.trail import Change, this_process
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.admission import require_admissible, require_calm
-from ragguard.inline.calibration_file import (
-    default_calibration,
-    gate_threshold,
-    save_calibration,
-)
+from ragguard.inline.calibration_file import gate_threshold, promise, save_calibration
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import SetFilter, Strategy
 from ragguard.inline.drift import Drift, DriftWatch
@@ -27,7 +23,7 @@ from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage, as_passages
-from ragguard.recorded import Recording
+from ragguard.recorded import Recording, measure_of
 from ragguard.trust import Trust
 
 __all__ = ["Calibrator", "calibrated_on"]
@@ -71,9 +67,9 @@ class Calibrator:
         self._alpha = alpha
         self._mark_alpha = mark_alpha
         self.adopted = calibration
-        self.in_force = _named(calibration)
+        self.in_force = self._named()
         self.filter: SetFilter = self._filter_by(calibration)
-        self._drift = DriftWatch(alpha, self._calibrated)
+        self._drift = DriftWatch(alpha)
 
     @property
     def gated(self) -> bool:
@@ -131,10 +127,20 @@ class Calibrator:
         if not clean_looking:
             made = recording.calibration(fired)
             return self._adopt(made, force=force, fired=fired)
-        line = gate_threshold(
-            self.adopted, self._alpha, recording.size, with_reference=recording.with_reference
-        )
-        return self._adopt(recording.calibration(fired, below=line), force=force)
+        lines = {
+            naming: gate_threshold(
+                self.adopted,
+                self._alpha,
+                recording.size,
+                with_reference=recording.with_reference,
+                naming=naming,
+            )
+            for naming in (False, True)
+        }
+        made = recording.calibration(fired, below=lines)
+        if made.pooled(self._alpha):  # what serves both must raise the line of neither
+            made = recording.calibration(fired, below=dict.fromkeys(lines, min(lines.values())))
+        return self._adopt(made, force=force)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the adopted calibration as JSON.
@@ -153,13 +159,14 @@ class Calibrator:
         found = self.adopted
         if found is None:
             return Change("calibration.adopted", "shipped", this_process())
-        details = {"queries": len(found.scores), "alpha": self._alpha, "scorer": found.scorer}
+        details = {"queries": found.queries, "alpha": self._alpha, "scorer": found.scorer}
         return Change("calibration.adopted", _digest(found), this_process(), details)
 
     def watch(self, scored: Sequence[ScoredQuery]) -> None:
         """Look for drift in further queries; one thread at a time."""
         for record in scored:
-            self._drift.see(record.attacked)
+            measure = measure_of(record, self.adopted, self._alpha)
+            self._drift.see(record.attacked, len(measure.scores))
 
     def _filter_by(self, calibration: Calibration | None) -> ConformalFilter:
         return ConformalFilter(
@@ -183,24 +190,26 @@ class Calibrator:
             require_admissible(calibration, self.adopted, self._alpha, made)
         self.filter = made
         self.adopted = calibration
-        self.in_force = _named(calibration)
-        self._drift = DriftWatch(self._alpha, self._calibrated)
+        self.in_force = self._named()
+        self._drift = DriftWatch(self._alpha)
         return calibration
 
-    def _calibrated(self) -> int:
-        calibration = self.adopted or default_calibration(1, with_reference=False)
-        return len(calibration.scores)
+    @property
+    def described(self) -> str:
+        """Where the calibration in force comes from, and what it promises."""
+        if self.adopted is None:
+            return "shipped with ragguard"
+        return f"{self.adopted.source}; {promise(self.adopted, self._alpha)}"
 
-
-def _named(calibration: Calibration | None) -> str:
-    if calibration is None:
-        return "shipped with ragguard"
-    return f"{_digest(calibration)[:12]} {calibration.source}"
+    def _named(self) -> str:
+        digest = "" if self.adopted is None else f"{_digest(self.adopted)[:12]} "
+        return digest + self.described
 
 
 def _digest(calibration: Calibration) -> str:
-    scores = calibration.scores.tobytes() + calibration.passage_scores.tobytes()
-    return blake2b(scores).hexdigest()[:32]
+    made = calibration
+    arrays = (made.scores, made.passage_scores, made.naming, made.passage_naming)
+    return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()[:32]
 
 
 def calibrated_on(
@@ -217,8 +226,7 @@ def calibrated_on(
         CalibrationError: No query has passages.
         InvalidInputError: Passages are of the wrong type.
     """
-    scores: list[float] = []
-    suspicion: list[NDArray[np.float64]] = []
+    learned: list[tuple[bool, float, NDArray[np.float64]]] = []
     size, with_reference = 1, False
     for query, passages in traffic:
         given = as_passages(passages)
@@ -226,17 +234,15 @@ def calibrated_on(
             continue
         judged = len(given) if k is None else min(k, len(given))
         scored = by.score(query, given, judged)
-        scores.append(scored.score)
-        suspicion.append(scored.suspicion)
+        learned.append((scored.naming, scored.score, scored.suspicion))
         size = max(size, judged)
         with_reference |= len(given) > judged
-    if not scores:
+    if not learned:
         raise CalibrationError("no query of the traffic has passages; give clean traffic")
-    return Calibration(
-        scores=np.array(scores),
-        passage_scores=np.concatenate(suspicion),
+    return Calibration.learned(
+        learned,
         size=size,
         with_reference=with_reference,
         scorer=SCORER,
-        source=f"{len(scores)} queries given to Guard.calibrate",
+        source=f"{len(learned)} queries given to Guard.calibrate",
     )

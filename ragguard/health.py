@@ -28,7 +28,7 @@ class Health:
         queries_unwritten: How many queries are not yet in the counters of the store.
         events_waiting: How many reports wait in memory for the store.
         reports_lost: How many reports of this guard were lost.
-        calibration: Where the measure of clean traffic comes from.
+        calibration: Where the measure of clean traffic comes from, and what it promises.
         threads: Names of the guard's threads that run; each starts when it is first needed.
     """
 
@@ -54,7 +54,6 @@ def health_of(
 ) -> Health:
     """Return what the parts of one guard know of themselves and of the store."""
     running = [*quarantine.threads, *counter.threads, *log.threads, *worker.threads]
-    adopted = calibrator.adopted
     return Health(
         store=repr(store),
         reachable=quarantine.reachable,
@@ -64,6 +63,6 @@ def health_of(
         queries_unwritten=counter.unwritten,
         events_waiting=worker.outbox.unsaved,
         reports_lost=worker.outbox.lost,
-        calibration="shipped with ragguard" if adopted is None else adopted.source,
+        calibration=calibrator.described,
         threads=tuple(thread.name for thread in running if thread.is_alive()),
     )

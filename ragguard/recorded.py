@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Self
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from ragguard.audit.counting import RECENT_SIZE, sampled
 from ragguard.audit.records import ScoredQuery
 from ragguard.errors import CalibrationError
-from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.calibration_file import measure_for
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision
 from ragguard.inline.drift import Drift, drift
 from ragguard.inline.scoring import SCORER, nonconformity
 from ragguard.inline.tokens import tokenize_query
 
-__all__ = ["Recording", "question_hash", "recent_p_values", "record_of"]
+__all__ = ["Recording", "measure_of", "question_hash", "recent_p_values", "record_of"]
 
 
 def record_of(decision: Decision, query: str) -> ScoredQuery | None:
@@ -35,6 +35,7 @@ def record_of(decision: Decision, query: str) -> ScoredQuery | None:
         attacked=decision.attacked,
         scorer=SCORER,
         question=question_hash(query),
+        naming=scored.naming,
     )
 
 
@@ -108,34 +109,38 @@ class Recording:
 
     def fired(self, in_force: Calibration | None, alpha: float) -> Drift:
         """Compare the queries with the calibration in force (None: the shipped one)."""
-        p_values, calibrated = _p_values(self.queries, in_force, alpha)
-        return drift(p_values, calibrated, alpha)
+        return drift(*_p_values(self.queries, in_force, alpha), alpha)
 
-    def calibration(self, fired: Drift, *, below: float | None = None) -> Calibration:
+    def calibration(
+        self, fired: Drift, *, below: Mapping[bool, float] | None = None
+    ) -> Calibration:
         """Make a calibration of the queries.
 
         Args:
             fired: For the words in `Calibration.source`.
-            below: With a threshold here nothing from it on is learned: what scores so high counts
-                as just below it, so that it cannot rise. Leaving such queries out would cut off the
-                clean traffic's own tail, and every calibration would touch more than the last one.
+            below: With a threshold here, of queries that ask and of those that only name, nothing
+                from it on is learned: what scores so high counts as just below it, so that it
+                cannot rise. Leaving such queries out would cut off the clean traffic's own tail,
+                and every calibration would touch more than the last one.
         """
-        scores = np.array([record.score for record in self.queries])
-        suspicions = np.concatenate([record.suspicions for record in self.queries])
-        capped = ""
-        if below is not None:
-            highest = np.nextafter(below, -np.inf)
-            scores, suspicions = np.minimum(scores, highest), np.minimum(suspicions, highest)
-            capped = " and counts as just below its threshold there"
+        lines = below or {False: np.inf, True: np.inf}
+        highest = {naming: np.nextafter(line, -np.inf) for naming, line in lines.items()}
+        capped = " and counts as just below its threshold there" if below else ""
         moments = [record.recorded_at for record in self.queries]
-        return Calibration(
-            scores=scores,
-            passage_scores=suspicions,
+        return Calibration.learned(
+            [
+                (
+                    record.naming,
+                    min(record.score, highest[record.naming]),
+                    np.minimum(record.suspicions, highest[record.naming]),
+                )
+                for record in self.queries
+            ],
             size=self.size,
             with_reference=self.with_reference,
             scorer=self.queries[0].scorer,
             source=(
-                f"{len(scores)} queries recorded from {min(moments):%Y-%m-%d} to "
+                f"{len(self.queries)} queries recorded from {min(moments):%Y-%m-%d} to "
                 f"{max(moments):%Y-%m-%d} UTC; the gate in force fires on {fired.above} of them"
                 f"{capped}; left out: {self.repeated} repeated questions, {self.other_kind} "
                 f"{'without' if self.with_reference else 'with'} reference passages"
@@ -149,35 +154,53 @@ def recent_p_values(
     calibration: Calibration | None,
     *,
     alpha: float,
-) -> tuple[NDArray[np.float64], int]:
-    """Return the p-values of the newest queries, and the size of what they are compared with.
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the p-values of the newest queries, and the size of what each is compared with.
 
     Args:
         scored: What the store keeps, oldest first.
         scorer: Records of other versions of the scorer are left out.
-        calibration: None for the shipped one. With a calibration of one's own, queries that differ
-            from it in having reference passages or not are left out.
+        calibration: None for the shipped one. Queries that differ from what they are compared with
+            in having reference passages or not are left out.
         alpha: Of the gates that recorded them; it says how many passages of a query they looked at.
 
     Returns:
-        float64 array of shape (m,), m at most `RECENT_SIZE`, and how many queries the calibration
-        has.
+        float64 array of shape (m,), m at most `RECENT_SIZE`, and int64 array of shape (m,): how
+        many queries the sample of each has.
     """
     recent = [record for record in scored if record.scorer == scorer][-RECENT_SIZE:]
-    if calibration is not None:
-        recent = [item for item in recent if item.with_reference == calibration.with_reference]
-    return _p_values(recent, calibration, alpha)
+    alike = [
+        record
+        for record in recent
+        if measure_of(record, calibration, alpha).with_reference == record.with_reference
+    ]
+    return _p_values(alike, calibration, alpha)
+
+
+def measure_of(record: ScoredQuery, calibration: Calibration | None, alpha: float) -> Calibration:
+    """Return what a recorded query is compared with.
+
+    Args:
+        record: The query.
+        calibration: None for the shipped one.
+        alpha: Of the gate.
+    """
+    return measure_for(
+        calibration,
+        len(record.suspicions),
+        with_reference=record.with_reference,
+        naming=record.naming,
+        alpha=alpha,
+    )
 
 
 def _p_values(
     scored: Sequence[ScoredQuery], calibration: Calibration | None, alpha: float
-) -> tuple[NDArray[np.float64], int]:
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     p_values, sizes = [], []
     for record in scored:
-        measure = calibration or default_calibration(
-            len(record.suspicions), with_reference=record.with_reference
-        )
+        measure = measure_of(record, calibration, alpha)
         judged = np.array(record.suspicions[: measure.reach(alpha)])
         p_values.append(measure.p_value(nonconformity(judged), len(judged)))
         sizes.append(len(measure.scores))
-    return np.array(p_values, dtype=np.float64), min(sizes, default=1)
+    return np.array(p_values, dtype=np.float64), np.array(sizes, dtype=np.int64)

@@ -11,7 +11,7 @@ from ragguard.audit import ScoredQuery
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
-from ragguard.inline.admission import reference_scores
+from ragguard.inline.admission import reference_attacks, reference_scores
 from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
@@ -106,8 +106,12 @@ def line(made, alpha=0.01):
 
 
 def found(made, alpha=0.01):
-    """Return the share of the reference attacks that the judge in force finds of the shipped's."""
-    scores = reference_scores(made.filter, 5, with_reference=False)
+    """Return the share of the reference attacks that the judge in force finds of the shipped's.
+
+    Of those on questions that ask, as what is recorded here does.
+    """
+    asking = np.array([not attack.naming for attack in reference_attacks()])
+    scores = reference_scores(made.filter, 5, with_reference=False)[asking]
     shipped = scores >= gate_threshold(None, alpha, 5, with_reference=False)
     return (scores >= line(made, alpha)).sum() / shipped.sum()
 

@@ -509,7 +509,7 @@ def test_calibrated_on_its_own_traffic_a_guard_touches_at_most_alpha_of_it():
     queries = traffic(n + held_back, seed=7)
     with Guard(alpha=alpha) as guard:
         adopted = guard.calibrate(queries[:n])
-        assert (len(adopted.scores), adopted.size, adopted.with_reference) == (n, 5, False)
+        assert (adopted.queries, adopted.size, adopted.with_reference) == (n, 5, False)
         fired = sum(guard.filter(*pair).attacked for pair in queries[n:])
     # The share that fires is at most Beta-distributed around alpha (n + 1 calibration ranks),
     # and binomial given that.
@@ -556,7 +556,7 @@ def test_calibrating_on_over_fetched_traffic():
 def test_queries_without_passages_do_not_count(shared):
     queries = [*traffic(99, seed=1), ("nothing found", [])]
     with Guard() as guard:
-        assert len(guard.calibrate(iter(queries)).scores) == 99
+        assert guard.calibrate(iter(queries)).queries == 99
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,10 @@ def test_the_parts_of_a_guard_are_told(tmp_path):
         health = guard.health()
         assert "audit.db" in health.store
         assert health.quarantined == 1
-        assert health.calibration == guard._parts.calibrator.adopted.source
+        assert health.calibration == (
+            "10 queries given to Guard.calibrate; asking: 10 queries, alpha kept with 90 % "
+            "confidence; naming: as shipped"
+        )
         assert set(health.threads) == {
             "ragguard-quarantine",
             "ragguard-counts",

@@ -209,9 +209,9 @@ def test_another_process_calibrates_from_what_this_one_recorded(tmp_path):
         for query, passages in traffic()[:30]:
             guard.filter(query, passages)
     with Guard(store=path, alpha=0.1) as other:
-        assert len(other.calibrate_from_store(force=True).scores) == 30
+        assert other.calibrate_from_store(force=True).queries == 30
         other.save_calibration(tmp_path / "c.json")
-        assert len(other.calibrate_from_store(newest=20, force=True).scores) == 20
+        assert other.calibrate_from_store(newest=20, force=True).queries == 20
     Guard(calibration=tmp_path / "c.json", alpha=0.1).close()
 
 
@@ -278,7 +278,7 @@ def test_asking_the_same_again_weighs_nothing():
     with Guard() as guard:
         guard.filter_batch([*quiet_queries(300), *[odd] * 50, *again * 10], k=5)
         adopted = guard.calibrate_from_store()
-    assert len(adopted.scores) == 301
+    assert adopted.queries == 301
     assert f"left out: {50 + 10 * len(again) - 1} repeated questions" in adopted.source
 
 

@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 
 from ragguard.audit import ScoredQuery
 from ragguard.audit.counting import RECENT_SIZE, SAMPLE_SIZE
+from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift
-from ragguard.recorded import Recording, recent_p_values
+from ragguard.inline.pipeline import ConformalFilter
+from ragguard.passage import Passage
+from ragguard.recorded import Recording, recent_p_values, record_of
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
@@ -30,6 +33,10 @@ def scored(number, priority=0.0, scorer="s", **fields):
 
 
 CALM = Drift(queries=1, above=0, alpha=0.1, p_value=1.0, drifted=False)
+
+
+def lines(asking, naming=None):
+    return {False: asking, True: asking if naming is None else naming}
 
 
 def made(records, **options):
@@ -95,14 +102,14 @@ def test_nobody_gets_more_weight_by_asking_again(asked, newest):
 def test_below_a_threshold_nothing_from_it_on_is_learned():
     records = [scored(n, suspicions=(float(n), -1.0)) for n in range(20)]
     recording = Recording.of(records, "s")
-    capped = recording.calibration(CALM, below=15.0)
+    capped = recording.calibration(CALM, below=lines(15.0))
     just_below = np.nextafter(15.0, 0.0)
     assert capped.scores.tolist() == [*map(float, range(15)), *[just_below] * 5]
     assert capped.passage_scores[-5:].tolist() == [just_below] * 5
     assert capped.threshold(0.1, 2) == 15.0
     assert recording.calibration(CALM).threshold(0.1, 2) == np.nextafter(18.0, np.inf)
     # Where the traffic is quieter than the threshold in force, it may fall.
-    assert recording.calibration(CALM, below=25.0).threshold(0.1, 2) < 25.0
+    assert recording.calibration(CALM, below=lines(25.0)).threshold(0.1, 2) < 25.0
 
 
 @given(
@@ -112,7 +119,7 @@ def test_below_a_threshold_nothing_from_it_on_is_learned():
 )
 def test_a_capped_calibration_never_raises_the_threshold(scores, line, judged):
     records = [scored(0, score=score, suspicions=(score,) * judged) for score in scores]
-    capped = Recording.of(records, "s").calibration(CALM, below=line)
+    capped = Recording.of(records, "s").calibration(CALM, below=lines(line))
     assert capped.threshold(0.1, judged) <= line
 
 
@@ -147,16 +154,16 @@ def test_recent_p_values_are_those_of_the_calibration():
         scored(10, scorer="other"),
         scored(10, suspicions=(10.0, 0.0, 0.0)),
     ]
-    p_values, size = recent_p_values(records, "s", calibration, alpha=0.2)
-    assert size == 9
+    p_values, sizes = recent_p_values(records, "s", calibration, alpha=0.2)
+    assert sizes.tolist() == [9] * 4
     assert p_values.tolist() == pytest.approx([6 / 10, 2 / 10, 1 / 10, 2 / 10])
-    p_values, size = recent_p_values([], "s", calibration, alpha=0.2)
-    assert (p_values.tolist(), size) == ([], 1)
-    p_values, size = recent_p_values(
+    p_values, sizes = recent_p_values([], "s", calibration, alpha=0.2)
+    assert (p_values.tolist(), sizes.tolist()) == ([], [])
+    p_values, sizes = recent_p_values(
         [scored(-100, suspicions=(-100.0, -200.0)), scored(100)], "s", None, alpha=0.2
     )
     queries = len(default_calibration(3, with_reference=False).scores)
-    assert (p_values.tolist(), size) == ([1.0, 1 / (queries + 1)], queries)
+    assert (p_values.tolist(), sizes.tolist()) == ([1.0, 1 / (queries + 1)], [queries] * 2)
 
 
 def test_recent_p_values_are_of_the_passages_that_the_gate_looks_at():
@@ -174,3 +181,40 @@ def test_recent_p_values_are_of_the_passages_that_the_gate_looks_at():
         shipped = scored(100, suspicions=tuple(suspicions))
         assert recent_p_values([shipped], "s", None, alpha=0.01)[0] <= p_value
         assert recent_p_values([shipped], "s", None, alpha=0.01)[0] >= p_value / 100
+
+
+# Queries that ask, and queries that only name
+
+
+def test_what_is_recorded_says_whether_the_query_only_names():
+    guard = ConformalFilter(HashedEmbedder())
+    for query, naming in (("Marrow Light", True), ("When was the Marrow Light lit?", False)):
+        decision = guard.decide(query, [Passage("The Marrow Light was lit in 1874.")], 1)
+        assert record_of(decision, query).naming is naming
+
+
+def test_each_class_is_learned_by_itself_and_below_its_own_line():
+    records = [scored(n, naming=n % 2 == 1, suspicions=(float(n),)) for n in range(20)]
+    recording = Recording.of(records, "s")
+    both = recording.calibration(CALM)
+    assert both.scores.tolist() == both.passage_scores.tolist() == [*range(0, 20, 2)]
+    assert both.naming.tolist() == both.passage_naming.tolist() == [*range(1, 20, 2)]
+    assert "20 queries recorded" in both.source
+    capped = recording.calibration(CALM, below=lines(17.0, naming=10.0))
+    assert capped.scores.tolist() == [*range(0, 18, 2), np.nextafter(17.0, 0.0)]
+    assert capped.naming.tolist() == [1, 3, 5, 7, 9, *[np.nextafter(10.0, 0.0)] * 5]
+
+
+def test_a_query_is_compared_with_its_class():
+    asking, naming = np.arange(1.0, 10.0), np.arange(11.0, 30.0)
+    both = Calibration(asking, asking, 2, False, "s", "test", naming=naming, passage_naming=naming)
+    records = [scored(10), scored(10, naming=True), scored(30, naming=True)]
+    p_values, sizes = recent_p_values(records, "s", both, alpha=0.1)
+    assert p_values.tolist() == pytest.approx([1 / 10, 1.0, 1 / 20])
+    assert sizes.tolist() == [9, 19, 19]
+    # Who has no sample of its own goes by the shipped one, whatever the other class scores.
+    alone = Calibration(asking, asking, 2, False, "s", "test")
+    shipped = default_calibration(2, with_reference=False)
+    p_values, sizes = recent_p_values(records, "s", alone, alpha=0.1)
+    assert p_values[1:].tolist() == [shipped.p_value(n, 2) for n in (10.0, 30.0)]
+    assert sizes.tolist() == [9, *[len(shipped.scores)] * 2]

@@ -259,6 +259,7 @@ class ScoreRow(Base):
     priority: Mapped[float] = mapped_column(Double)
     # NULL in what older versions recorded.
     question: Mapped[str | None] = mapped_column(AnyText)
+    naming: Mapped[bool] = mapped_column(server_default=false())
 
     @classmethod
     def values(cls, scored: ScoredQuery) -> dict[str, Any]:

@@ -128,6 +128,7 @@ class ScoredQuery:
             uniform sample of all queries, however many processes write.
         question: Hash of the question's content words: the same for questions of the same words,
             in whatever order and form. Empty in what older versions recorded.
+        naming: True if the question only names something (`ragguard.inline.query_form`).
     """
 
     score: float
@@ -138,6 +139,7 @@ class ScoredQuery:
     recorded_at: datetime = field(default_factory=utc_now)
     priority: float = 0.0
     question: str = ""
+    naming: bool = False
 
 
 class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, AnswerStore, TrailStore, Protocol):

@@ -76,6 +76,7 @@ def calibrate(
     the shipped reference attacks would be missed.
     """
     from ragguard import Guard
+    from ragguard.inline.calibration_file import promise
 
     with ExitStack() as opened:
         if from_store is None:
@@ -97,23 +98,26 @@ def calibrate(
                 newest=newest, clean_looking=clean_looking, force=force
             )
         guard.save_calibration(output)
-    queries, passages = len(calibration.scores), len(calibration.passage_scores)
+    passages = len(calibration.passage_scores) + len(calibration.passage_naming)
     if as_json:
         write_json(
             {
                 "calibration": str(output),
-                "queries": queries,
+                "queries": calibration.queries,
+                "naming": len(calibration.naming),
                 "passages": passages,
                 "passages_per_query": calibration.size,
                 "alpha": alpha,
                 "source": calibration.source,
+                "promise": promise(calibration, alpha),
             }
         )
         return
     typer.echo(
-        f"calibrated on {queries} queries with {passages} passages; "
+        f"calibrated on {calibration.queries} queries with {passages} passages; "
         f"use it with: ragguard filter --calibration {output}"
     )
+    typer.echo(promise(calibration, alpha))
     if from_store is not None:
         typer.echo(f"from {printable(calibration.source)}")
 
@@ -149,7 +153,7 @@ def drift(
         p_values, calibrated = recent_p_values(opened.scores(), SCORER, measure, alpha=alpha)
     found = compare(p_values, calibrated, alpha)
     if as_json:
-        write_json({**asdict(found), "calibrated": calibrated})
+        write_json({**asdict(found), "calibrated": sorted(set(calibrated.tolist()))})
     elif not found.queries:
         typer.echo("no query is recorded that can be compared with the calibration")
     else:

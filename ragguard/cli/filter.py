@@ -204,6 +204,7 @@ def explain(
     from ragguard.embedding import as_embedder
     from ragguard.explain import explain as explained
     from ragguard.inline.calibration_file import gate_threshold, load_calibration
+    from ragguard.inline.tokens import tokenize_query
 
     with opened_traffic(source) as stream:
         found = next(islice(read_traffic(stream, source, progress=False), line - 1, None), None)
@@ -223,8 +224,11 @@ def explain(
         verdict = guard.filter(found.query, found.passages, k=k)
     count = len(found.passages)
     judged = min(k or count, count)
+    named = tokenize_query(found.query).named
     threshold = (
-        gate_threshold(measure, alpha, judged, with_reference=count > judged) if judged else None
+        gate_threshold(measure, alpha, judged, with_reference=count > judged, naming=bool(named))
+        if judged
+        else None
     )
     explanation = explained(
         found.query, found.passages, verdict, as_embedder(None), threshold=threshold

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -25,6 +26,7 @@ from ragguard.inline.calibration_file import default_calibration, gate_threshold
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift
 from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
 
 __all__ = [
@@ -76,6 +78,9 @@ def require_admissible(
 ) -> None:
     """Check that a calibration raises the threshold by little, and that attacks are still found.
 
+    For queries that ask and for those that only name something, each with their own reference
+    attacks. A class without a sample of its own goes by the shipped one, which may always be.
+
     Args:
         made: The new calibration.
         in_force: The one that it would replace; None for the shipped one.
@@ -88,42 +93,45 @@ def require_admissible(
             and less than it finds now.
     """
     size, below = made.size, made.with_reference
-    new = gate_threshold(made, alpha, size, with_reference=below)
-    old = gate_threshold(in_force, alpha, size, with_reference=below)
-    _require_small_step(made, new, old)
+    lines = {}
+    for naming in (False, True):
+        sample = made.of(naming, alpha)
+        if sample is not None:
+            new, old = (
+                gate_threshold(one, alpha, size, with_reference=below, naming=naming)
+                for one in (made, in_force)
+            )
+            _require_small_step(sample, new, old)
+            lines[naming] = new, old
     # Of an alpha that is too small for its size, the shipped calibration could find nothing.
     least = 1 / (1 + len(default_calibration(size, with_reference=below).scores))
-    _require_reference(
-        reference_scores(judge, size, with_reference=below),
-        new=new,
-        old=old,
-        shipped=gate_threshold(None, max(alpha, least), size, with_reference=below),
-    )
+    shipped = gate_threshold(None, max(alpha, least), size, with_reference=below)
+    scores = reference_scores(judge, size, with_reference=below).tolist()
+    scored = list(zip(reference_attacks(), scores, strict=True))
+    for naming, (new, old) in lines.items():
+        chosen = [(attack, score) for attack, score in scored if attack.naming is naming]
+        _require_reference(chosen, new=new, old=old, shipped=shipped)
 
 
-def _require_small_step(made: Calibration, new: float, old: float) -> None:
+def _require_small_step(sample: Calibration, new: float, old: float) -> None:
     if new <= old + MAX_STEP:
         return
-    above = int((made.scores >= old + MAX_STEP).sum())
+    above = int((sample.scores >= old + MAX_STEP).sum())
     raise CalibrationError(
         f"the threshold would rise from {old:.1f} to {new:.1f} nats, and one calibration may raise "
-        f"it by {MAX_STEP:g}: {above} of {len(made.scores)} queries score higher still. Either "
+        f"it by {MAX_STEP:g}: {above} of {len(sample.scores)} queries score higher still. Either "
         "somebody plants passages, or asks what stands in them word for word; or honest pages "
         f"repeat what is asked (titles, FAQs). {_REMEDY}"
     )
 
 
 def _require_reference(
-    scores: NDArray[np.float64], *, new: float, old: float, shipped: float
+    scored: Sequence[tuple[ReferenceAttack, float]], *, new: float, old: float, shipped: float
 ) -> None:
-    found, wanted = int((scores >= new).sum()), int((scores >= shipped).sum())
-    if found >= min(REFERENCE_SHARE * wanted, int((scores >= old).sum())):
+    found, wanted, now = (sum(score >= line for _, score in scored) for line in (new, shipped, old))
+    if found >= min(REFERENCE_SHARE * wanted, now):
         return
-    lost = [
-        attack
-        for attack, score in zip(reference_attacks(), scores.tolist(), strict=True)
-        if shipped <= score < new
-    ]
+    lost = [attack for attack, score in scored if shipped <= score < new]
     forms = Counter(attack.form for attack in lost).most_common()
     raise CalibrationError(
         f"with a threshold of {new:.1f} nats the gate would find {found / wanted:.0%} of the "
@@ -148,6 +156,11 @@ class ReferenceAttack:
     form: str
     passages: tuple[Passage, ...]
     planted: tuple[int, ...]
+
+    @property
+    def naming(self) -> bool:
+        """Whether the question only names something."""
+        return bool(tokenize_query(self.query).named)
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import CalibrationError, InvalidInputError
-from ragguard.inline.conformal import Calibration
+from ragguard.inline.conformal import CONFIDENCE, Calibration
 from ragguard.inline.scoring import SCORER
 
 __all__ = [
@@ -22,6 +22,8 @@ __all__ = [
     "default_calibration",
     "gate_threshold",
     "load_calibration",
+    "measure_for",
+    "promise",
     "save_calibration",
 ]
 
@@ -66,6 +68,8 @@ def save_calibration(calibration: Calibration, path: str | os.PathLike[str]) -> 
         # Every digit: a query that comes back must tie with its own score, not fall beside it.
         "scores": calibration.scores.tolist(),
         "passage_scores": calibration.passage_scores.tolist(),
+        "naming": calibration.naming.tolist(),
+        "passage_naming": calibration.passage_naming.tolist(),
     }
     try:
         Path(path).write_text(json.dumps(data) + "\n", encoding="utf-8")
@@ -100,6 +104,8 @@ def _from_json(data: dict[str, Any], where: str) -> Calibration:
             with_reference=bool(data["with_reference"]),
             scorer=str(data["scorer"]),
             source=str(data["source"]),
+            naming=np.array(data.get("naming", ()), dtype=np.float64),
+            passage_naming=np.array(data.get("passage_naming", ()), dtype=np.float64),
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise CalibrationError(f"{where} is damaged ({error!r}); calibrate anew") from error
@@ -110,7 +116,7 @@ def _shipped() -> tuple[Calibration, ...]:
     file = resources.files("ragguard.inline") / "default_calibration.json"
     entries = json.loads(file.read_text(encoding="utf-8"))
     read = (_from_json(entry, "the shipped calibration") for entry in entries)
-    return tuple(replace(entry, in_blocks=False) for entry in read)
+    return tuple(replace(entry, in_blocks=False, confident=True) for entry in read)
 
 
 def default_calibration(judged: int, *, with_reference: bool) -> Calibration:
@@ -128,16 +134,65 @@ def _shipped_by_size(with_reference: bool) -> tuple[Calibration, ...]:
     return tuple(sorted(fitting, key=lambda entry: entry.size))
 
 
-def gate_threshold(
-    calibration: Calibration | None, alpha: float, size: int, *, with_reference: bool
-) -> float:
-    """Return the lowest score that fires the gate for a query with `size` passages.
+def measure_for(
+    calibration: Calibration | None,
+    size: int,
+    *,
+    with_reference: bool,
+    naming: bool,
+    alpha: float,
+) -> Calibration:
+    """Return what a query is compared with: the sample of its class, else the shipped one.
+
+    Which class a query is of depends on its own words alone, so nobody who writes passages has a
+    hand in it.
 
     Args:
         calibration: None for the shipped one.
-        alpha: Share of clean queries that may be touched.
-        size: How many passages would reach the generator, at least one.
+        size: How many passages would reach the generator.
         with_reference: Whether passages below those are known; only the shipped one minds.
+        naming: Whether the query only names something.
+        alpha: Share of clean queries that may be touched.
     """
-    measure = calibration or default_calibration(size, with_reference=with_reference)
+    own = None if calibration is None else calibration.of(naming, alpha)
+    return own or default_calibration(size, with_reference=with_reference)
+
+
+def gate_threshold(
+    calibration: Calibration | None,
+    alpha: float,
+    size: int,
+    *,
+    with_reference: bool,
+    naming: bool = False,
+) -> float:
+    """Return the lowest score that fires the gate for a query with `size` passages.
+
+    The arguments are those of `measure_for`; `size` is at least one.
+    """
+    measure = measure_for(
+        calibration, size, with_reference=with_reference, naming=naming, alpha=alpha
+    )
     return measure.threshold(alpha, min(size, measure.reach(alpha)))
+
+
+def promise(calibration: Calibration, alpha: float) -> str:
+    """Say in words what each class of queries is compared with, and how surely alpha is kept.
+
+    >>> few = Calibration(np.zeros(99), np.zeros(99), 5, False, "words", "a test")
+    >>> promise(few, 0.01)
+    'asking: 99 queries, alpha kept on average; naming: as shipped'
+    """
+    if calibration.pooled(alpha):
+        return f"asking and naming: {_kept(calibration.of(False, alpha))}"
+    classes = {"asking": False, "naming": True}
+    return "; ".join(
+        f"{name}: {_kept(calibration.of(naming, alpha))}" for name, naming in classes.items()
+    )
+
+
+def _kept(sample: Calibration | None) -> str:
+    if sample is None:
+        return "as shipped"
+    surely = f"with {100 * CONFIDENCE:g} % confidence" if sample.confident else "on average"
+    return f"{len(sample.scores)} queries, alpha kept {surely}"

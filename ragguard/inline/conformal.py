@@ -5,29 +5,46 @@
 Vovk, Gammerman and Shafer (2005), "Algorithmic Learning in a Random World". A query with more
 passages than the calibration's had is judged block by block, and p is multiplied by the number of
 blocks (Bonferroni).
+
+Queries that only name something (`ragguard.inline.query_form`) and queries that ask are two
+classes, each with a sample and a promise of its own (Mondrian conformal prediction: Vovk et al.
+2005, section 4.5). Honest pages repeat a name, and what they score for it must not say what a
+repeated question may score.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import ceil, floor
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, floor, inf, nextafter
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError
 
-__all__ = ["Calibration"]
+__all__ = ["CONFIDENCE", "MOST_LIFTED", "Calibration", "lifted"]
 
 Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.9
+"""That of the bound on the share of clean queries above a score (`lifted`)."""
+
+MOST_LIFTED = 1.0
+"""Nats by which the bound may raise the threshold of a calibration of one's own."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Scores of clean queries and of their passages, both sorted in ascending order.
+    """Scores of clean queries and of their passages, each sorted in ascending order.
+
+    `of` gives the sample that the queries of one class are compared with; the other methods speak
+    of `scores`.
 
     Attributes:
-        scores: float64 array of shape (n,): the set-level nonconformity of n clean queries.
+        scores: float64 array of shape (n,): the set-level nonconformity of n clean queries that
+            ask something.
         passage_scores: float64 array of shape (m,): the suspicion of their passages.
         size: How many passages were judged a query, at most.
         with_reference: True if passages below the judged ones were given as reference.
@@ -36,6 +53,11 @@ class Calibration:
         in_blocks: Whether a query with more passages than `size` is judged block by block. False
             for the shipped sample: the line of a second block would be as far as the few clean
             queries that look most attacked, so that only the passages that rank first are judged.
+        naming: The same as `scores`, of queries that only name something.
+        passage_naming: The suspicion of their passages.
+        confident: Whether `scores` are upper bounds (`lifted`): at most a share alpha of clean
+            queries with up to `size` passages is then touched under 90 % of calibrations; else it
+            is so in the mean over calibrations.
     """
 
     scores: Floats = field(repr=False)
@@ -45,24 +67,120 @@ class Calibration:
     scorer: str
     source: str
     in_blocks: bool = True
+    naming: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    passage_naming: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    confident: bool = False
+    _classes: dict[tuple[bool, float], Calibration | None] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         """Check and sort.
 
         Raises:
-            CalibrationError: There are no scores, some are not finite, or `size` is below 1.
+            CalibrationError: There are no scores, or of a class scores of queries alone or of
+                passages alone; some are not finite, or `size` is below 1.
         """
         if self.size < 1:
             raise CalibrationError(f"a calibration's size must be at least 1, not {self.size}")
-        for name in ("scores", "passage_scores"):
+        for name in ("scores", "passage_scores", "naming", "passage_naming"):
             values = np.sort(np.asarray(getattr(self, name), dtype=np.float64).ravel())
-            if not len(values) or not np.isfinite(values).all():
-                raise CalibrationError(
-                    f"a calibration needs finite {name}, at least one; calibrate on traffic in "
-                    "which queries have passages"
-                )
+            if not np.isfinite(values).all():
+                raise CalibrationError(f"the {name} of a calibration must be finite; make it anew")
             values.setflags(write=False)
             object.__setattr__(self, name, values)
+        pairs = ((self.scores, self.passage_scores), (self.naming, self.passage_naming))
+        if not self.queries or any(bool(len(one)) != bool(len(other)) for one, other in pairs):
+            raise CalibrationError(
+                "a calibration needs scores of queries and of their passages; calibrate on traffic "
+                "in which queries have passages"
+            )
+
+    @classmethod
+    def learned(
+        cls,
+        queries: Iterable[tuple[bool, float, Sequence[float] | Floats]],
+        *,
+        size: int,
+        with_reference: bool,
+        scorer: str,
+        source: str,
+    ) -> Self:
+        """Return the calibration of clean queries.
+
+        Args:
+            queries: Of each whether it only names something, its score, and the suspicions of its
+                passages.
+            size: As the attribute.
+            with_reference: As the attribute.
+            scorer: As the attribute.
+            source: As the attribute.
+
+        Raises:
+            CalibrationError: There are none.
+        """
+        scores: tuple[list[float], list[float]] = [], []
+        passages: tuple[list[float], list[float]] = [], []
+        for naming, score, suspicions in queries:
+            scores[naming].append(score)
+            passages[naming].extend(suspicions)
+        return cls(
+            scores=np.array(scores[False]),
+            passage_scores=np.array(passages[False]),
+            naming=np.array(scores[True]),
+            passage_naming=np.array(passages[True]),
+            size=size,
+            with_reference=with_reference,
+            scorer=scorer,
+            source=source,
+        )
+
+    @property
+    def queries(self) -> int:
+        """How many queries it has, of both classes."""
+        return len(self.scores) + len(self.naming)
+
+    def pooled(self, alpha: float) -> bool:
+        """Return True if one sample serves both classes, as neither has enough of its own."""
+        return max(len(self.scores), len(self.naming)) < _needed(alpha) <= self.queries
+
+    def of(self, naming: bool, alpha: float) -> Calibration | None:
+        """Return the sample of one class, or None where it has fewer than 1 / alpha - 1 queries.
+
+        Where that is so of both, and together they have enough, all queries serve both. The scores
+        are lifted to upper bounds where that raises the threshold by `MOST_LIFTED` nats at most and
+        there are queries enough for it (`Calibration.confident`).
+
+        Args:
+            naming: Of queries that only name something; False: of those that ask.
+            alpha: Share of clean queries that may be touched.
+        """
+        if (naming, alpha) not in self._classes:
+            self._classes[naming, alpha] = self._of(naming, alpha)
+        return self._classes[naming, alpha]
+
+    def _of(self, naming: bool, alpha: float) -> Calibration | None:
+        scores, passages = self.scores, self.passage_scores
+        if self.pooled(alpha):
+            scores = np.concatenate([scores, self.naming])
+            passages = np.concatenate([passages, self.passage_naming])
+        elif naming:
+            scores, passages = self.naming, self.passage_naming
+        if len(scores) < _needed(alpha):
+            return None
+        none = np.empty(0)
+        sample = replace(
+            self, scores=scores, passage_scores=passages, naming=none, passage_naming=none
+        )
+        return sample if self.confident else sample._bounded(alpha)
+
+    def _bounded(self, alpha: float) -> Calibration:
+        n = len(self.scores)
+        bounded = replace(self, scores=lifted(self.scores, n), confident=True)
+        # Of a smaller sample not even the highest score is certain to have so few above it.
+        enough = 1 - (1 - CONFIDENCE) ** (1 / n) <= alpha
+        rise = bounded.threshold(alpha, 1) - self.threshold(alpha, 1)
+        return bounded if enough and rise <= MOST_LIFTED else self
 
     def p_value(self, score: float, judged: int) -> float:
         """Return the conformal p-value of "a query with this score is clean traffic".
@@ -90,7 +208,7 @@ class Calibration:
             return float("inf")
         if above >= len(self.scores):
             return float("-inf")
-        return float(np.nextafter(self.scores[-1 - above], np.inf))
+        return nextafter(float(self.scores[-1 - above]), inf)
 
     def reach(self, alpha: float) -> int:
         """Return how many passages of a query can be judged so that `alpha` is still reachable.
@@ -114,9 +232,43 @@ class Calibration:
         Raises:
             CalibrationError: Fewer than 1 / alpha - 1 queries.
         """
-        needed = np.ceil(1 / alpha - 1e-9) - 1  # numpy's: the smallest alphas need infinitely many
-        if len(self.scores) < needed:
+        needed = _needed(alpha)
+        if self.queries < needed:
             raise CalibrationError(
                 f"alpha={alpha:g} needs at least {needed:.0f} calibration queries, there are "
-                f"{len(self.scores)} ({self.source}); add clean traffic or raise alpha"
+                f"{self.queries} ({self.source}); add clean traffic or raise alpha"
             )
+
+
+def lifted(
+    scores: Sequence[float] | Floats, queries: int, confidence: float = CONFIDENCE
+) -> Floats:
+    """Return scores whose ranks give, in place of p-values, upper bounds of them.
+
+    With split-conformal p-values the share of clean queries touched is at most alpha in the mean
+    over calibrations; with these it is so in at least a share `confidence` of them (Vovk 2012,
+    "Conditional Validity of Inductive Conformal Predictors", by the bound of Clopper and Pearson
+    1934).
+
+    Args:
+        scores: N scores of clean sets.
+        queries: Of how many different queries, all with equally many sets.
+        confidence: From 0 to 1.
+
+    Returns:
+        float64 array of shape (N,), ascending: values of `scores`, the largest more often.
+    """
+    from scipy.special import betaincinv  # a tenth of a second that the shipped ones do not need
+
+    ordered = np.sort(scores)[::-1]
+    size = len(ordered)
+    above = np.arange(1, size + 1) * queries / size
+    bound = betaincinv(above + 1, np.maximum(queries - above, 1e-9), confidence)
+    # How many of the new scores are to lie at or above each of the old ones.
+    rank = np.ceil(bound * (size + 1)).astype(int)
+    kept = np.searchsorted(rank, np.arange(1, size + 1), side="right") - 1
+    return np.asarray(ordered[np.maximum(kept, 0)][::-1], dtype=np.float64)
+
+
+def _needed(alpha: float) -> float:
+    return float(np.ceil(1 / alpha - 1e-9) - 1)  # numpy's: the smallest alphas need infinitely many

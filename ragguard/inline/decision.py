@@ -30,6 +30,7 @@ class Scored:
         with_reference: True if passages below the judged ones were given.
         named: bool array of shape (k,): passages that repeat no more than the title which the query
             is; None if it is none.
+        naming: Whether the query only names something.
         undone: Of the passages that were not judged, or not read whole, by their row: why.
         late: The rows that were not judged in time.
     """
@@ -39,6 +40,7 @@ class Scored:
     score: float
     with_reference: bool = False
     named: NDArray[np.bool_] | None = None
+    naming: bool = False
     undone: Mapping[int, str] = field(default_factory=dict)
     late: Collection[int] = ()
 

@@ -8,7 +8,8 @@ above the calibrated quantile than alpha allows.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, floor, fsum, lgamma
 
@@ -44,37 +45,45 @@ class Drift:
     drifted: bool
 
 
-def tail_probability(above: int, queries: int, calibrated: int, alpha: float) -> float:
+def tail_probability(above: int, queries: Mapping[int, int], alpha: float) -> float:
     """Return P(X >= above): so many of m exchangeable queries above the calibrated quantile.
 
     The quantile is the r-th largest of n calibration scores, r = floor(alpha (n + 1)). The share of
     clean traffic above it is not alpha but Beta(r, n + 1 - r), since the calibration is a sample
     too, so X is beta-binomial with m, r and n + 1 - r; as n grows this becomes the binomial test
     with alpha. A plain binomial test would mistake the luck of a small calibration for drift.
+    Where the classes of queries have samples of their own, X is the sum over these.
 
     Args:
         above: How many score above it.
-        queries: m.
-        calibrated: n.
+        queries: By n, the queries of a sample: how many are compared with it, m.
         alpha: In (0, 1).
     """
     if above <= 0:
         return 1.0
+    chances = np.ones(1)
+    for calibrated, compared in queries.items():
+        chances = np.convolve(chances, _chances(compared, calibrated, alpha))
+    return min(1.0, fsum(chances[above:].tolist()))
+
+
+def _chances(queries: int, calibrated: int, alpha: float) -> NDArray[np.float64]:
+    """Return P(X = x) for x = 0 to m of one sample; shape (m + 1,), or (1,) if X is 0."""
     rank = floor(alpha * (calibrated + 1) + 1e-9)
-    if above > queries or rank < 1:
-        return 0.0
+    if rank < 1:
+        return np.ones(1)
     rest = calibrated + 1 - rank
     whole = _log_beta(rank, rest)
     terms = [
         exp(_log_choose(queries, x) + _log_beta(x + rank, queries - x + rest) - whole)
-        for x in range(above, queries + 1)
+        for x in range(queries + 1)
     ]
-    return min(1.0, fsum(terms))
+    return np.array(terms)
 
 
 def drift(
     p_values: NDArray[np.float64],
-    calibrated: int,
+    calibrated: int | NDArray[np.int64],
     alpha: float,
     significance: float = SIGNIFICANCE,
 ) -> Drift:
@@ -82,17 +91,19 @@ def drift(
 
     Args:
         p_values: float64 array of shape (m,): `Calibration.p_value` of every recent query.
-        calibrated: How many queries the calibration has.
+        calibrated: How many queries the sample has that they were compared with; an int64 array of
+            shape (m,) where that is not the same for all.
         alpha: The share of clean queries that may be touched.
         significance: Drift is what has at most this probability.
     """
     above = int((np.asarray(p_values) <= alpha).sum())
-    return _drift(above, len(p_values), calibrated, alpha, significance)
+    compared = Counter(np.broadcast_to(calibrated, len(p_values)).tolist())
+    return _drift(above, compared, alpha, significance)
 
 
-def _drift(above: int, queries: int, calibrated: int, alpha: float, significance: float) -> Drift:
-    probability = tail_probability(above, queries, calibrated, alpha)
-    return Drift(queries, above, alpha, probability, probability <= significance)
+def _drift(above: int, queries: Mapping[int, int], alpha: float, significance: float) -> Drift:
+    probability = tail_probability(above, queries, alpha)
+    return Drift(sum(queries.values()), above, alpha, probability, probability <= significance)
 
 
 class DriftWatch:
@@ -102,27 +113,24 @@ class DriftWatch:
 
     Args:
         alpha: The share of clean queries that may be touched.
-        calibrated: Tells how many queries the calibration in force has.
         window: How many queries are looked at together; windows do not overlap.
     """
 
-    def __init__(
-        self, alpha: float, calibrated: Callable[[], int], *, window: int = _WINDOW
-    ) -> None:
+    def __init__(self, alpha: float, *, window: int = _WINDOW) -> None:
         self._alpha = alpha
-        self._calibrated = calibrated
         self._window = window
-        self._queries = self._above = 0
+        self._queries: Counter[int] = Counter()
+        self._above = 0
         self._drifted = False
 
-    def see(self, attacked: bool) -> None:
-        """Count one query in."""
-        self._queries += 1
+    def see(self, attacked: bool, calibrated: int) -> None:
+        """Count one query in, compared with a sample of so many queries."""
+        self._queries[calibrated] += 1
         self._above += attacked
-        if self._queries < self._window:
+        if self._queries.total() < self._window:
             return
-        found = _drift(self._above, self._queries, self._calibrated(), self._alpha, SIGNIFICANCE)
-        self._queries = self._above = 0
+        found = _drift(self._above, self._queries, self._alpha, SIGNIFICANCE)
+        self._queries, self._above = Counter(), 0
         if found.drifted and not self._drifted:
             logger.warning(
                 "the gate fired on %d of the last %d queries, its calibration allows about %.1f: "

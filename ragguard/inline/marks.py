@@ -67,12 +67,14 @@ def mark_p_values(
     Returns:
         float64 array of shape (k,), in (0, 1]; 1 for a passage without a mark.
     """
-    calibration = judge.calibration_for(k, with_reference=len(passages) > k)
+    asked = tokenize_query(query)
+    calibration = judge.calibration_for(
+        k, with_reference=len(passages) > k, naming=bool(asked.named)
+    )
     scored = judge.score(query, passages if calibration.with_reference else passages[:k], k)
     injection = BY_HAND["prompt_injection"]
     (weight,) = injection.weights.values()
     addressed = injection.bias + weight * scored.signals[:, _INJECTION]
-    asked = tokenize_query(query)
     found = np.ones(k)
     for row, passage in enumerate(passages[:k]):
         if scored.signals[row, _INJECTION]:

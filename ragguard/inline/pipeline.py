@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import JudgingError
 from ragguard.inline.budget import Budget
-from ragguard.inline.calibration_file import default_calibration
+from ragguard.inline.calibration_file import default_calibration, measure_for
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
@@ -95,7 +95,8 @@ class ConformalFilter:
         if not k:
             return Gated(self, query, passages, k, attacked=False, p_value=1.0)
         over_fetched = len(passages) > k
-        calibration = self.calibration_for(k, with_reference=over_fetched)
+        naming = bool(tokenize_query(query).named)
+        calibration = self.calibration_for(k, with_reference=over_fetched, naming=naming)
         budget = budget or Budget()
         shown = passages if calibration.with_reference else passages[:k]
         scored = self.score(query, shown, k, budget)
@@ -147,9 +148,11 @@ class ConformalFilter:
             needs=passages if joining.any() else (),
         )
 
-    def calibration_for(self, k: int, *, with_reference: bool) -> Calibration:
+    def calibration_for(self, k: int, *, with_reference: bool, naming: bool) -> Calibration:
         """Return what a set of `k` passages is compared with, above others or not."""
-        return self._calibration or default_calibration(k, with_reference=with_reference)
+        return measure_for(
+            self._calibration, k, with_reference=with_reference, naming=naming, alpha=self._alpha
+        )
 
     def select(self, gated: Gated, embedder: Embedder) -> Decision:
         """Choose what goes from an attacked set, with RAGDefender where words leave it open."""
@@ -242,6 +245,7 @@ class ConformalFilter:
             nonconformity(suspicion),
             len(passages) > k,
             named,
+            bool(words.named),
             undone,
             late=[row for row, why in undone.items() if why is _LATE],
         )

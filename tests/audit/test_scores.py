@@ -28,7 +28,9 @@ def scored(number, priority=0.0, scorer="s", **fields):
 
 
 def test_a_record_comes_back_as_it_was_added(store):
-    record = scored(1, 0.25, attacked=True, with_reference=True, suspicions=(0.1, 1e-300, -2.5e7))
+    record = scored(
+        1, 0.25, attacked=True, with_reference=True, naming=True, suspicions=(0.1, 1e-300)
+    )
     store.add_scores([record, scored(2)], sample=10, recent=10)
     store.add_scores([], sample=0, recent=0)
     assert store.scores() == [record, scored(2)]

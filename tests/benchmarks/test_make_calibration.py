@@ -4,16 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import beta
 
 from benchmarks import make_calibration
 from benchmarks.datasets import skerrin
 from benchmarks.fitting import detectors
 from benchmarks.fitting.plans import PLANS
 from benchmarks.fitting.samples import FOLDS, samples
-from benchmarks.make_calibration import calibrate, cross_fitted, lifted
+from benchmarks.make_calibration import calibrate, cross_fitted
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import DETECTORS, SCORER, Detector, suspicions
@@ -73,30 +70,3 @@ def test_detectors_are_fitted_without_the_fold_that_they_score(split, monkeypatc
     signals[0, SIGNALS.index(PLANS[first].signals[0])] = 1.0
     expected = max(highest, DETECTORS[first].bias + 2.0 + 2.0)
     assert weigh[1](signals)[0] == pytest.approx(expected)
-
-
-@given(
-    st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=60),
-    st.sampled_from([1, 2]),
-    st.floats(0.5, 0.99),
-)
-def test_lifted_scores_give_upper_bounds_for_p_values(scores, sets, confidence):
-    scores = sorted(scores * sets)
-    queries, size = len(scores) // sets, len(scores)
-    made = lifted(scores, queries, confidence)
-    assert len(made) == size
-    assert made.tolist() == sorted(made.tolist())
-    assert set(made.tolist()) <= set(scores)
-    for score in scores:
-        above = sum(other >= score for other in scores) / sets
-        # Clopper and Pearson's bound: so few or fewer are seen with probability 1 - confidence.
-        bound = beta.ppf(confidence, above + 1, queries - above) if above < queries else 1.0
-        p_value = (1 + sum(other >= score for other in made.tolist())) / (1 + size)
-        assert p_value >= bound - 1e-9 or p_value == 1.0
-
-
-def test_lifted_scores_by_hand():
-    # Of ten queries 1, 2, 3, 4, 5 above a score are bounded, at even odds, by 0.162, 0.259, 0.355,
-    # 0.452, 0.548: of eleven ranks these are 2, 3, 4, 5 and 7.
-    made = lifted([float(n) for n in range(10)], 10, 0.5)
-    assert made.tolist() == [2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 7.0, 8.0, 9.0, 9.0]

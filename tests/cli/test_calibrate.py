@@ -25,10 +25,12 @@ def test_writes_what_the_guard_and_filter_read(run, jsonl, tmp_path, clean, atta
     assert json.loads(result.stdout) == {
         "calibration": str(out),
         "queries": 20,
+        "naming": 0,
         "passages": 60,
         "passages_per_query": 3,
         "alpha": 0.1,
         "source": "20 queries given to Guard.calibrate",
+        "promise": "asking: 20 queries, alpha kept on average; naming: as shipped",
     }
     Guard(calibration=out, alpha=0.1).close()
     result = run("filter", jsonl("t.jsonl", attacked), "--calibration", out, "--alpha", "0.1")

@@ -60,7 +60,7 @@ def test_traffic_to_calibration_to_drift(run, jsonl, tmp_path, url, clean, attac
     assert found["drifted"] is True
     assert found["queries"] == 50
     assert found["above"] >= 30
-    assert found["calibrated"] == 20
+    assert found["calibrated"] == [20]
 
 
 def test_says_in_words_what_it_found(run, recorded, url):

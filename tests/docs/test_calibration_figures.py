@@ -37,7 +37,8 @@ def test_the_constants():
 @pytest.mark.parametrize("with_reference", [False, True])
 def test_where_small_steps_end(with_reference):
     judge = ConformalFilter(HashedEmbedder())
-    scores = reference_scores(judge, K, with_reference=with_reference)
+    asking = np.array([not attack.naming for attack in reference_attacks()])
+    scores = reference_scores(judge, K, with_reference=with_reference)[asking]
     found = np.sort(scores[scores >= gate_threshold(None, 0.01, K, with_reference=with_reference)])
     # The highest threshold at which enough is found: the score of the last that may be lost.
     end = found[int(len(found) * (1 - REFERENCE_SHARE) + 1e-9)]

@@ -1,5 +1,7 @@
 """What a new calibration must pass: a small step, and the reference attacks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,11 +12,12 @@ from ragguard.errors import CalibrationError
 from ragguard.inline.admission import (
     MAX_STEP,
     REFERENCE_SHARE,
+    reference_attacks,
     reference_scores,
     require_admissible,
     require_calm,
 )
-from ragguard.inline.calibration_file import default_calibration, gate_threshold
+from ragguard.inline.calibration_file import default_calibration, gate_threshold, measure_for
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import drift
 from ragguard.inline.pipeline import ConformalFilter
@@ -31,6 +34,14 @@ def calibration(highest, size=5, with_reference=False):
     return Calibration(scores, scores, size, with_reference, SCORER, "test")
 
 
+def naming(highest, **changes):
+    """Return the same of queries that only name something; those that ask go by the shipped one."""
+    made = calibration(highest, **changes)
+    none = np.empty(0)
+    sample = {"naming": made.scores, "passage_naming": made.passage_scores}
+    return replace(made, scores=none, passage_scores=none, **sample)
+
+
 def admitted(made, in_force=None):
     try:
         require_admissible(made, in_force, ALPHA, JUDGE)
@@ -42,9 +53,10 @@ def admitted(made, in_force=None):
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=40), st.floats(0.02, 0.5))
 def test_the_line_is_where_the_gate_fires(scores, alpha):
     values = np.array(scores, dtype=np.float64)
-    own = Calibration(values, values, 2, False, SCORER, "test")
+    given = Calibration(values, values, 2, False, SCORER, "test")
     for size in (1, 2, 4, 100):
-        line = gate_threshold(own, alpha, size, with_reference=False)
+        line = gate_threshold(given, alpha, size, with_reference=False)
+        own = measure_for(given, size, with_reference=False, naming=False, alpha=alpha)
         for score in np.arange(-6.0, 7.0):
             p_value = own.p_value(score, min(size, own.reach(alpha)))
             if abs(p_value - alpha) > 1e-6:
@@ -75,15 +87,30 @@ def test_a_calibration_raises_the_threshold_by_one_step_at_most():
     assert admitted(calibration(4.5), calibration(3.6)) is None
 
 
+def test_the_line_of_each_class_rises_by_one_step_at_most():
+    step = float(np.nextafter(LINE + MAX_STEP, 0.0))
+    assert "would rise" not in (admitted(naming(step)) or "")
+    assert admitted(naming(LINE + MAX_STEP)).startswith("the threshold would rise")
+    both = replace(naming(LINE + 3.0), scores=np.zeros(99), passage_scores=np.zeros(99))
+    assert "would rise" in admitted(both)
+    assert "would rise" in admitted(both, calibration(LINE + 3.0))
+    assert "would rise" not in (admitted(both, both) or "")
+    # A class whose sample is lost goes back to the shipped line, from wherever it was.
+    assert admitted(calibration(LINE), naming(LINE - 3.0)) is None
+
+
 @pytest.mark.parametrize("with_reference", [False, True])
-def test_the_reference_attacks_must_still_be_found(with_reference):
-    scores = np.sort(reference_scores(JUDGE, 5, with_reference=with_reference))
+@pytest.mark.parametrize("class_of", [calibration, naming])
+def test_the_reference_attacks_must_still_be_found(class_of, with_reference):
+    named = np.array([attack.naming for attack in reference_attacks()])
+    scores = reference_scores(JUDGE, 5, with_reference=with_reference)
+    scores = np.sort(scores[named == (class_of is naming)])
     shipped = gate_threshold(None, ALPHA, 5, with_reference=with_reference)
     found = scores[scores >= shipped]
     most = int(len(found) * (1 - REFERENCE_SHARE) + 1e-9)  # may be missed
 
     def made(highest):
-        return calibration(highest, with_reference=with_reference)
+        return class_of(highest, with_reference=with_reference)
 
     # The next one ties with more than may be missed: beyond it they are all lost.
     enough, too_far = np.nextafter(found[most], 0.0), found[most]
@@ -92,7 +119,7 @@ def test_the_reference_attacks_must_still_be_found(with_reference):
     refusal = admitted(made(too_far), in_force)
     lost = int((found <= too_far).sum())
     assert f"would find {(len(found) - lost) / len(found):.0%} of the reference" in refusal
-    assert "with the question's key words in front" in refusal
+    assert "It would miss" in refusal
     assert "force=True" in refusal
 
 

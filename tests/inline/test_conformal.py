@@ -7,11 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 from ragguard import Guard
 from ragguard.errors import CalibrationError, RagguardError
-from ragguard.inline.calibration_file import default_calibration, load_calibration, save_calibration
-from ragguard.inline.conformal import Calibration
+from ragguard.inline.calibration_file import (
+    default_calibration,
+    gate_threshold,
+    load_calibration,
+    measure_for,
+    promise,
+    save_calibration,
+)
+from ragguard.inline.conformal import Calibration, lifted
 from ragguard.inline.scoring import SCORER
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -164,6 +172,177 @@ def test_scores_cannot_be_changed():
         sample.scores[0] = 9.0
 
 
+# Bounds for the calibration at hand
+
+
+@given(
+    st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=60),
+    st.sampled_from([1, 2]),
+    st.floats(0.5, 0.99),
+)
+def test_lifted_scores_give_upper_bounds_for_p_values(scores, sets, confidence):
+    scores = sorted(scores * sets)
+    queries, size = len(scores) // sets, len(scores)
+    made = lifted(scores, queries, confidence)
+    assert len(made) == size
+    assert made.tolist() == sorted(made.tolist())
+    assert set(made.tolist()) <= set(scores)
+    for score in scores:
+        above = sum(other >= score for other in scores) / sets
+        # Clopper and Pearson's bound: so few or fewer are seen with probability 1 - confidence.
+        bound = beta.ppf(confidence, above + 1, queries - above) if above < queries else 1.0
+        p_value = (1 + sum(other >= score for other in made.tolist())) / (1 + size)
+        assert p_value >= bound - 1e-9 or p_value == 1.0
+
+
+def test_lifted_scores_by_hand():
+    # Of ten queries 1, 2, 3, 4, 5 above a score are bounded, at even odds, by 0.162, 0.259, 0.355,
+    # 0.452, 0.548: of eleven ranks these are 2, 3, 4, 5 and 7.
+    made = lifted([float(n) for n in range(10)], 10, 0.5)
+    assert made.tolist() == [2.0, 3.0, 4.0, 5.0, 6.0, 6.0, 7.0, 8.0, 9.0, 9.0]
+
+
+def share_above(line):
+    """Of scores spread evenly over (0, 1)."""
+    return 1.0 - min(max(line, 0.0), 1.0)
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(300, 0.01), (400, 0.05), (150, 0.1)])
+def test_what_claims_confidence_touches_more_than_alpha_in_one_of_ten_calibrations(n, alpha):
+    random = np.random.default_rng(20261123)
+    samples = [calibration(random.uniform(size=n)) for _ in range(400)]
+    made = [sample.of(False, alpha) for sample in samples]
+    assert all(sample.confident for sample in made)  # nothing here lies a nat above the rest
+    broken = sum(share_above(sample.threshold(alpha, 5)) > alpha for sample in made)
+    assert broken / 400 <= 0.1 + 3 * (0.1 * 0.9 / 400) ** 0.5
+    # As they are, about half of them do.
+    raw = sum(share_above(sample.threshold(alpha, 5)) > alpha for sample in samples)
+    assert raw / 400 > 0.3
+
+
+@pytest.mark.parametrize(
+    ("n", "alpha", "confident"),
+    [(229, 0.01, False), (230, 0.01, True), (21, 0.1, False), (22, 0.1, True)],
+)
+def test_confidence_needs_so_many_queries(n, alpha, confident):
+    """With 90 % confidence 1 % lie above the highest of n scores from 0.99^n <= 0.1 on."""
+    assert ((1 - alpha) ** n <= 0.1) is confident
+    assert calibration([0.0] * n).of(False, alpha).confident is confident
+
+
+@pytest.mark.parametrize(("highest", "confident"), [(3.0, True), (3.1, False)])
+def test_the_bound_raises_the_threshold_by_one_nat_at_most(highest, confident):
+    # Of 300 scores 1 % is the third highest; with 90 % confidence it is the highest.
+    sample = calibration([*[0.0] * 297, 2.0, 2.0, highest])
+    own = sample.of(False, 0.01)
+    assert own.confident is confident
+    assert own.threshold(0.01, 5) == np.nextafter(highest if confident else 2.0, np.inf)
+    assert sample.threshold(0.01, 5) == np.nextafter(2.0, np.inf)
+
+
+# Classes: queries that ask, and queries that only name
+
+
+def two(asking, naming, **changes):
+    return calibration(asking, naming=naming, passage_naming=naming, **changes)
+
+
+def test_each_class_has_a_sample_of_its_own():
+    both = two(range(10), range(100, 120))
+    assert both.queries == 30
+    asking, naming = both.of(False, 0.1), both.of(True, 0.1)
+    assert asking.scores.tolist() == asking.passage_scores.tolist() == [*range(10)]
+    assert naming.scores.tolist() == naming.passage_scores.tolist() == [*range(100, 120)]
+    assert not both.pooled(0.1)
+    assert both.of(True, 0.1) is naming  # made once
+    both.require(1 / 31)
+    with pytest.raises(CalibrationError, match="at least 31 calibration queries, there are 30"):
+        both.require(1 / 32)
+
+
+def test_a_class_without_enough_goes_by_the_shipped_sample_and_never_by_the_others():
+    high = two([50.0] * 9, [0.0] * 99)
+    for alpha, size in product((0.01, 0.05), (5, 20)):
+        about = {"with_reference": True, "naming": False, "alpha": alpha}
+        found = measure_for(high, size, **about)
+        assert found is default_calibration(size, with_reference=True)
+        assert found is measure_for(None, size, **about)
+    assert measure_for(high, 5, with_reference=True, naming=False, alpha=0.1).scores[0] == 50.0
+
+
+def test_where_neither_has_enough_all_serve_both():
+    few = two([1.0] * 4, [2.0] * 5)
+    assert few.pooled(0.1)
+    for naming in (False, True):
+        assert few.of(naming, 0.1).scores.tolist() == [1.0] * 4 + [2.0] * 5
+        assert few.of(naming, 0.1).passage_scores.tolist() == [1.0] * 4 + [2.0] * 5
+        assert few.of(naming, 0.05) is None
+    assert not few.pooled(0.05)
+
+
+@given(
+    st.lists(finite, min_size=19, max_size=40),
+    st.lists(finite, max_size=40),
+    st.lists(finite, max_size=40),
+    st.booleans(),
+)
+def test_one_class_never_moves_the_line_of_the_other(mine, theirs, others, naming):
+    def line(other):
+        made = two(other, mine) if naming else two(mine, other)
+        return gate_threshold(made, 0.05, 5, with_reference=False, naming=naming)
+
+    assert line(theirs) == line(others)
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.booleans(), st.data())
+def test_the_guarantee_holds_in_each_class(asking, naming, named, data):
+    """Over all roles of the scores of a class, whatever the other class scores."""
+    one_more = (naming if named else asking) + 1
+    scores = data.draw(st.lists(st.integers(0, 3), min_size=one_more, max_size=one_more))
+    rest = data.draw(
+        st.lists(
+            st.integers(-5, 8),
+            min_size=asking if named else naming,
+            max_size=asking if named else naming,
+        )
+    )
+    alpha = 1 / one_more
+    p_values = []
+    for role in range(one_more):
+        others = scores[:role] + scores[role + 1 :]
+        made = two(rest, others) if named else two(others, rest)
+        p_values.append(made.of(named, alpha).p_value(scores[role], 5))
+    assert sum(p <= alpha for p in p_values) / one_more <= alpha + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("asking", "naming", "said"),
+    [
+        (99, 0, "asking: 99 queries, alpha kept on average; naming: as shipped"),
+        (300, 120, "asking: 300 queries, alpha kept with 90 % confidence; "
+         "naming: 120 queries, alpha kept on average"),
+        (60, 60, "asking and naming: 120 queries, alpha kept on average"),
+    ],
+)  # fmt: skip
+def test_what_is_promised_is_said(asking, naming, said):
+    assert promise(two([0.0] * asking, [0.0] * naming), 0.01) == said
+
+
+@pytest.mark.parametrize(
+    ("naming", "passage_naming"), [([1.0], []), ([], [1.0]), ([np.nan], [1.0]), ([1.0], [np.inf])]
+)
+def test_half_a_class_is_refused(naming, passage_naming):
+    with pytest.raises(CalibrationError):
+        calibration([1.0], naming=naming, passage_naming=passage_naming)
+
+
+def test_a_calibration_may_be_of_queries_that_name_alone():
+    named = calibration([], passage_scores=[], naming=[1.0] * 9, passage_naming=[1.0] * 30)
+    assert named.queries == 9
+    assert named.of(False, 0.1) is None
+    assert len(named.of(True, 0.1).passage_scores) == 30
+
+
 # Files
 
 
@@ -192,6 +371,20 @@ def test_a_saved_calibration_is_loaded_to_the_last_digit(
     assert loaded.passage_scores.tolist() == saved.passage_scores.tolist()
     assert (loaded.size, loaded.with_reference) == (size, with_reference)
     assert (loaded.scorer, loaded.source) == (SCORER, source)
+
+
+def test_classes_come_back_as_they_are_and_older_files_hold_queries_that_ask(tmp_path):
+    path = tmp_path / "clean.json"
+    saved = two([n / 300 for n in range(300)], [0.5, -0.25], passage_scores=[3.0])
+    assert saved.of(False, 0.05).confident  # what is written is not the bounds
+    save_calibration(saved, path)
+    loaded = load_calibration(path)
+    for name in ("scores", "passage_scores", "naming", "passage_naming"):
+        assert getattr(loaded, name).tolist() == getattr(saved, name).tolist()
+    data = json.loads(path.read_text())
+    del data["naming"], data["passage_naming"]
+    path.write_text(json.dumps(data))
+    assert (len(load_calibration(path).scores), len(load_calibration(path).naming)) == (300, 0)
 
 
 def test_a_query_ties_with_itself_after_loading(tmp_path):
@@ -227,6 +420,8 @@ BROKEN = {
     "ragged scores": json.dumps({**good_file(), "scores": [[1.0], [1.0, 2.0]]}),
     "words": json.dumps({**good_file(), "scores": ["high"]}),
     "an object": json.dumps({**good_file(), "scores": {"a": 1.0}}),
+    "half a class": json.dumps({**good_file(), "naming": [1.0]}),
+    "words for names": json.dumps({**good_file(), "naming": ["x"], "passage_naming": [1.0]}),
     "null scores": json.dumps({**good_file(), "scores": None}),
     "a huge score": json.dumps({**good_file(), "scores": [10**400]}),
     "size 0": json.dumps({**good_file(), "size": 0}),

@@ -16,14 +16,14 @@ def test_by_hand():
     # Nine calibration scores, alpha = 0.1: r = floor(0.1 * 10) = 1, the largest of them. One new
     # score is above it in one of ten orders. None of two new ones is with probability
     # 9/10 * 10/11 = 9/11: for the second there is one more place below.
-    assert tail_probability(1, 1, 9, 0.1) == pytest.approx(1 / 10)
-    assert tail_probability(1, 2, 9, 0.1) == pytest.approx(2 / 11)
+    assert tail_probability(1, {9: 1}, 0.1) == pytest.approx(1 / 10)
+    assert tail_probability(1, {9: 2}, 0.1) == pytest.approx(2 / 11)
     # Both above it: they are the two largest of eleven, 1 of 55 pairs.
-    assert tail_probability(2, 2, 9, 0.1) == pytest.approx(1 / 55)
-    assert tail_probability(0, 2, 9, 0.1) == 1.0
-    assert tail_probability(3, 2, 9, 0.1) == 0.0
+    assert tail_probability(2, {9: 2}, 0.1) == pytest.approx(1 / 55)
+    assert tail_probability(0, {9: 2}, 0.1) == 1.0
+    assert tail_probability(3, {9: 2}, 0.1) == 0.0
     # alpha = 0.05 is out of reach of nine scores: no query may be above.
-    assert tail_probability(1, 2, 9, 0.05) == 0.0
+    assert tail_probability(1, {9: 2}, 0.05) == 0.0
 
 
 def slow_tail_probability(above, queries, calibrated, rank):
@@ -41,14 +41,29 @@ def test_is_the_share_of_orders(queries, calibrated, rank):
     alpha = (rank + 0.5) / (calibrated + 1)
     for above in range(queries + 1):
         expected = slow_tail_probability(above, queries, calibrated, rank)
-        assert tail_probability(above, queries, calibrated, alpha) == pytest.approx(float(expected))
+        assert tail_probability(above, {calibrated: queries}, alpha) == pytest.approx(
+            float(expected)
+        )
+
+
+def test_over_two_samples_the_counts_add_up():
+    # Of 9 and of 19 scores one query each lies above the largest with probability 1/10 and 1/20.
+    both = {9: 1, 19: 1}
+    assert tail_probability(2, both, 0.1) == pytest.approx(1 / 10 * 2 / 20)
+    assert tail_probability(1, both, 0.1) == pytest.approx(1 - 9 / 10 * 18 / 20)
+    assert tail_probability(3, both, 0.1) == 0.0
+    # None may lie above the quantile of a sample that is too small to have one.
+    assert tail_probability(1, {9: 50, 99: 1}, 0.05) == pytest.approx(5 / 100)
+    found = drift(np.array([0.01, 0.5]), np.array([9, 19]), 0.1)
+    assert (found.queries, found.above) == (2, 1)
+    assert found.p_value == pytest.approx(1 - 9 / 10 * 18 / 20)
 
 
 @pytest.mark.slow
 @given(st.integers(1, 200), st.integers(1, 400), st.floats(0.005, 0.5))
 def test_falls_from_one_and_sums_to_the_mean(queries, calibrated, alpha):
     rank = int(alpha * (calibrated + 1) + 1e-9)
-    tails = [tail_probability(above, queries, calibrated, alpha) for above in range(queries + 2)]
+    tails = [tail_probability(above, {calibrated: queries}, alpha) for above in range(queries + 2)]
     assert tails[0] == 1.0
     assert tails[-1] == 0.0
     assert all(0.0 <= low <= high + 1e-12 <= 1.0 + 1e-12 for high, low in pairwise(tails))
@@ -58,7 +73,7 @@ def test_falls_from_one_and_sums_to_the_mean(queries, calibrated, alpha):
 
 def test_becomes_the_binomial_test_for_a_large_calibration():
     binomial = sum(comb(100, x) * 0.01**x * 0.99 ** (100 - x) for x in range(4, 101))
-    assert tail_probability(4, 100, 10**6 - 1, 0.01) == pytest.approx(binomial, rel=1e-3)
+    assert tail_probability(4, {10**6 - 1: 100}, 0.01) == pytest.approx(binomial, rel=1e-3)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -94,11 +109,11 @@ def test_drift_is_what_is_improbable():
 
 def feed(watch, above, queries=100):
     for n in range(queries):
-        watch.see(n < above)
+        watch.see(n < above, 684)
 
 
 def test_one_warning_a_drift(caplog):
-    watch = DriftWatch(0.01, lambda: 684, window=100)
+    watch = DriftWatch(0.01, window=100)
     feed(watch, 1)
     assert caplog.records == []
     feed(watch, 30, 99)
@@ -117,7 +132,7 @@ def test_one_warning_a_drift(caplog):
 
 
 def test_a_drift_over_two_windows_is_still_one(caplog):
-    watch = DriftWatch(0.01, lambda: 684, window=100)
+    watch = DriftWatch(0.01, window=100)
     for _ in range(5):
         feed(watch, 40)
     assert len(caplog.records) == 1

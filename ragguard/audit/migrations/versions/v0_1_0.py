@@ -155,6 +155,7 @@ def upgrade() -> None:
         sa.Column("suspicions_json", sa.Text(), nullable=False),
         sa.Column("priority", sa.Double(), nullable=False),
         sa.Column("question", sa.Text(), nullable=True),
+        sa.Column("naming", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.PrimaryKeyConstraint("seq"),
     )
     op.create_table(
