@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -33,15 +34,45 @@ from benchmarks.misgeneration import OWN, TOP_K, Tally
 from benchmarks.report.result import describe_run, write
 from benchmarks.targets import Target
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
-from ragguard.attribution.prompts import short_answer_prompt
+from ragguard.attribution.prompts import answer_prompt, short_answer_prompt
 from ragguard.attribution.result import Attributor
-from ragguard.proxy import OnnxGenerator
+from ragguard.demo.corpus import load_corpus
+from ragguard.proxy import OnnxGenerator, OnnxProxy
 from ragguard.proxy.named import export_folder
 
-__all__ = ["main", "run", "spoken"]
+__all__ = ["main", "run", "speed", "spoken"]
 
 JUDGE_TOKENS = 96
 ANSWER_TOKENS = 24
+
+
+def speed(folder: Path, threads: int) -> dict[str, Any]:
+    """Return seconds a scope of 15 passages takes, and tokens read and written a second.
+
+    By the clock and by the processor: the latter says little of other work on the machine.
+    """
+    corpus = load_corpus()
+    texts = [passage.text for passage in corpus.passages[:15]]
+    question = corpus.questions[0]
+    proxy = OnnxProxy(folder, threads=threads)
+    generator = OnnxGenerator(folder, max_tokens=64, threads=threads)
+    prompt = answer_prompt(question.text, texts[:5])
+    read = generator.tokens(prompt)
+    written = generator.tokens("Tell a long story about an island.")
+    rows: dict[str, Callable[[], object]] = {
+        "scope_s": lambda: proxy.score(texts, question.text, question.incorrect_answer),
+        "read_s": lambda: generator.read(read),
+        "written_s": lambda: [generator.read([*written, *read[:at]]) for at in range(64)],
+    }
+    found: dict[str, Any] = {"threads": threads, "read": len(read), "written": 64}
+    for name, work in rows.items():
+        work()  # the first call is slower
+        generator.read(written[:1])
+        began, worked = time.perf_counter(), time.process_time()
+        work()
+        found[name] = round(time.perf_counter() - began, 3)
+        found[f"{name.removesuffix('_s')}_processor_s"] = round(time.process_time() - worked, 3)
+    return found
 
 
 def spoken(model: OnnxGenerator) -> Callable[[str], SimpleNamespace]:
@@ -146,7 +177,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             **numbers,
             progress=progress,
         )
-    for rows in (result["forensics"], result["influence"]):
+    result["speed"] = [speed(folder, threads) for threads in (1, 2)]
+    for rows in (result["forensics"], result["influence"], result["speed"]):
         _show(rows)
     if arguments.json is not None:
         command = ["python", "-m", "benchmarks.real_model", "--model", Path(arguments.model).name]

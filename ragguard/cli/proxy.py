@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -67,7 +68,7 @@ def get(
 ) -> None:
     """Export a model that is known by name into your cache folder, to score and to answer.
 
-    From then on attribution scores with it by default.
+    From then on attribution scores with it by default, beside the lexical proxy.
 
     Installs and downloads nothing: where the package that holds the model is missing, the command
     that installs it is shown (exit code 2).
@@ -80,7 +81,7 @@ def get(
     folder = cache_folder(name)
     if (folder / "manifest.json").is_file():
         raise InvalidInputError(f"{folder} holds an export already; remove it to export it again")
-    use = f'Guard(proxy="{name}"), or by default, unless RAGGUARD_PROXY=lexical'
+    use = f'Guard(proxy="{name}"); the default mixes it in, unless RAGGUARD_PROXY=lexical'
     _export(MODELS[name], folder, precision, max_length, True, as_json, use)
 
 
@@ -155,19 +156,20 @@ def info(
 ) -> None:
     """Show a proxy's manifest, size and providers, and which proxy is used by default.
 
-    The default is what RAGGUARD_PROXY names, else your export of a model that `proxy get` made,
-    else the lexical proxy, which needs no model.
+    The default is what RAGGUARD_PROXY names, else the lexical proxy, which needs no model, mixed
+    with your export of one where `proxy get` made it.
     """
-    from ragguard.proxy import default_folder
+    from ragguard.proxy import VARIABLE, default_folder
     from ragguard.proxy.manifest import Manifest
 
     used = default_folder()
+    kind = "OnnxProxy" if os.environ.get(VARIABLE) else "MixedProxy"
     shown = folder or used
     manifest = None if shown is None else Manifest.read(shown)
     files = () if shown is None or manifest is None else [shown / name for name in manifest.files]
     size = sum(file.stat().st_size for file in files)
     facts: dict[str, Any] = {
-        "default": "LexicalProxy" if used is None else "OnnxProxy",
+        "default": "LexicalProxy" if used is None else kind,
         "default_folder": None if used is None else str(used),
         "providers": _providers(),
         "folder": None if shown is None else str(shown),

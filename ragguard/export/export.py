@@ -99,8 +99,8 @@ def export_proxy(
         read = read_model(model)
         model, tokenizer, said = read.model, tokenizer or read.tokenizer, read.said
     backend = _backend_tokenizer(tokenizer)
-    chat = chat_format(model, tokenizer, _positions_of(model.config)) if generator else None
-    limit = min(max_length, _positions_of(model.config))
+    positions = _positions_of(model.config)
+    limit = min(max_length, positions)
     prompt = prompt or PromptFormat()
     manifest = Manifest(
         architecture=type(model).__name__,
@@ -111,7 +111,6 @@ def export_proxy(
         vocabulary_size=int(model.get_output_embeddings().weight.shape[0]),
         prompt=prompt,
         files={},
-        chat=chat,
         versions={name: version(name) for name in _VERSIONS}
         | {"onnxruntime": onnxruntime.__version__},  # of whichever wheel, onnxruntime-gpu too
     )
@@ -121,11 +120,14 @@ def export_proxy(
         out = work / "proxy"
         out.mkdir()
         with as_exported(model) as original:
+            if generator:
+                manifest = replace(manifest, chat=chat_format(original, tokenizer, positions))
             millions = original.num_parameters() / 1e6
             on_stage(f"writing the graph: {millions:.0f} M parameters, about a second each 2 M")
             write_scorer(original, work / "float.onnx", precision)
             write_weights(work / "float.onnx", out / "model.onnx", precision)
             if generator:
+                on_stage("writing the graph that generates: about as long again")
                 write_generator(original, work / "generating.onnx", precision)
                 write_weights(work / "generating.onnx", out / "generator.onnx", precision)
             backend.save(str(out / "tokenizer.json"))
@@ -141,6 +143,7 @@ def export_proxy(
                 on_stage=on_stage,
             )
             if generator:
+                on_stage("comparing the logits of the graph that generates")
                 require_same_logits(OnnxGenerator(out), original, gates[precision])
         failures = gates[precision].failures(parity)
         if failures:

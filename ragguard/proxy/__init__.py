@@ -12,6 +12,7 @@ from ragguard.arguments import require_method
 from ragguard.errors import ProxyError
 from ragguard.proxy.base import Proxy, Scores
 from ragguard.proxy.lexical import LexicalProxy
+from ragguard.proxy.mixed import MixedProxy
 from ragguard.proxy.named import MODELS, cache_folder, export_folder
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LexicalProxy",
+    "MixedProxy",
     "OnnxGenerator",
     "OnnxProxy",
     "Proxy",
@@ -34,6 +36,9 @@ VARIABLE = "RAGGUARD_PROXY"
 """The environment variable that names the proxy: a model, the folder of an export, or "lexical"."""
 
 LEXICAL = "lexical"
+
+SHARE = 0.2
+"""Weight of a model beside the lexical proxy, where nobody has named one."""
 
 _MANIFEST = "manifest.json"
 
@@ -67,8 +72,9 @@ def require_proxy(proxy: Proxy | str | os.PathLike[str]) -> None:
 def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
     """Return the proxy that is used when none is given.
 
-    That is an `OnnxProxy` on `default_folder`, if there is one, else `LexicalProxy`. A folder is
-    loaded once and shared from then on, until its manifest changes.
+    That is an `OnnxProxy` on the folder that is named, here or by the environment; a `MixedProxy`
+    of `LexicalProxy` and this user's export of a model, if there is one; else `LexicalProxy`. A
+    folder is loaded once and shared from then on, until its manifest changes.
 
     Args:
         folder: An exported proxy, a model's name ("smollm2") or "lexical", in place of what the
@@ -84,7 +90,9 @@ def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
         if found is None:
             return LexicalProxy()
         manifest = found / _MANIFEST
-        return _loaded(found, manifest.stat().st_mtime_ns if manifest.is_file() else 0)
+        model = _loaded(found, manifest.stat().st_mtime_ns if manifest.is_file() else 0)
+        named = folder or os.environ.get(VARIABLE)
+        return model if named else MixedProxy(LexicalProxy(), model, SHARE)
     except ProxyError as error:
         if folder or not os.environ.get(VARIABLE):
             raise
@@ -95,7 +103,7 @@ def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
 
 
 def default_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the folder that `default` loads, or None if it returns `LexicalProxy`.
+    """Return the folder that `default` loads, or None if it takes `LexicalProxy` alone.
 
     In this order: the argument, the environment variable RAGGUARD_PROXY, and, if ONNX Runtime is
     installed, this user's export of a model (`ragguard proxy get`).

@@ -75,7 +75,9 @@ class OnnxGenerator:
                 f"{folder} scores and cannot generate; export the model again with --generator"
             )
         self._chat: ChatFormat = self.manifest.chat
-        self._session = open_session(folder / "generator.onnx", providers, threads, ProxyError)
+        self._session = open_session(
+            folder / "generator.onnx", providers, threads, ProxyError, spinning=False
+        )
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         # The chat format spells out control tokens; a prompt that does so must not make any.
         self._plain = Tokenizer.from_file(str(folder / "tokenizer.json"))

@@ -74,7 +74,9 @@ class OnnxProxy:
             raise InvalidInputError(
                 f"max_length must be from 1 to {limit}, the length this model was exported for"
             )
-        self._session = open_session(folder / "model.onnx", providers, threads, ProxyError)
+        self._session = open_session(
+            folder / "model.onnx", providers, threads, ProxyError, spinning=False
+        )
         try:
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         except Exception as error:  # the tokenizers library raises plain Exception

@@ -89,3 +89,12 @@ def test_the_tables_of_the_projects_own_data(folder):
     assert found["influence_asked"] <= 2
     # Two tokens of random weights state no answer.
     assert found["influence"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_speed_counts_what_is_read_and_written(folder):
+    found = real_model.speed(folder, 1)
+    assert (found["threads"], found["written"]) == (1, 64)
+    assert found["read"] > 100
+    assert all(found[name] > 0 for name in ("scope_s", "read_s", "written_s"))

@@ -156,4 +156,4 @@ class TestGet:
             *("manifest.json", "model.onnx", "generator.onnx", "tokenizer.json")
         }
         facts = json.loads(run("proxy", "info", "--json").stdout)
-        assert facts["default_folder"] == str(cache / "smollm2")
+        assert (facts["default"], facts["default_folder"]) == ("MixedProxy", str(cache / "smollm2"))

@@ -9,7 +9,7 @@ import pytest
 from ragguard import Guard
 from ragguard.attribution import RAGOrigin
 from ragguard.errors import InvalidInputError, ProxyError
-from ragguard.proxy import VARIABLE, LexicalProxy, default, default_folder
+from ragguard.proxy import SHARE, VARIABLE, LexicalProxy, MixedProxy, default, default_folder
 from ragguard.proxy.named import CACHE, cache_folder
 
 
@@ -95,6 +95,21 @@ class TestNames:
         assert default_folder() == smollm2
         monkeypatch.setattr(module, "find_spec", lambda name: None)
         assert default_folder() is None
+
+    @pytest.mark.torch
+    def test_an_export_that_nobody_names_is_mixed_with_the_lexical_one(
+        self, smollm2, exported, monkeypatch
+    ):
+        shutil.copytree(exported, smollm2)
+        texts = ["The Oskar Bridge was opened in 1911.", "Moss grows in Pell."]
+        found = default()
+        assert isinstance(found, MixedProxy)
+        model = default("smollm2")
+        expected = MixedProxy(LexicalProxy(), model, SHARE).score(texts, "When?", "1911")
+        ours = found.score(texts, "When?", "1911")
+        assert ours.generation_influence.tolist() == expected.generation_influence.tolist()
+        monkeypatch.setenv(VARIABLE, "smollm2")
+        assert default() is model
 
     def test_lexical_overrules_an_export(self, smollm2, monkeypatch):
         smollm2.mkdir()

@@ -1,0 +1,54 @@
+"""Two proxies as one: a weighted mean of their log-probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragguard.arguments import require_method, require_number, require_text
+from ragguard.errors import InvalidInputError
+from ragguard.proxy.base import Proxy, Scores
+
+__all__ = ["MixedProxy"]
+
+_CLOSING = " \t\n.!"
+
+
+class MixedProxy:
+    """A mean of fixed weights of what two proxies score, in nats per token.
+
+    Unlike a mean of z-scores it does not depend on which other contexts are asked for.
+
+    Args:
+        first: Has the rest of the weight; such as `LexicalProxy`.
+        second: A language model, which has `share` of it. It is asked without the full stop that
+            closes a response: to it that is one token more, of which the passage says nothing.
+        share: In [0, 1].
+
+    Raises:
+        InvalidInputError: A proxy scores nothing, or `share` is out of range.
+    """
+
+    def __init__(self, first: Proxy, second: Proxy, share: float) -> None:
+        for name, proxy in (("first", first), ("second", second)):
+            require_method(name, proxy, "score(contexts, query, response)")
+        self._share = require_number("share", share)
+        if not 0.0 <= self._share <= 1.0:
+            raise InvalidInputError(f"share must be from 0 to 1, not {share!r}; try 0.2")
+        self._first = first
+        self._second = second
+
+    def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
+        """Return the mean of both proxies' scores.
+
+        Raises:
+            InvalidInputError: A text is not a str.
+            ProxyError: One of the proxies fails.
+        """
+        response = require_text("response", response)
+        ours = self._first.score(contexts, query, response)
+        theirs = self._second.score(contexts, query, response.rstrip(_CLOSING) or response)
+        rest = 1.0 - self._share
+        return Scores(
+            rest * ours.semantic_correlation + self._share * theirs.semantic_correlation,
+            rest * ours.generation_influence + self._share * theirs.generation_influence,
+        )
