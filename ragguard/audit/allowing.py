@@ -76,11 +76,19 @@ class AllowanceStore(Protocol):
     Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
     """
 
-    def allow(self, allowance: Allowance) -> None:
-        """Keep an allowance, in place of one with the same key, source and effect."""
+    def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
+        """Keep an allowance, in place of one with the same key, source and effect.
 
-    def disallow(self, key: str, source: str, *, actor: str | None = None) -> list[Allowance]:
-        """End what holds under this key and source, with either effect, and return it."""
+        `said` is why, for the trail, which has only a hash of `Allowance.why`.
+        """
+
+    def disallow(
+        self, key: str, source: str, *, actor: str | None = None, said: str | None = None
+    ) -> list[Allowance]:
+        """End what holds under this key and source, with either effect, and return it.
+
+        `said` is why, for the trail.
+        """
 
     def allowances(self) -> list[Allowance]:
         """Return all of them, ended ones as well, newest first."""

@@ -44,17 +44,22 @@ class Decisions:
         return self._store.quarantine(status="proposed")
 
     def decide(
-        self, *targets: Target, status: QuarantineStatus, actor: str | None = None
+        self,
+        *targets: Target,
+        status: QuarantineStatus,
+        actor: str | None = None,
+        said: str | None = None,
     ) -> list[QuarantineEntry]:
         """Give entries a status; all of them are looked up before the first is changed.
+
+        `said` is why; the trail tells it in the row of each entry.
 
         Raises:
             InvalidInputError: A target names several entries, or one of which that cannot be said.
             QuarantineNotFoundError: A target names none.
             StoreError: The store fails.
         """
-        entries = self._store.quarantine()
-        found = [match(entries, target) for target in targets]
+        found = self._found(targets)
         allowed = _DECIDABLE.get(status)
         for entry in found:
             if allowed is not None and entry.status not in allowed:
@@ -66,8 +71,16 @@ class Decisions:
             keys = {entry.key for entry in found}
             for one in self._store.allowances():
                 if one.key in keys and one.holds:
-                    self._store.disallow(one.key, one.source, actor=actor)
-        return [self._store.set_quarantine_status(e.key, status, actor=actor) for e in found]
+                    self._store.disallow(one.key, one.source, actor=actor, said=said)
+        change = self._store.set_quarantine_status
+        return [change(one.key, status, actor=actor, said=said) for one in found]
+
+    def _found(self, targets: Sequence[Target]) -> list[QuarantineEntry]:
+        keys = [_named(target).lower() for target in targets]
+        entries = self._store.quarantine(keys=keys)
+        if len({*keys}) > len(entries):  # the beginning of a key, or the id of a passage
+            entries = self._store.quarantine()
+        return [match(entries, target) for target in targets]
 
     def allow(
         self,
@@ -77,18 +90,23 @@ class Decisions:
         effect: Effect = "allowed",
         until: datetime | None = None,
         actor: str | None = None,
+        said: str | None = None,
     ) -> Allowance:
         """Put a passage or a source on the allow-list, and return its entry.
+
+        Of `why` the trail has a hash, `said` it tells as it is.
 
         Raises:
             InvalidInputError: As `ragguard.audit.allowing.allowance`.
             StoreError: The store fails.
         """
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
-        self._store.allow(made)
+        self._store.allow(made, said=said)
         return made
 
-    def disallow(self, target: Passage | str, *, actor: str | None = None) -> list[Allowance]:
+    def disallow(
+        self, target: Passage | str, *, actor: str | None = None, said: str | None = None
+    ) -> list[Allowance]:
         """Take a passage or a source off the allow-list, whichever effect it had, and return that.
 
         What was released from quarantine is as if it had been a proposal, and was rejected.
@@ -99,11 +117,11 @@ class Decisions:
             StoreError: The store fails.
         """
         key, source, _ = identity(target)
-        ended = self._store.disallow(key, source, actor=actor)
-        for entry in self._store.quarantine(status="released"):
-            if entry.key == key:
-                changed = self._store.set_quarantine_status(key, "rejected", actor=actor)
-                ended.append(_of_release(entry, changed.updated_at, actor))
+        ended = self._store.disallow(key, source, actor=actor, said=said)
+        for entry in self._store.quarantine(status="released", keys=[key]):
+            change = self._store.set_quarantine_status
+            changed = change(key, "rejected", actor=actor, said=said)
+            ended.append(_of_release(entry, changed.updated_at, actor))
         if not ended:
             raise not_allowed(target)
         return ended
@@ -115,8 +133,20 @@ class Decisions:
             StoreError: The store fails.
         """
         found = [one for one in self._store.allowances() if one.holds]
-        found += [_of_release(entry) for entry in self._store.quarantine(status="released")]
+        found += map(_of_release, self._store.quarantine(status="released"))
         return sorted(found, key=lambda one: one.created_at, reverse=True)
+
+    def some_allowed(self, limit: int, offset: int = 0) -> list[Allowance]:
+        """Return a part of it: what was put on the list comes first, what was released after it.
+
+        Raises:
+            StoreError: The store fails.
+        """
+        listed = [one for one in self._store.allowances() if one.holds]
+        found = listed[offset : offset + limit]
+        more, first = limit - len(found), max(0, offset - len(listed))
+        released = self._store.quarantine(status="released", limit=more, offset=first)
+        return [*found, *map(_of_release, released)]
 
     def undo(
         self,
@@ -125,6 +155,7 @@ class Decisions:
         reporter: str | None = None,
         since: datetime | None = None,
         actor: str | None = None,
+        said: str | None = None,
     ) -> list[QuarantineEntry]:
         """Take back what attributions did, proposals and what nobody has confirmed; return it.
 
@@ -136,6 +167,7 @@ class Decisions:
             reporter: Only what rests on this reporter's word, alone or with others.
             since: Only what was accused or came into force since then; UTC unless it says else.
             actor: Who undoes it.
+            said: Why, for the trail.
 
         Raises:
             InvalidInputError: None of the first three is given.
@@ -153,7 +185,8 @@ class Decisions:
             and (reporter is None or reporter in entry.reporters)
             and (moment is None or max(entry.created_at, entry.updated_at) >= moment)
         ]
-        return [self._store.set_quarantine_status(e.key, "lapsed", actor=actor) for e in undone]
+        change = self._store.set_quarantine_status
+        return [change(one.key, "lapsed", actor=actor, said=said) for one in undone]
 
 
 def _of_release(
@@ -173,6 +206,12 @@ def _of_release(
     )
 
 
+def _named(target: Target) -> str:
+    if isinstance(target, Passage):
+        return content_key(target.text)
+    return target.key if isinstance(target, QuarantineEntry) else target
+
+
 def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry:
     """Return the entry that a target names.
 
@@ -180,9 +219,7 @@ def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry
         InvalidInputError: It names several.
         QuarantineNotFoundError: It names none.
     """
-    if isinstance(target, Passage):
-        target = content_key(target.text)
-    name = target.key if isinstance(target, QuarantineEntry) else target
+    name = _named(target)
     matches = [e for e in entries if name and name.lower() == e.key] or [
         entry
         for entry in entries

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -20,6 +21,7 @@ from ragguard.audit.quarantine import (
     QuarantineChanges,
     QuarantineEntry,
     QuarantineStatus,
+    Reporters,
     as_utc,
     checked_status,
     matters,
@@ -194,7 +196,12 @@ class MemoryQuarantine(MemoryTrail):
         return len(over)
 
     def set_quarantine_status(
-        self, key: str, status: QuarantineStatus, *, actor: str | None = None
+        self,
+        key: str,
+        status: QuarantineStatus,
+        *,
+        actor: str | None = None,
+        said: str | None = None,
     ) -> QuarantineEntry:
         checked_status(status)
         with self._lock:
@@ -203,7 +210,7 @@ class MemoryQuarantine(MemoryTrail):
                 raise not_in_quarantine(key)
             changed = replace(entry, status=status, updated_at=utc_now(), actor=actor, until=None)
             changes = matters(entry.status, status)
-            head = self._append([of_entry(changed, self.tenant)])
+            head = self._append([of_entry(changed, self.tenant, said)])
             self._keep(changed, changes=changes)
             self._holdings.version += changes
         announce(self.place)
@@ -212,7 +219,12 @@ class MemoryQuarantine(MemoryTrail):
         return changed
 
     def quarantine(
-        self, *, status: QuarantineStatus | None = None, keys: Collection[str] | None = None
+        self,
+        *,
+        status: QuarantineStatus | None = None,
+        keys: Collection[str] | None = None,
+        limit: int | None = None,
+        offset: int = 0,
     ) -> list[QuarantineEntry]:
         with self._lock:
             entries = list(self._mine.entries.values())[::-1]
@@ -220,7 +232,16 @@ class MemoryQuarantine(MemoryTrail):
             entries = [entry for entry in entries if entry.key in keys]
         found = [entry for entry in entries if status in (None, entry.status)]
         found.sort(key=lambda entry: entry.created_at, reverse=True)
-        return found
+        first = max(offset, 0)
+        return found[first:] if limit is None else found[first : first + max(limit, 0)]
+
+    def quarantine_counts(self) -> Counter[QuarantineStatus]:
+        with self._lock:
+            return Counter(entry.status for entry in self._mine.entries.values())
+
+    def quarantine_tally(self) -> Counter[tuple[QuarantineStatus, Reporters]]:
+        with self._lock:
+            return Counter((one.status, one.reporters) for one in self._mine.entries.values())
 
     def quarantine_keys(self) -> frozenset[str]:
         with self._lock:
@@ -244,17 +265,19 @@ class MemoryQuarantine(MemoryTrail):
         due = min([end for end in (own.due, *ends) if end is not None], default=None)
         return replace(own, due=due, tenants=named)
 
-    def allow(self, allowance: Allowance) -> None:
+    def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
         with self._lock:
             mine = self._holdings.to_change(self.tenant)
-            head = self._append([of_allowance(allowance, self.tenant)])
+            head = self._append([of_allowance(allowance, self.tenant, said)])
             mine.allowances[allowance.key, allowance.source, allowance.effect] = allowance
             self._holdings.version += 1
             mine.version = self._holdings.version
         announce(self.place)
         tell_head(head)
 
-    def disallow(self, key: str, source: str, *, actor: str | None = None) -> list[Allowance]:
+    def disallow(
+        self, key: str, source: str, *, actor: str | None = None, said: str | None = None
+    ) -> list[Allowance]:
         now = utc_now()
         with self._lock:
             mine = self._mine
@@ -264,7 +287,7 @@ class MemoryQuarantine(MemoryTrail):
                 for one in allowances.values()
                 if (one.key, one.source) == (key, source) and one.ended_at is None
             ]
-            head = self._append([of_allowance(one, self.tenant) for one in ended])
+            head = self._append([of_allowance(one, self.tenant, said) for one in ended])
             for one in ended:
                 allowances[one.key, one.source, one.effect] = one
             if ended:

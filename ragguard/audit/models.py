@@ -211,6 +211,9 @@ class QuarantineRow(Base):
         Index("ragguard_quarantine_changed", "changed"),
         Index("ragguard_quarantine_by_status", "status", "updated_at"),
         Index("ragguard_quarantine_until", "until"),
+        # For lists: all of a tenant's, and those of a status, the newest first.
+        Index("ragguard_quarantine_by_tenant", "tenant", "created_at", "seq"),
+        Index("ragguard_quarantine_of_status", "tenant", "status", "created_at", "seq"),
     )
 
     @classmethod

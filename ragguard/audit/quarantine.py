@@ -22,6 +22,7 @@ __all__ = [
     "QuarantineEntry",
     "QuarantineStatus",
     "QuarantineStore",
+    "Reporters",
     "as_utc",
     "checked_status",
     "matters",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 QuarantineStatus = Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"]
+Reporters = tuple[str | None, ...]
 HELD: tuple[QuarantineStatus, ...] = ("quarantined", "confirmed")
 """The statuses of entries that the filter drops."""
 
@@ -108,7 +110,7 @@ class QuarantineEntry:
     created_at: datetime = field(default_factory=utc_now)
     updated_at: datetime = field(default_factory=utc_now)
     actor: str | None = None
-    reporters: tuple[str | None, ...] = ()
+    reporters: Reporters = ()
     until: datetime | None = None
     signature: bytes | None = field(default=None, compare=False, repr=False)
 
@@ -221,14 +223,36 @@ class QuarantineStore(Protocol):
         """Let entries lapse whose time is over, and return how many did."""
 
     def set_quarantine_status(
-        self, key: str, status: QuarantineStatus, *, actor: str | None = None
+        self,
+        key: str,
+        status: QuarantineStatus,
+        *,
+        actor: str | None = None,
+        said: str | None = None,
     ) -> QuarantineEntry:
-        """Change an entry's status for good, and return it, or raise `QuarantineNotFoundError`."""
+        """Change an entry's status for good, and return it, or raise `QuarantineNotFoundError`.
+
+        `said` is why, for the trail.
+        """
 
     def quarantine(
-        self, *, status: QuarantineStatus | None = None, keys: Collection[str] | None = None
+        self,
+        *,
+        status: QuarantineStatus | None = None,
+        keys: Collection[str] | None = None,
+        limit: int | None = None,
+        offset: int = 0,
     ) -> list[QuarantineEntry]:
-        """Return the entries, newest first; those of a status, or of some keys, if given."""
+        """Return the entries, newest first; those of a status, or of some keys, if given.
+
+        With `limit` so many at most; the first `offset` are left out.
+        """
+
+    def quarantine_counts(self) -> Mapping[QuarantineStatus, int]:
+        """Return how many entries there are of each status; one that none has may be left out."""
+
+    def quarantine_tally(self) -> Mapping[tuple[QuarantineStatus, Reporters], int]:
+        """Return how many entries there are of each status and the same reporters."""
 
     def quarantine_keys(self) -> frozenset[str]:
         """Return the keys that the filter must drop: those whose status is one of `HELD`."""

@@ -29,7 +29,7 @@ class SqlAllowing:
     tenant: str
     _database: Database
 
-    def allow(self, allowance: Allowance) -> None:
+    def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
         with self._database.write() as session:
             changed = next_version(session)
             named = self._named(allowance.key, allowance.source)
@@ -41,11 +41,13 @@ class SqlAllowing:
                 setattr(row, name, value)
             row.changed = changed
             set_version(session, changed)
-            head = append(session, [of_allowance(allowance, self.tenant)])
+            head = append(session, [of_allowance(allowance, self.tenant, said)])
         announce(self.place)
         tell_head(head)
 
-    def disallow(self, key: str, source: str, *, actor: str | None = None) -> list[Allowance]:
+    def disallow(
+        self, key: str, source: str, *, actor: str | None = None, said: str | None = None
+    ) -> list[Allowance]:
         with self._database.write() as session:
             changed = next_version(session)
             held = self._named(key, source).where(AllowanceRow.ended_at.is_(None))
@@ -55,7 +57,7 @@ class SqlAllowing:
             if rows:
                 set_version(session, changed)
             ended = [row.to_allowance() for row in rows]
-            head = append(session, [of_allowance(one, self.tenant) for one in ended])
+            head = append(session, [of_allowance(one, self.tenant, said) for one in ended])
         announce(self.place)
         tell_head(head)
         return ended

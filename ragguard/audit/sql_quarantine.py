@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from ragguard.audit.accusing import HOUR, Load, decided
 from ragguard.audit.database import Database, insert_into
+from ragguard.audit.encoding import from_json
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.models import QuarantineRow
 from ragguard.audit.quarantine import (
@@ -22,6 +23,7 @@ from ragguard.audit.quarantine import (
     QuarantineChanges,
     QuarantineEntry,
     QuarantineStatus,
+    Reporters,
     checked_status,
     matters,
     not_in_quarantine,
@@ -43,6 +45,7 @@ _TOLD = (
     *(QuarantineRow.status, QuarantineRow.changed, QuarantineRow.signature),
 )
 _AT_ONCE = 500  # rows in a statement
+_ALL = 2**62  # rows
 
 
 class SqlQuarantine:
@@ -128,7 +131,12 @@ class SqlQuarantine:
         return len(lapsed)
 
     def set_quarantine_status(
-        self, key: str, status: QuarantineStatus, *, actor: str | None = None
+        self,
+        key: str,
+        status: QuarantineStatus,
+        *,
+        actor: str | None = None,
+        said: str | None = None,
     ) -> QuarantineEntry:
         checked_status(status)
         with self._database.write() as session:
@@ -144,22 +152,45 @@ class SqlQuarantine:
             row.actor = actor
             row.until = None
             entry = row.to_entry()
-            head = append(session, [of_entry(entry, self.tenant)])
+            head = append(session, [of_entry(entry, self.tenant, said)])
         announce(self.place)
         tell([entry], self.tenant)
         tell_head(head)
         return entry
 
     def quarantine(
-        self, *, status: QuarantineStatus | None = None, keys: Collection[str] | None = None
+        self,
+        *,
+        status: QuarantineStatus | None = None,
+        keys: Collection[str] | None = None,
+        limit: int | None = None,
+        offset: int = 0,
     ) -> list[QuarantineEntry]:
         newest = self._mine.order_by(QuarantineRow.created_at.desc(), QuarantineRow.seq.desc())
         if status is not None:
             newest = newest.where(QuarantineRow.status == status)
         if keys is not None:
             newest = newest.where(QuarantineRow.key.in_(keys))
+        if limit is not None or offset:
+            # SQLite takes no OFFSET without a LIMIT.
+            newest = newest.limit(_ALL if limit is None else max(limit, 0)).offset(max(offset, 0))
         with self._database.read() as session:
             return [row.to_entry() for row in session.scalars(newest)]
+
+    def quarantine_counts(self) -> dict[QuarantineStatus, int]:
+        status = QuarantineRow.status
+        rows = self._mine.with_only_columns(status, func.count()).group_by(status)
+        with self._database.read() as session:
+            return {cast(QuarantineStatus, one): count for one, count in session.execute(rows)}
+
+    def quarantine_tally(self) -> dict[tuple[QuarantineStatus, Reporters], int]:
+        kinds = (QuarantineRow.status, QuarantineRow.reporters_json)
+        rows = self._mine.with_only_columns(*kinds, func.count()).group_by(*kinds)
+        with self._database.read() as session:
+            return {
+                (cast(QuarantineStatus, status), tuple(from_json(reporters))): count
+                for status, reporters, count in session.execute(rows)
+            }
 
     def quarantine_keys(self) -> frozenset[str]:
         with self._database.read() as session:

@@ -171,9 +171,10 @@ def digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def of_entry(entry: QuarantineEntry, tenant: str) -> Change:
-    """Return the change that gave an entry of the quarantine the status that it has."""
+def of_entry(entry: QuarantineEntry, tenant: str, said: str | None = None) -> Change:
+    """Return the change that gave an entry its status; `said` is a person's reason for it."""
     details = {
+        **_said(said),
         "event": entry.event_id,
         "text": digest(entry.text),
         "until": _moment(entry.until),
@@ -187,10 +188,11 @@ def of_lapse(key: str, tenant: str) -> Change:
     return Change("quarantine.lapsed", key, tenant=tenant)
 
 
-def of_allowance(one: Allowance, tenant: str) -> Change:
-    """Return the change that put something on the allow-list, or ended it."""
+def of_allowance(one: Allowance, tenant: str, said: str | None = None) -> Change:
+    """Return the change that put something on the allow-list, or ended it; `said` is the reason."""
     ended = one.ended_at is not None
     details = {
+        **_said(said),
         "effect": one.effect,
         "source": bool(one.source),
         "until": _moment(one.until),
@@ -217,6 +219,10 @@ def this_process() -> str:
     except (KeyError, OSError, ImportError):
         who = "unknown"
     return f"{who}@{platform.node()}"
+
+
+def _said(said: str | None) -> dict[str, str]:
+    return {} if said is None else {"said": said}
 
 
 def _moment(moment: datetime | None) -> str | None:

@@ -65,6 +65,12 @@ def calibrate(
     force: Annotated[
         bool, flag("--force", "Write it although it looks as if attacks were in it.")
     ] = False,
+    trail: Annotated[
+        str | None,
+        typer.Option(
+            "--store", metavar="URL", help="With FILE: tell of it in this audit store's trail."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Learn from trusted clean traffic, and write a file for `filter --calibration`.
@@ -83,14 +89,16 @@ def calibrate(
             if newest is not None or clean_looking:
                 raise InvalidInputError("--newest and --clean-looking need --from-store URL")
             stream = opened.enter_context(opened_traffic(source))
-            guard = opened.enter_context(Guard(alpha=alpha, calibration=in_force))
+            told = None if trail is None else opened.enter_context(opened_store(trail))
+            guard = opened.enter_context(Guard(alpha=alpha, store=told, calibration=in_force))
             traffic = read_traffic(stream, source, progress=True)
             pairs = ((retrieval.query, retrieval.passages) for retrieval in traffic)
             calibration = guard.calibrate(pairs, k=k, force=force)
         else:
-            if source != "-" or k is not None:
+            if source != "-" or k is not None or trail is not None:
                 raise InvalidInputError(
-                    "--from-store takes neither FILE nor --k; the guards that recorded it had a k"
+                    "--from-store takes neither FILE nor --k nor --store; the guards that recorded "
+                    "it had a k, and its own trail tells of it"
                 )
             store = opened.enter_context(opened_store(from_store))
             guard = opened.enter_context(Guard(alpha=alpha, store=store, calibration=in_force))

@@ -30,6 +30,7 @@ __all__ = [
     "Fingerprints",
     "fingerprints",
     "is_current",
+    "is_rest",
     "read_signature",
     "signature",
 ]
@@ -44,7 +45,9 @@ FEWEST = 6
 """A signature of fewer is none: texts of fewer than some thirty letters are alike by chance."""
 
 _MOST_CHARS = 2 * MAX_CHARS  # of a text are read, of which MAX_CHARS letters count
-_VERSION = b"\x02"  # of what a signature holds; one of another version is made anew
+# Of what a signature holds: all of a text, or what others did not say as well. One of another
+# version is made anew.
+_WHOLE, _REST = b"\x02", b"\x03"
 _HALF = WINDOW // 2  # bytes, which are read as one number
 # Of (first half * one + second half) * other, modulo 2^64, the upper 32 bits (multiplicative
 # hashing: Knuth, The Art of Computer Programming 3, 6.4), if the first of them is 0.
@@ -111,12 +114,18 @@ def signature(text: str, cleared: Iterable[str] = ()) -> bytes:
     """
     read = fingerprints([text, *cleared])
     found = np.setdiff1d(read.distinct(0), read.hashes[read.ends[0] :], assume_unique=True)
-    return _VERSION + found[:MOST].astype("<u4").tobytes()
+    version = _WHOLE if len(read.ends) == 1 else _REST
+    return version + found[:MOST].astype("<u4").tobytes()
 
 
 def is_current(written: bytes | None) -> bool:
     """Return whether a signature is there, and of the form that is made now."""
-    return written is not None and written[:1] == _VERSION and len(written) % 4 == 1
+    return written is not None and written[:1] in (_WHOLE, _REST) and len(written) % 4 == 1
+
+
+def is_rest(written: bytes | None) -> bool:
+    """Return whether a signature is of what no cleared text says."""
+    return written is not None and written[:1] == _REST
 
 
 def read_signature(written: bytes | None) -> NDArray[np.uint32]:

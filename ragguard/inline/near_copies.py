@@ -2,7 +2,8 @@
 
 A passage is a copy where it holds at least `CONTAINED` of what a quarantined text is recognised by
 (containment, whatever else it holds), or where at least `TAKEN` of it comes from one. Both shares
-are counted among the fingerprints that the signature covers (`ragguard.inline.fingerprints`).
+are counted among the fingerprints that the signature covers (`ragguard.inline.fingerprints`). Of a
+text of which others were cleared less will do: honest pages hardly say any of what is left.
 
 The index is a few sorted segments behind a Bloom filter, past which few honest passages come. A new
 text becomes a segment of its own; segments of like size are merged (log-structured merge: O'Neil et
@@ -20,16 +21,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.bloom_filter import BloomFilter
-from ragguard.inline.fingerprints import FEWEST, MOST, Fingerprints, fingerprints, read_signature
+from ragguard.inline.fingerprints import (
+    FEWEST,
+    MOST,
+    Fingerprints,
+    fingerprints,
+    is_rest,
+    read_signature,
+)
 
-__all__ = ["CONTAINED", "TAKEN", "NearCopies", "NearCopy"]
+__all__ = ["CONTAINED", "CONTAINED_REST", "TAKEN", "NearCopies", "NearCopy"]
 
-CONTAINED = 0.4
+CONTAINED = 0.43
 """Share of a quarantined text's fingerprints that makes a passage a copy of it."""
+
+CONTAINED_REST = 0.32
+"""The same of what no cleared text says."""
 
 TAKEN = 0.8
 """Share of a passage's own fingerprints, taken from one quarantined text, that does so too."""
 
+_FEWEST_SHARED = 3  # fingerprints, or a name that both give would do
 _TAKEN_LEAST = 8  # fingerprints, or a title that the text quotes would do
 _MOST_PAIRS, _LEAST_TEXTS = 100_000, 8  # of a fingerprint and a text are counted in a segment
 _MERGE_BELOW = 8  # times the size of the next segment
@@ -92,11 +104,11 @@ class NearCopies:
         """
         segments = [one.without(removed) for one in self._segments] if removed else self._segments
         segments = [one for one in segments if one.alive.any()]
-        read = {key: read_signature(written) for key, written in added.items()}
+        read = {key: (read_signature(one), is_rest(one)) for key, one in added.items()}
         fresh = {
             key: found
             for key, found in read.items()
-            if len(found) >= FEWEST and not any(one.has(key) for one in segments)
+            if len(found[0]) >= FEWEST and not any(one.has(key) for one in segments)
         }
         if not fresh:
             return NearCopies(segments, self._filter)
@@ -139,9 +151,9 @@ class NearCopies:
         passing = self._filter.passing(read.hashes)
         owners = read.ends.searchsorted(passing, side="right")
         counts = np.bincount(owners)
-        if not len(counts) or counts.max() < CONTAINED * FEWEST:
+        if not len(counts) or counts.max() < _FEWEST_SHARED:
             return np.empty(0, np.uint64)
-        enough = counts[owners] >= CONTAINED * FEWEST
+        enough = counts[owners] >= _FEWEST_SHARED
         hashes, owners = read.hashes[passing[enough]], owners[enough]
         return np.unique(hashes.astype(np.uint64) << _HIGH | owners.astype(np.uint64))
 
@@ -154,6 +166,7 @@ class _Segment:
         keys: Of n texts.
         alive: bool array of shape (n,): False for those that were released.
         sizes: int64 array of shape (n,): how many fingerprints each has.
+        least: float64 array of shape (n,): which share of them makes a copy.
         highest: uint32 array of shape (n,): up to where the signature of each covers its text.
         hashes: uint32 array of shape (m,): fingerprints of all texts, sorted.
         texts: uint32 array of shape (m,): whose fingerprint each is.
@@ -162,16 +175,20 @@ class _Segment:
     keys: tuple[str, ...]
     alive: NDArray[np.bool_]
     sizes: NDArray[np.int64]
+    least: NDArray[np.float64]
     highest: Hashes
     hashes: Hashes
     texts: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, signatures: Mapping[str, Hashes]) -> _Segment:
-        """Make a segment of signatures by key."""
-        sizes = np.array([len(one) for one in signatures.values()], np.int64)
+    def of(cls, signatures: Mapping[str, tuple[Hashes, bool]]) -> _Segment:
+        """Make a segment of signatures by key, and whether each is of what no cleared text says."""
+        read = [one for one, _ in signatures.values()]
+        sizes = np.array([*map(len, read)], np.int64)
+        rest = [one for _, one in signatures.values()]
+        least = np.where(rest, CONTAINED_REST, CONTAINED)
         texts = np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes)
-        return cls._made(tuple(signatures), sizes, np.concatenate([*signatures.values()]), texts)
+        return cls._made(tuple(signatures), sizes, least, np.concatenate(read), texts)
 
     @classmethod
     def merged(cls, first: _Segment, second: _Segment) -> _Segment:
@@ -184,13 +201,15 @@ class _Segment:
             texts.append(number[one.texts[alive]])
         keys = (*first.living(), *second.living())
         sizes = np.concatenate([first.sizes[first.alive], second.sizes[second.alive]])
-        return cls._made(keys, sizes, np.concatenate(hashes), np.concatenate(texts))
+        least = np.concatenate([first.least[first.alive], second.least[second.alive]])
+        return cls._made(keys, sizes, least, np.concatenate(hashes), np.concatenate(texts))
 
     @classmethod
     def _made(
         cls,
         keys: tuple[str, ...],
         sizes: NDArray[np.int64],
+        least: NDArray[np.float64],
         hashes: Hashes,
         texts: NDArray[np.uint32],
     ) -> _Segment:
@@ -199,12 +218,12 @@ class _Segment:
         highest = np.zeros(len(keys), np.uint32)
         highest[texts] = hashes  # the last one of each stays: the highest
         highest[sizes < MOST] = np.iinfo(np.uint32).max
-        return cls(keys, np.ones(len(keys), np.bool_), sizes, highest, hashes, texts)
+        return cls(keys, np.ones(len(keys), np.bool_), sizes, least, highest, hashes, texts)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        arrays = (self.alive, self.sizes, self.highest, self.hashes, self.texts)
+        arrays = (self.alive, self.sizes, self.least, self.highest, self.hashes, self.texts)
         return sum(one.nbytes for one in arrays)
 
     @cached_property
@@ -245,7 +264,7 @@ class _Segment:
         # Of a fingerprint that very many texts have some are counted: hostile pages cost no more.
         np.minimum(counts, max(_LEAST_TEXTS, _MOST_PAIRS // len(sought)), out=counts)
         total = int(counts.sum())
-        if total < CONTAINED * FEWEST:
+        if total < _FEWEST_SHARED:
             return
         within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
         texts = self.texts[np.repeat(first, counts) + within]
@@ -254,9 +273,10 @@ class _Segment:
         text, place = (found & _LOW).astype(np.intp), (found >> _HIGH).astype(np.intp)
         contained = shared / self.sizes[text]
         alive = self.alive[text]
-        for at in np.flatnonzero(alive & (contained >= CONTAINED)).tolist():
+        enough = (contained >= self.least[text]) & (shared >= _FEWEST_SHARED)
+        for at in np.flatnonzero(alive & enough).tolist():
             yield int(place[at]), NearCopy(self.keys[text[at]], float(contained[at]))
-        pieces = np.flatnonzero(alive & (contained < CONTAINED) & (shared >= _TAKEN_LEAST))
+        pieces = np.flatnonzero(alive & ~enough & (shared >= _TAKEN_LEAST))
         for owner in np.unique(place[pieces]).tolist():
             mine = pieces[place[pieces] == owner]
             covered = np.searchsorted(read.distinct(owner), self.highest[text[mine]], side="right")

@@ -221,7 +221,7 @@ class _Site:
             tenants=visit.others,
             person=person,
             form_token=self._access.form_token(person),
-            waiting=len(visit.store.quarantine(status="proposed")),
+            waiting=lists.waiting(visit.store),
             done=visit.get("done"),
             count=visit.number("count", 0),
             version=__version__,

@@ -10,7 +10,6 @@ from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
-from ragguard.review.history import note_why
 from ragguard.review.visit import Answer, Visit
 
 __all__ = ["ACTIONS", "decide"]
@@ -37,7 +36,6 @@ def decide(visit: Visit) -> Answer:
     if not why:
         raise InvalidInputError("say why: whoever looks at this later must understand it")
     keys = ACTIONS[wanted](visit, Decisions(visit.store), why[:_LONGEST_WHY])
-    note_why(visit.store, wanted, keys, visit.person.name, why[:_LONGEST_WHY])
     path = visit.filled("back")
     return Answer(path if path.partition("?")[0] in _PAGES else "/", wanted, len(keys))
 
@@ -65,9 +63,9 @@ def _until(visit: Visit) -> datetime | None:
 
 
 def _become(status: QuarantineStatus) -> _Action:
-    def change(visit: Visit, decisions: Decisions, why: str) -> list[str]:  # noqa: ARG001
+    def change(visit: Visit, decisions: Decisions, why: str) -> list[str]:
         actor = visit.person.name
-        return _keys(decisions.decide(*_named(visit), status=status, actor=actor))
+        return _keys(decisions.decide(*_named(visit), status=status, actor=actor, said=why))
 
     return change
 
@@ -85,11 +83,11 @@ def _vouch(effect: Effect) -> _Action:
             if known is not None and known.status == "proposed":
                 proposed.append(known)
         put = [
-            decisions.allow(target, why=why, effect=effect, until=until, actor=actor)
+            decisions.allow(target, why=why, effect=effect, until=until, actor=actor, said=why)
             for target in targets
         ]
         # What a person vouches for is proposed no longer.
-        decisions.decide(*proposed, status="rejected", actor=actor)
+        decisions.decide(*proposed, status="rejected", actor=actor, said=why)
         return _keys(put)
 
     return put
@@ -99,19 +97,22 @@ def _vouch_for_name(effect: Effect) -> _Action:
     def put(visit: Visit, decisions: Decisions, why: str) -> list[str]:
         name, until = visit.filled("name"), _until(visit)
         actor = visit.person.name
-        return _keys([decisions.allow(name, why=why, effect=effect, until=until, actor=actor)])
+        return _keys(
+            [decisions.allow(name, why=why, effect=effect, until=until, actor=actor, said=why)]
+        )
 
     return put
 
 
-def _disallow(visit: Visit, decisions: Decisions, why: str) -> list[str]:  # noqa: ARG001
+def _disallow(visit: Visit, decisions: Decisions, why: str) -> list[str]:
     target = visit.exact("source") or _named(visit)[0]
-    return _keys(decisions.disallow(target, actor=visit.person.name))
+    return _keys(decisions.disallow(target, actor=visit.person.name, said=why))
 
 
-def _undo(visit: Visit, decisions: Decisions, why: str) -> list[str]:  # noqa: ARG001
+def _undo(visit: Visit, decisions: Decisions, why: str) -> list[str]:
     event, reporter = visit.exact("event") or None, visit.exact("reporter") or None
-    return _keys(decisions.undo(event=event, reporter=reporter, actor=visit.person.name))
+    actor = visit.person.name
+    return _keys(decisions.undo(event=event, reporter=reporter, actor=actor, said=why))
 
 
 ACTIONS: Mapping[str, _Action] = {

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from ragguard.attribution import Attribution
 from ragguard.audit.decisions import Decisions
-from ragguard.audit.quarantine import SPARED, QuarantineEntry, QuarantineStatus, as_utc
+from ragguard.audit.quarantine import HELD, SPARED, QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import AuditStore, Event, EventStatus
 from ragguard.errors import EventNotFoundError, InvalidInputError
 from ragguard.review.shown import Sought
@@ -26,14 +25,13 @@ __all__ = [
     "quarantine",
     "reporters",
     "verdicts",
+    "waiting",
 ]
 
 _ROWS = 50
-_CASES = 10  # events with proposals on one page
+_PROPOSED = 20  # passages on the page of proposals, by event
 _TENANTS = 100  # whose proposals are counted
 _EVENTS = 1_000  # the newest, of which reporters are counted
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,21 +69,20 @@ def case_of(store: AuditStore, entries: list[QuarantineEntry]) -> Case:
 
 def proposals(visit: Visit) -> Page:
     """What waits for a person, by event, the newest first."""
-    waiting: dict[str | None, list[QuarantineEntry]] = {}
-    for entry in Decisions(visit.store).proposals():
-        waiting.setdefault(entry.event_id, []).append(entry)
-    shown, pages = _paged(list(waiting.values()), visit, _CASES)
-    cases = [case_of(visit.store, entries) for entries in shown]
-    held = len(visit.store.quarantine_keys())
+    tally = Counter(visit.store.quarantine_counts())
+    first, pages = _paged(tally["proposed"], visit, _PROPOSED)
+    cases: dict[str | None, list[QuarantineEntry]] = {}
+    for entry in visit.store.quarantine(status="proposed", limit=_PROPOSED, offset=first):
+        cases.setdefault(entry.event_id, []).append(entry)
     counts = visit.store.counts()
     return Page(
         "proposals.html",
         "Proposals",
         {
-            "cases": cases,
+            "cases": [case_of(visit.store, entries) for entries in cases.values()],
             "pages": pages,
             "elsewhere": _elsewhere(visit),
-            "held": held,
+            "held": sum(tally[status] for status in HELD),
             "counts": counts,
             "failed": len(visit.store.events(status="failed", limit=100)),
             "pending": len(visit.store.events(status="pending", limit=100)),
@@ -93,18 +90,24 @@ def proposals(visit: Visit) -> Page:
     )
 
 
+def waiting(store: AuditStore) -> int:
+    """Return how many proposals wait for a person."""
+    return store.quarantine_counts().get("proposed", 0)
+
+
 def _elsewhere(visit: Visit) -> list[tuple[str, int]]:
     """Return how many proposals wait of each other tenant that has any, if all may be seen."""
     others = [name for name in visit.others if name != visit.store.tenant][:_TENANTS]
-    counts = ((name, visit.store.of_tenant(name).quarantine(status="proposed")) for name in others)
-    return [(name, len(found)) for name, found in counts if found]
+    counts = ((name, waiting(visit.store.of_tenant(name))) for name in others)
+    return [(name, count) for name, count in counts if count]
 
 
 def events(visit: Visit) -> Page:
     """The events, the newest first."""
     status = _one_of(EventStatus, visit.get("status"))
     found = visit.store.events(status=status, limit=_EVENTS)
-    shown, pages = _paged(found, visit, _ROWS)
+    first, pages = _paged(len(found), visit, _ROWS)
+    shown = found[first : first + _ROWS]
     shows = {"events": shown, "pages": pages, "status": status, "all": get_args(EventStatus)}
     return Page("events.html", "Events", shows)
 
@@ -125,23 +128,23 @@ def verdicts(visit: Visit) -> Page:
 def quarantine(visit: Visit) -> Page:
     """What was accused, and what became of it."""
     status = _one_of(QuarantineStatus, visit.get("status"))
-    every = visit.store.quarantine()
-    tally = Counter(entry.status for entry in every)
-    found = [entry for entry in every if status in (None, entry.status)]
-    shown, pages = _paged(found, visit, _ROWS)
+    tally = Counter(visit.store.quarantine_counts())
+    first, pages = _paged(tally.total() if status is None else tally[status], visit, _ROWS)
     shows = {
-        "entries": shown,
+        "entries": visit.store.quarantine(status=status, limit=_ROWS, offset=first),
         "pages": pages,
         "status": status,
         "tally": [(one, tally[one]) for one in get_args(QuarantineStatus)],
-        "total": len(every),
+        "total": tally.total(),
     }
     return Page("quarantine.html", "Quarantine", shows)
 
 
 def allowed(visit: Visit) -> Page:
     """What a person vouches for now."""
-    shown, pages = _paged(Decisions(visit.store).allowed(), visit, _ROWS)
+    listed = sum(one.holds for one in visit.store.allowances())
+    first, pages = _paged(listed + visit.store.quarantine_counts().get("released", 0), visit, _ROWS)
+    shown = Decisions(visit.store).some_allowed(_ROWS, first)
     return Page("allowed.html", "Allow-list", {"allowed": shown, "pages": pages})
 
 
@@ -184,20 +187,20 @@ def reporters(visit: Visit) -> Page:
         one = found.setdefault(event.reporter, Reporter(event.reporter))
         one.events += 1
         one.last = max(filter(None, (one.last, event.created_at)))
-    for entry in visit.store.quarantine():
-        for name in entry.reporters:
-            found.setdefault(name, Reporter(name)).entries[entry.status] += 1
+    for (status, names), count in visit.store.quarantine_tally().items():
+        for name in names:
+            found.setdefault(name, Reporter(name)).entries[status] += count
     order = sorted(found.values(), key=lambda one: (-one.waiting, -one.events, one.name or ""))
-    shown, pages = _paged(order, visit, _ROWS)
+    first, pages = _paged(len(order), visit, _ROWS)
+    shown = order[first : first + _ROWS]
     return Page("reporters.html", "Reporters", {"reporters": shown, "pages": pages})
 
 
-def _paged(found: Sequence[T], visit: Visit, size: int) -> tuple[Sequence[T], dict[str, Any]]:
-    """Return the part that is asked for, and which that is of how many."""
-    last = max(1, -(-len(found) // size))
+def _paged(total: int, visit: Visit, size: int) -> tuple[int, dict[str, int]]:
+    """Return where the part begins that is asked for, and which that is of how many."""
+    last = max(1, -(-total // size))
     page = min(visit.number("page", 1), last)
-    part = found[(page - 1) * size : page * size]
-    return part, {"page": page, "last": last, "total": len(found)}
+    return (page - 1) * size, {"page": page, "last": last, "total": total}
 
 
 def _one_of(kind: Any, wanted: str) -> Any:

@@ -79,3 +79,43 @@ def test_undo_by_event_reporter_and_time(store):
     (one,) = decisions.undo(reporter="bob", actor="zoe")
     assert (one.key, one.status, one.actor) == ("1", "lapsed", "zoe")
     assert store.quarantine_keys() == {"3", "5"}
+
+
+def test_the_quarantine_is_told_in_parts_and_counted(store):
+    kinds = ["proposed", "released", "proposed", "confirmed", "released", "released", "proposed"]
+    store.add_quarantine(
+        [
+            entry(f"{n}", kind, reporters=("ann", "bo")[: 1 + n % 2], hour=n)
+            for n, kind in enumerate(kinds)
+        ]
+    )
+    store.of_tenant("acme").add_quarantine([entry("0", hour=9)])
+    every = [one.key for one in store.quarantine()]
+    assert every == list("6543210")
+    for status in (None, "released"):
+        whole = store.quarantine(status=status)
+        for limit in (0, 1, 2, 7, None):
+            for offset in (0, 1, 3, 99):
+                end = None if limit is None else offset + limit
+                part = store.quarantine(status=status, limit=limit, offset=offset)
+                assert part == whole[offset:end]
+    counts = {one: count for one, count in store.quarantine_counts().items() if count}
+    assert counts == {"proposed": 3, "released": 3, "confirmed": 1}
+    tally = {one: count for one, count in store.quarantine_tally().items() if count}
+    assert tally["released", ("ann", "bo")] == 2
+    assert tally["released", ("ann",)] == tally["confirmed", ("ann", "bo")] == 1
+    assert sum(tally.values()) == len(every)
+
+
+def test_the_allow_list_is_told_in_parts(decisions, store):
+    for n in range(3):
+        decisions.allow(f"source-{n}", why="ours")
+    decisions.disallow("source-1")
+    decisions.decide(KEY, "ab2", status="released")
+    parts = [decisions.some_allowed(2, first) for first in (0, 2, 4)]
+    assert [[one.source or one.key for one in part] for part in parts] == [
+        ["source-2", "source-0"],
+        [one.key for one in store.quarantine(status="released")],
+        [],
+    ]
+    assert decisions.some_allowed(3, 1) == [*parts[0][1:], *parts[1]]

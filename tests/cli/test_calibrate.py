@@ -87,3 +87,16 @@ def test_traffic_in_which_passages_were_planted_needs_force(run, jsonl, tmp_path
     assert not out.exists()
     assert run("calibrate", traffic, "-o", out, "--alpha", "0.1", "--force").exit_code == 0
     assert out.exists()
+
+
+def test_a_store_that_is_named_tells_of_it(run, jsonl, tmp_path, clean, store_url):
+    traffic, out = jsonl("clean.jsonl", *_traffic(clean, 20)), tmp_path / "c.json"
+    result = run("calibrate", traffic, "-o", out, "--alpha", "0.1", "--store", store_url)
+    assert result.exit_code == 0
+    listed = run("audit", "list", "--store", store_url, "--json")
+    told = json.loads(listed.stdout)
+    (told,) = [one for one in told if one["action"] == "calibration.adopted"]
+    assert told["details"]["queries"] == 20
+    result = run("calibrate", "--from-store", store_url, "--store", store_url)
+    assert result.exit_code == 2
+    assert "its own trail tells of it" in " ".join(result.stderr.split())

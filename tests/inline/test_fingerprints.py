@@ -9,6 +9,7 @@ from ragguard.inline.fingerprints import (
     WINDOW,
     fingerprints,
     is_current,
+    is_rest,
     read_signature,
     signature,
 )
@@ -112,6 +113,15 @@ def test_a_signature_of_another_form_is_none(written):
     assert not is_current(written)
     assert len(read_signature(written)) == 0
     assert is_current(signature(""))
+    assert is_current(signature(TEXT, [TEXT]))
+
+
+def test_a_signature_says_whether_others_were_cleared():
+    assert [is_rest(one) for one in (signature(TEXT), signature(TEXT, [""]), None)] == [
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "\ud800" * 40, "\x00" * 40, "!?", "a" * WINDOW, "é" * 7])

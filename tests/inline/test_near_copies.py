@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ragguard.inline.fingerprints import FEWEST, fingerprints, read_signature, signature
-from ragguard.inline.near_copies import CONTAINED, TAKEN, NearCopies, NearCopy
+from ragguard.inline.near_copies import CONTAINED, CONTAINED_REST, TAKEN, NearCopies, NearCopy
 
 _SYLLABLES = [a + b for a in "bdfghkmnprstvwz" for b in ("a", "e", "or", "un", "in")]
 
@@ -41,6 +41,23 @@ def test_a_passage_is_a_copy_from_a_share_on():
             assert copy == NearCopy("k1", share)
             found += 1
     assert 12 < found < 25
+
+
+def test_of_what_no_cleared_text_says_a_smaller_share_will_do():
+    copied = prose(20, 30)
+    rest = signature(f"{HELD} {copied}", [copied])
+    opened = NearCopies().changed({"k0": rest})
+    left = set(read_signature(rest).tolist())
+    words, between = HELD.split(), 0
+    for kept in range(len(words) + 1):
+        passage = " ".join(words[:kept]) + " " + prose(2, 30 - kept)
+        share = len(left & set(fingerprints([passage]).hashes.tolist())) / len(left)
+        assert (opened.find([passage])[0] is not None) == (share >= CONTAINED_REST)
+        between += CONTAINED_REST <= share < CONTAINED
+    assert between
+    # So it stays when segments are merged, and when others go.
+    merged = opened.changed({"k1": signature(prose(21, 30))}).changed({}, ["k1"])
+    assert merged.find([HELD]) == opened.find([HELD]) != [None]
 
 
 def test_a_text_is_found_whole_in_a_long_page():

@@ -141,7 +141,13 @@ def upgrade() -> None:
         batch_op.create_index(
             "ragguard_quarantine_by_status", ["status", "updated_at"], unique=False
         )
+        batch_op.create_index(
+            "ragguard_quarantine_by_tenant", ["tenant", "created_at", "seq"], unique=False
+        )
         batch_op.create_index("ragguard_quarantine_changed", ["changed"], unique=False)
+        batch_op.create_index(
+            "ragguard_quarantine_of_status", ["tenant", "status", "created_at", "seq"], unique=False
+        )
         batch_op.create_index("ragguard_quarantine_until", ["until"], unique=False)
 
     op.create_table(
