@@ -1,10 +1,12 @@
 """Does RAGOrigin find more with an exported language model than with the lexical one, or with both?
 
-Runnable alone: `python -m benchmarks.proxy_attribution --data DIR --proxy FOLDER --json FILE`.
+Runnable alone: `python -m benchmarks.proxy_attribution --data DIR --proxy smollm2 --json FILE`.
 
-The events and measures are those of `benchmarks.attribution`; every one is attributed with
-`LexicalProxy`, with the proxy of each folder, and with mixtures: a share of the folder's
-log-probability and the rest of the lexical one, token for word.
+Of each dataset the first so many records are attributed, each with one kind of attack, drawn by the
+seed: planted with the question in front and plain, and not at all; the wrong answer reported as it
+is and paraphrased (`benchmarks.answer_wordings.noisy_report`). Measures are those of
+`benchmarks.misgeneration`. Every event is attributed with `LexicalProxy`, with the language model,
+and with mixtures: a share of the model's log-probability and the rest of the lexical one.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +23,17 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from benchmarks.attribution_events import RESPONSES, Selection, clean_event, poisoned_events
-from benchmarks.attribution_rows import Outcomes, summary
+from benchmarks.answer_wordings import noisy_report
+from benchmarks.attribution_events import Selection, clean_event, of_one_kind, poisoned_events
 from benchmarks.command import half_parser
-from benchmarks.misgeneration import TOP_K, rounded
+from benchmarks.misgeneration import OWN, TOP_K, KnowledgeBase, Tally, Target, rounded
 from benchmarks.report.result import describe_run, write
+from benchmarks.reported import Reported, Setting
 from ragguard.attribution import RAGOrigin
-from ragguard.proxy import LexicalProxy, OnnxProxy, Proxy, Scores
+from ragguard.proxy import LexicalProxy, MixedProxy, OnnxProxy, Proxy, Scores
+from ragguard.proxy.named import export_folder
 
-__all__ = ["Mixed", "Remembered", "main", "run"]
-
-_CLOSING = " \t\n.!"
+__all__ = ["Remembered", "main", "reports", "run"]
 
 
 class Remembered:
@@ -66,135 +68,105 @@ class Remembered:
         self._found.clear()
 
 
-class Mixed:
-    """A weighted mean of two proxies' log-probabilities, in nats.
+def reports(target: Target, base: KnowledgeBase, seed: int) -> Iterator[Reported]:
+    """Yield what is reported of one record: (wording, form, response, event).
 
-    A mean of fixed weights, unlike one of z-scores, does not depend on which other contexts are
-    asked for.
-
-    Args:
-        first: Has the rest of the weight.
-        second: Has `share` of it. It is asked without the full stop that closes a response: to a
-            language model that is one token more, of which the passage says nothing.
-        share: In [0, 1].
+    Without an attack that got through there is nothing.
     """
-
-    def __init__(self, first: Proxy, second: Proxy, share: float) -> None:
-        self._first = first
-        self._second = second
-        self._share = share
-
-    def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
-        """Return the mean of both proxies' scores."""
-        ours = self._first.score(contexts, query, response)
-        theirs = self._second.score(contexts, query, response.rstrip(_CLOSING) or response)
-        rest = 1.0 - self._share
-        return Scores(
-            rest * ours.semantic_correlation + self._share * theirs.semantic_correlation,
-            rest * ours.generation_influence + self._share * theirs.generation_influence,
-        )
+    only = of_one_kind(target, base, seed)
+    if only is None:
+        return
+    for _, form, attack in poisoned_events(only, base, seed):
+        yield Reported("as it is", form, target.wrong, attack)
+    yield Reported("as it is", "clean", target.wrong, clean_event(target, base))
+    for one in noisy_report(only, Setting(base, {}, (), seed)):
+        if one.case == "paraphrase":
+            yield one
 
 
 def run(
-    selection: Selection,
-    folders: Mapping[str, Path],
-    *,
-    shares: Sequence[float],
-    every: int,
-    progress: Progress,
+    selection: Selection, model: Proxy | None, *, shares: Sequence[float], progress: Progress
 ) -> dict[str, Any]:
     """Return the section's rows.
 
     Args:
         selection: The records.
-        folders: Exported proxies by name.
-        shares: The weights that a folder's proxy has in the mixtures.
-        every: Takes every n-th record.
+        model: The language model; None: the lexical proxy alone.
+        shares: The weights that the model has; 1 is the model alone.
         progress: Told about every record.
 
     Raises:
         InvalidInputError: A line of a file is not a record.
-        ProxyError: A folder holds no proxy.
     """
-    single = {"lexical": Remembered(LexicalProxy())} | {
-        name: Remembered(OnnxProxy(folder, threads=1)) for name, folder in folders.items()
-    }
-    proxies: dict[str, Proxy] = dict(single)
-    for name in folders:
-        for share in shares:
-            proxies[f"lexical with {share:g} of {name}"] = Mixed(
-                single["lexical"], single[name], share
-            )
+    lexical = Remembered(LexicalProxy())
+    proxies: dict[str, Proxy] = {"lexical": lexical}
+    kept = [lexical]
+    if model is not None:
+        kept.append(Remembered(model))
+        proxies |= {
+            f"{share:g} of the model": MixedProxy(lexical, kept[1], share) for share in shares
+        }
     origins = {name: RAGOrigin(proxy=proxy, top_k=TOP_K) for name, proxy in proxies.items()}
-    outcomes = Outcomes()
+    tallies: dict[tuple[str, str, str], Tally] = {}
+    blamed: dict[str, list[bool]] = {name: [] for name in proxies}
     for dataset, targets, base in selection.datasets():
-        taken = targets[::every]
-        bar = progress.add_task(dataset, total=len(taken))
-        for target in taken:
-            attacks = list(poisoned_events(target, base, selection.seed))
-            unpoisoned = clean_event(target, base)
-            for name, origin in origins.items():
-                for wording, respond in RESPONSES.items():
-                    response = respond(target.wrong)
-                    for kind, form, attack in attacks:
-                        found = origin.attribute(target.question, response, attack.retrieve)
-                        stratum = {"proxy": name, "kind": kind, "form": form}
-                        outcomes.add(dataset, attack, found, **stratum, response=wording)
-                    found = origin.attribute(target.question, response, unpoisoned.retrieve)
-                    outcomes.add(dataset, unpoisoned, found, proxy=name, response=wording)
-            for proxy in single.values():
+        if dataset == OWN and selection.data_dir is not None:
+            continue
+        for target in progress.track(targets, description=dataset):
+            for one in reports(target, base, selection.seed):
+                for name, origin in origins.items():
+                    found = origin.attribute(target.question, one.response, one.event.retrieve)
+                    if one.event.poison:
+                        key = (name, one.case, one.form)
+                        tallies.setdefault(key, Tally()).add(one.event, found)
+                    else:
+                        blamed[name].append(bool(found.responsible))
+            for proxy in kept:
                 proxy.forget()
-            progress.advance(bar)
-    poisoned, clean = outcomes.poisoned(), outcomes.clean()
-    return {
-        "summary": summary(poisoned, clean, by=("proxy", "form", "response")),
-        "poisoned": poisoned,
-        "clean": clean,
-        "ms_per_text": {
-            name: rounded(1e3 * proxy.seconds / max(1, proxy.scored))
-            for name, proxy in single.items()
-        },
-    }
+    rows = [
+        {"proxy": name, "reported": case, "form": form, **_measures(tally)}
+        for (name, case, form), tally in sorted(tallies.items())
+    ]
+    clean = [
+        {"proxy": name, "events": len(found), "blamed": rounded(float(np.mean(found)))}
+        for name, found in blamed.items()
+    ]
+    texts_ms = [rounded(1e3 * proxy.seconds / max(1, proxy.scored)) for proxy in kept]
+    return {"poisoned": rows, "clean": clean, "ms_per_text": texts_ms}
+
+
+def _measures(tally: Tally) -> dict[str, Any]:
+    row = tally.row()
+    return {name: row[name] for name in ("events", "dacc", "fpr", "fnr")}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the measurement and return the exit status."""
     parser = half_parser("proxy_attribution", __doc__)
-    parser.add_argument(
-        "--proxy", type=Path, action="append", default=[], help="exported folder; repeatable"
-    )
-    parser.add_argument(
-        "--shares", type=_shares, default=(0.5,), help="of a folder's proxy in the mixtures"
-    )
-    parser.add_argument("--every", type=int, default=1, help="take every n-th record")
+    parser.add_argument("--proxy", help="a model's name, or an exported folder")
+    parser.add_argument("--shares", type=_shares, default=(0.5, 1.0), help="weights of the model")
     arguments = parser.parse_args(argv)
+    name = arguments.proxy
+    model = OnnxProxy(export_folder(name), threads=1) if name else None
     with Progress(console=Console(stderr=True)) as progress:
-        result = run(
-            Selection(arguments.data, arguments.limit, arguments.seed, arguments.half),
-            {folder.name: folder for folder in arguments.proxy},
-            shares=arguments.shares,
-            every=arguments.every,
-            progress=progress,
-        )
+        selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
+        result = run(selection, model, shares=arguments.shares, progress=progress)
     if arguments.json is not None:
-        _save(arguments, result)
-    table = Table(*result["summary"][0])
-    for row in result["summary"]:
-        table.add_row(*(str(value) for value in row.values()))
-    Console().print(table)
+        command = ["python", "-m", "benchmarks.proxy_attribution"]
+        if arguments.data is not None:
+            command += ["--data", arguments.data.resolve().name]
+        if name:
+            command += ["--proxy", Path(name).name]
+        command += ["--shares", ",".join(f"{share:g}" for share in arguments.shares)]
+        command += ["--limit", str(arguments.limit), "--half", str(arguments.half)]
+        about = describe_run(command, (), seed=arguments.seed, limit=arguments.limit)
+        write(arguments.json, about, {"proxy_attribution": result})
+    for rows in (result["poisoned"], result["clean"]):
+        table = Table(*rows[0])
+        for row in rows:
+            table.add_row(*(str(value) for value in row.values()))
+        Console().print(table)
     return 0
-
-
-def _save(arguments: argparse.Namespace, result: Mapping[str, Any]) -> None:
-    command = ["python", "-m", "benchmarks.proxy_attribution"]
-    if arguments.data is not None:
-        command += ["--data", arguments.data.resolve().name]
-    for folder in arguments.proxy:
-        command += ["--proxy", folder.name]
-    command += ["--shares", ",".join(f"{share:g}" for share in arguments.shares)]
-    command += ["--every", str(arguments.every), "--half", str(arguments.half)]
-    about = describe_run(command, (), seed=arguments.seed, limit=arguments.limit)
-    write(arguments.json, about, {"proxy_attribution": dict(result)})
 
 
 def _shares(text: str) -> tuple[float, ...]:

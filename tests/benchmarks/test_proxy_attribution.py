@@ -7,7 +7,8 @@ import pytest
 from rich.progress import Progress
 
 from benchmarks.attribution_events import Selection
-from benchmarks.proxy_attribution import Mixed, Remembered, _shares, run
+from benchmarks.misgeneration import MAIN_KINDS
+from benchmarks.proxy_attribution import Remembered, _shares, reports, run
 from ragguard.proxy import LexicalProxy, Scores
 
 TEXTS = ["The moss was found by Ines Varga.", "It rained in Pell.", ""]
@@ -40,48 +41,40 @@ def test_nothing_is_scored_twice_for_the_same_question_and_answer():
     assert proxy.scored == 6
 
 
-class Lengths:
-    """Scores a context by its length, and remembers the response."""
-
-    def __init__(self):
-        self.responses = []
-
-    def score(self, contexts, query, response):
-        self.responses.append(response)
-        values = np.array([float(len(text)) for text in contexts])
-        return Scores(values, -values)
-
-
-def test_is_the_weighted_mean_by_hand():
-    lexical = LexicalProxy().score(TEXTS, "Who found the moss?", "Ines Varga")
-    found = Mixed(LexicalProxy(), Lengths(), 0.25).score(TEXTS, "Who found the moss?", "Ines Varga")
-    lengths = np.array([33.0, 18.0, 0.0])
-    np.testing.assert_allclose(
-        found.semantic_correlation, 0.75 * lexical.semantic_correlation + 0.25 * lengths
-    )
-    np.testing.assert_allclose(
-        found.generation_influence, 0.75 * lexical.generation_influence - 0.25 * lengths
-    )
-
-
-@pytest.mark.parametrize(
-    ("response", "asked"),
-    [("Ines Varga.", "Ines Varga"), ("It is 3.5 m", "It is 3.5 m"), ("...", "..."), ("No!", "No")],
-)
-def test_a_closing_full_stop_is_not_asked_of_the_language_model(response, asked):
-    model, exact = Lengths(), Lengths()
-    Mixed(exact, model, 0.5).score(TEXTS, "Who found the moss?", response)
-    assert model.responses == [asked]
-    assert exact.responses == [response]
-
-
-def test_the_projects_own_data_with_the_lexical_proxy():
+def test_the_projects_own_data_with_a_stand_in_for_the_model():
     with Progress(disable=True) as progress:
-        found = run(Selection(limit=4), {}, shares=(), every=2, progress=progress)
-    assert {row["proxy"] for row in found["poisoned"]} == {"lexical"}
-    assert {row["form"] for row in found["summary"]} == {"prepend", "plain"}
-    assert all(row["dacc"] > 0.9 for row in found["summary"])
-    assert {row["events"] for row in found["clean"]} == {2}
+        found = run(Selection(limit=4), LexicalProxy(), shares=(0.5, 1.0), progress=progress)
+    rows = {(row["proxy"], row["reported"], row["form"]): row for row in found["poisoned"]}
+    for form in ("prepend", "plain"):
+        lexical = rows["lexical", "as it is", form]
+        assert lexical["events"] == 4
+        assert lexical["dacc"] > 0.9
+        # The mean of the lexical proxy with itself.
+        assert rows["0.5 of the model", "as it is", form] == {
+            **lexical,
+            "proxy": "0.5 of the model",
+        }
+    assert {row["proxy"]: row["events"] for row in found["clean"]} == {
+        "lexical": 4,
+        "0.5 of the model": 4,
+        "1 of the model": 4,
+    }
+
+
+def test_of_each_record_one_kind_is_planted_in_both_forms():
+    ((_, targets, base),) = Selection(limit=3).datasets()
+    for target in targets:
+        found = list(reports(target, base, 0))
+        assert [one.form for one in found[:3]] == ["prepend", "plain", "clean"]
+        assert {one.case for one in found[3:]} <= {"paraphrase"}
+        planted = {text for one in found for text in one.event.poison}
+        (kind,) = (
+            kind
+            for kind, texts in target.poison.items()
+            if any(text in one for text in texts for one in planted)
+        )
+        assert kind in MAIN_KINDS
+        assert found == list(reports(target, base, 0))
 
 
 @pytest.mark.parametrize(("text", "expected"), [("", ()), ("0.5", (0.5,)), ("0,1", (0.0, 1.0))])

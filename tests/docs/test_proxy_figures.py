@@ -14,14 +14,30 @@ PAGE = (ROOT / "docs" / "proxies.md").read_text(encoding="utf-8")
 
 QUANTISATION = "| {} | {:.1f} % | {:.1f} % | {:g} | {:g} | {:g} |"
 COST = "| {} | {:.3g} | {:.3g} | {:,.1f} | "
-ATTRIBUTION = "| {} | {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} |"
+ATTRIBUTION = "| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.3f} |"
+SPEED = "| {} | {:.1f} | {:.0f} | {:.0f} |"
 
 
 def test_attribution():
-    for row in read(RESULTS / "proxy_attribution.json")["sections"]["proxy_attribution"]["summary"]:
-        values = (row[name] for name in ("dacc", "fpr", "fnr", "fnr_stating", "clean_blamed"))
-        if row["response"] == "short":
-            assert ATTRIBUTION.format(row["proxy"], row["form"], *values) in PAGE
+    found = read(RESULTS / "proxy_attribution.json")["sections"]["proxy_attribution"]
+    shown = {"lexical", "0.2 of the model", "0.5 of the model", "1 of the model"}
+    for row in found["poisoned"]:
+        if row["proxy"] in shown:
+            assert ATTRIBUTION.format(*row.values()) in PAGE
+    assert [row["blamed"] for row in found["clean"]] == [0.0] * len(found["clean"])
+    of_lexical, of_model = found["ms_per_text"]
+    assert (
+        f"model {of_model:.0f} ms of processor time, the lexical proxy {of_lexical:.2f} ms" in PAGE
+    )
+
+
+def test_speed():
+    for row in read(RESULTS / "real_model.json")["sections"]["speed"]:
+        read_per_s, written_per_s = (
+            row[name] / row[f"{name}_processor_s"] for name in ("read", "written")
+        )
+        values = (row["threads"], row["scope_processor_s"], read_per_s, written_per_s)
+        assert SPEED.format(*values) in PAGE
 
 
 def test_quantisation():
