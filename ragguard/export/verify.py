@@ -115,6 +115,7 @@ def measure(
         return parity
     began = time.monotonic()
     blamed: tuple[list[Blame], list[Blame]] = ([], [])
+    reached, telling = parity, False
     for number, scope in enumerate(scopes, 1):
         took = (time.monotonic() - began) / max(1, number - 1)
         left = f", {took * (len(scopes) - number + 1):.0f} s left at most" if number > 1 else ""
