@@ -80,7 +80,7 @@ def content_keys(texts: Sequence[str]) -> list[str]:
 
 def content_letters(texts: Sequence[str]) -> list[bytes]:
     """Return what the head of each text's key is made of: its letters, without anything between."""
-    return letters_of([_normal(text) for text in texts])
+    return letters_of([_normal(text) or text for text in texts])
 
 
 def content_heads(letters: Sequence[bytes]) -> list[str]:
@@ -91,20 +91,26 @@ def content_heads(letters: Sequence[bytes]) -> list[str]:
     return [hashlib.blake2b(one, digest_size=HEAD // 2).hexdigest() for one in letters]
 
 
-def _normal(text: str) -> str:
-    if text.isascii() or len(text) > MAX_CHARS:
-        return text
-    return unicodedata.normalize("NFKC", _stream_safe(text))
+def _normal(text: str) -> str | None:
+    """Return a text as its words are read; None for a long one, of which all letters count.
+
+    Some characters stand for eighteen others.
+    """
+    if len(text) > MAX_CHARS:
+        return None
+    normal = text if text.isascii() else unicodedata.normalize("NFKC", _stream_safe(text))
+    return normal if len(normal) <= MAX_CHARS else None
 
 
 def _worked_out(texts: Sequence[str]) -> list[str]:
     normal = [_normal(text) for text in texts]
-    read = [letters_whole(one) if len(one) > MAX_CHARS else tokens_whole(one) for one in normal]
     said = [
-        words if isinstance(words, bytes) else _with_signs(words, same)
-        for words, same in zip(read, normal, strict=True)
+        letters_whole(text) if same is None else _with_signs(tokens_whole(same), same)
+        for text, same in zip(texts, normal, strict=True)
     ]
-    heads = content_heads(letters_of(normal))
+    heads = content_heads(
+        letters_of([one or text for one, text in zip(normal, texts, strict=True)])
+    )
     return [
         head + hashlib.blake2b(each, digest_size=16 - HEAD // 2).hexdigest()
         for head, each in zip(heads, said, strict=True)
