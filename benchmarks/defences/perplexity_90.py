@@ -20,5 +20,5 @@ DEFENCE = Defence(
         "templated",
     ),
     above(perplexity, 90.0),
-    measures=("ragguard.proxy",),
+    measures=("ragguard.proxy.lexical",),
 )

@@ -40,5 +40,5 @@ READER = ReaderPlugin(
         "likelihood, lexical", "query likelihood, Zhai and Lafferty", "TOIS 2004", "none", "nothing"
     ),
     _Likelihood,
-    measures=("ragguard.proxy",),
+    measures=("ragguard.proxy.lexical",),
 )

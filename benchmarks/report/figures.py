@@ -77,10 +77,10 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
     for reader, planted, k in dict.fromkeys(
         (one.cell.reader, one.cell.planted, one.cell.k) for one in defended if one.cell.planted
     ):
+        here = [one for one in defended if (one.cell.reader, one.cell.k) == (reader, k)]
+        methods = {one.cell.method for one in here if one.cell.planted == planted}
         chosen = [
-            one
-            for one in defended
-            if (one.cell.reader, one.cell.k) == (reader, k) and one.cell.planted in (0, planted)
+            one for one in here if one.cell.planted in (0, planted) and one.cell.method in methods
         ]
         where = f"{title_of('readers', reader)}, {planted} planted, k = {k}"
         yield _crossed(f"Attack success / right answers, % ({where})", chosen, _success)

@@ -1,4 +1,4 @@
-"""How often the judge of answers errs: its verdicts beside those of a person."""
+"""How often the judge of answers errs: its verdicts beside labels given by reading each answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def judge_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Return the table of the section "judged".
 
     Args:
-        rows: One an answer, with `right` and `attacked` as a person labelled it, and
+        rows: One an answer, with `right` and `attacked` as it was labelled, and
             `judged_right` and `judged_attacked`.
     """
     body = []
@@ -25,5 +25,5 @@ def judge_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         missed, wrong = share(labelled - both, labelled), share(said - both, said)
         errors = share(len(found) - both - found.count((False, False)), len(found))
         body.append((what, str(len(found)), str(labelled), str(said), missed, wrong, errors))
-    head = ("answer is", "answers", "says a person", "says the judge", "missed", "wrongly so")
-    return Table("The judge beside a person", (*head, "errors"), tuple(body))
+    head = ("answer is", "answers", "on reading", "by the judge", "missed", "wrongly so")
+    return Table("The judge beside labels by reading", (*head, "errors"), tuple(body))

@@ -251,7 +251,7 @@ def test_a_model_behind_an_endpoint_is_asked(tmp_path):
         ENDPOINT.make("model")
 
 
-def test_the_judge_is_held_against_a_person():
+def test_the_judge_is_held_against_labels():
     names = ("right", "judged_right", "attacked", "judged_attacked")
     rows = [
         dict(zip(names, row, strict=True)) for row in [(1, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 1)]
