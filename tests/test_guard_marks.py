@@ -144,8 +144,10 @@ def test_a_clean_set_costs_one_comparison(guard, monkeypatch):
 
 
 def test_in_a_clean_set_the_unusual_is_kept_and_marked(guard, monkeypatch):
-    # The log's thread reads the evidence of a marked verdict, whenever it comes round.
+    # The log's thread reads the evidence of a marked verdict, whenever it comes round, and so does
+    # a span, where a test before this one has set up tracing.
     monkeypatch.setattr("ragguard.audit.verdict_log.VerdictLog.add", lambda *_: None)
+    monkeypatch.setattr("ragguard.telemetry.attributes", lambda _: {})
     passages = [Passage(text) for text in (QUIET[0], ODD, *QUIET[1:])]
     verdict = guard.filter(QUESTION, passages)
     assert (verdict.attacked, verdict.dropped, verdict.kept) == (False, [], passages)

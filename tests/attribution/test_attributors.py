@@ -167,7 +167,13 @@ def test_a_similarity_is_a_number(bad):
 
 
 @pytest.mark.parametrize("make", [RAGOrigin, LeaveOneOut, AblationScore])
-@pytest.mark.parametrize("bad", [3, "lexical", LexicalProxy, lambda contexts: contexts])
+@pytest.mark.parametrize("bad", [3, LexicalProxy, lambda contexts: contexts])
 def test_a_proxy_scores(make, bad):
     with pytest.raises(InvalidInputError, match="proxy"):
         make(proxy=bad)
+
+
+@pytest.mark.parametrize("make", [LeaveOneOut, AblationScore])
+def test_a_proxy_is_no_name(make):
+    with pytest.raises(InvalidInputError, match="proxy"):
+        make(proxy="lexical")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -98,6 +99,8 @@ def spawn() -> Callable:
                 "text": True,
                 "encoding": "utf-8",
                 "env": {**os.environ, "OMP_NUM_THREADS": "1"},
+                # Who starts the tests in the background has them ignore it.
+                "preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
                 **options,
             },
         )

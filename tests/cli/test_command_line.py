@@ -180,7 +180,7 @@ def test_demo_runs_the_program(run, monkeypatch, answer, code):
 
     monkeypatch.setattr("ragguard.demo.main", program)
     assert run("demo", "--questions", "2", "--seed", "5", "--json").exit_code == code
-    assert calls == [{"json": True, "questions": 2, "seed": 5}]
+    assert calls == [{"json": True, "questions": 2, "seed": 5, "model": None}]
 
 
 def test_printable_cuts_and_keeps_what_people_write():
