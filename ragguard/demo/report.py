@@ -138,8 +138,8 @@ _BEFORE_THE_FILTER = """\
 
 [bold]1. A clean knowledge base[/]
 {passages} passages about the Skerrin Isles, which do not exist.
-{asked} questions, read from the best {read} passages: {clean_wrong} answered wrong, since the \
-reader is no language model.
+{asked} questions, read from the best {read} passages: {clean_wrong} answered wrong by \
+{reader}.
 The filter touches {clean_touched} of {asked} clean questions, and {paraphrases_touched} of \
 {asked} in other words. Many of these pages repeat a user's question, as an FAQ does, and carry an \
 attack's mark by that. A guard that was calibrated on such traffic (`ragguard calibrate`) touches \

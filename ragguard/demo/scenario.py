@@ -64,7 +64,7 @@ def run_demo(
 
     Returns:
         `summary`, with the size of the clean knowledge base ("passages"), how many passages are
-        "retrieved" and "read", from how many clean questions the filter drops one
+        "retrieved" and "read" by which "reader", from how many clean questions the filter drops one
         ("clean_touched", "paraphrases_touched"), how many it leaves right ("clean_filtered_right"),
         how many "rounds" of reports there were, how many passages went into quarantine
         "at_once" and how many a person "confirmed" who saw them proposed, and one question each, or
@@ -167,6 +167,7 @@ def _run(
         "passages": len(corpus.passages),
         "retrieved": _RETRIEVED,
         "read": _READ,
+        "reader": model or "a reader that is no language model",
         "clean_touched": sum(bool(verdict.dropped) for _, verdict in clean),
         "clean_filtered_right": sum(
             is_right(case.question, answer) for case, (answer, _) in zip(cases, clean, strict=True)

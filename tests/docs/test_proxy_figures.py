@@ -24,7 +24,9 @@ def test_attribution():
     for row in found["poisoned"]:
         if row["proxy"] in shown:
             assert ATTRIBUTION.format(*row.values()) in PAGE
-    assert [row["blamed"] for row in found["clean"]] == [0.0] * len(found["clean"])
+    blamed = {row["proxy"]: round(row["blamed"] * row["events"]) for row in found["clean"]}
+    assert {name: count for name, count in blamed.items() if count} == {"1 of the model": 1}
+    assert f"in one event of {found['clean'][0]['events']}, the others in none" in PAGE
     of_lexical, of_model = found["ms_per_text"]
     assert (
         f"model {of_model:.0f} ms of processor time, the lexical proxy {of_lexical:.2f} ms" in PAGE
