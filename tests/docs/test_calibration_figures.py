@@ -50,11 +50,16 @@ def test_contaminated_records():
     found = rows("contamination")
     taught = [row for row in found if row["kind"] in KINDS]
     assert {row["share"] for row in taught} == {0.01, 0.012, 0.05, 0.2}
-    for row in taught:
-        if row["way"] == "as it is":
-            assert row["refused"] == row["draws"]
-    kept = [row for row in taught if row["way"] == "clean_looking"]
     said = claim(OPERATIONS, "contaminated records")
+    as_it_is = [row for row in taught if row["way"] == "as it is"]
+    refused, draws = (sum(row[name] for row in as_it_is) for name in ("refused", "draws"))
+    assert f"{refused} of {draws} calibrations were refused" in said
+    kept = [row for row in taught if row["way"] == "clean_looking"]
+    for row in as_it_is:
+        if row["refused"] < row["draws"]:
+            assert f"{row['threshold']:.1f} nats" in said
+            assert row["threshold"] <= kept[0]["threshold"]
+            assert row["prepended"] == row["shuffled"] == 1.0
     (threshold,) = {f"{row['threshold']:.1f} nats" for row in kept}
     (prepended,) = {f"{100 * row['prepended']:.0f} %" for row in kept}
     (shuffled,) = {f"{100 * row['shuffled']:.0f} %" for row in kept}
