@@ -162,7 +162,8 @@ class TestInfluenceScore:
     async def test_async_gives_the_same_answer(self, chat_server, texts):
         event = (QUERY, RESPONSE, retrieve_from(*texts))
         chat_server.reply = Generator()
-        method = InfluenceScore(generate=chat_server.ask, samples=4)
+        # One after another: who answers in turn gives the samples in the order of the calls.
+        method = InfluenceScore(generate=chat_server.ask, samples=4, concurrency=1)
         sync = await asyncio.to_thread(method.attribute, *event)
         chat_server.reply = Generator()
         assert await method.aattribute(*event) == sync
@@ -173,7 +174,8 @@ class TestInfluenceScore:
             await asyncio.sleep(0)
             return plain(prompt)
 
-        assert await InfluenceScore(generate=generate, samples=4).aattribute(*event) == sync
+        native = InfluenceScore(generate=generate, samples=4, concurrency=1)
+        assert await native.aattribute(*event) == sync
 
     async def test_native_async_samples_run_at_once(self):
         meeting = asyncio.Barrier(6)
