@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from importlib import resources
+from itertools import islice
 
 from ragguard.text import STOP_WORDS, tokens
 from ragguard.text.ngrams import ngrams, words_meant
@@ -34,6 +35,7 @@ _IN_NAMES = _RELATIONS | frozenset("a an and the".split())
 _LONGEST_TITLE = 8  # words
 _TITLE_CHARS = 100
 _TITLE_ENDS = re.compile(r"[.:] |\n")
+_MOST_ENDS = 4  # that are tried: "St. Ann: Keeper of the Light" has three
 _MOST_PAGES = 2  # that lack a word of the query, of one title
 _LONGEST_NAME = 6  # words; what is longer asks for more than a name, unless it is written as one
 
@@ -127,8 +129,8 @@ def titles_named(named: Sequence[str], texts: Sequence[str]) -> list[frozenset[s
 
 def _titles(beginning: str) -> list[frozenset[str]]:
     """Return what may be the title of a text, shortest first, as words."""
-    ends = [found.start() for found in _TITLE_ENDS.finditer(beginning) if found.start()]
-    titles = [beginning[:end] for end in ends]
+    ends = islice(_TITLE_ENDS.finditer(beginning), _MOST_ENDS)
+    titles = [beginning[: end.start()] for end in ends if end.start()]
     if not titles or len(titles[0].split()) > _LONGEST_TITLE:
         return []
     return [frozenset(ngrams(tokens(title))) for title in titles]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ragguard.inline import query_form
 from ragguard.inline.query_form import titles_named, words_named
 from ragguard.inline.tokens import tokenize_query
 
@@ -145,3 +146,11 @@ def test_only_what_begins_with_the_title_has_it():
 def test_a_title_may_hold_a_full_stop_or_a_colon():
     assert named("Ann Carrow: Keeper of the Light", "Ann Carrow: Keeper of the Light. A film.")
     assert named("St. Ann", "St. Ann. A saint.")
+
+
+def test_of_many_ends_few_are_tried(monkeypatch):
+    tried = []
+    read = query_form.tokens
+    monkeypatch.setattr(query_form, "tokens", lambda text: tried.append(text) or read(text))
+    titles_named(["marrow"], ["a. " * 60, "a\n" * 60, "Marrow. It was lit."])
+    assert len(tried) == 4 + 4 + 1
