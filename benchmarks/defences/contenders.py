@@ -7,6 +7,7 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -193,8 +194,11 @@ def all_defences(stack: ExitStack, *, package: bool = True) -> list[Defence]:
 
     defences: list[Defence] = [
         NoDefence(),
-        GuardDefence("ragguard", guard(Guard(on_error="raise"))),
-        GuardDefence(f"ragguard {OVER_FETCH}x", guard(Guard(on_error="raise")), OVER_FETCH),
+        # However long a set takes: what is asked is what becomes of it, and how long that takes.
+        GuardDefence("ragguard", guard(Guard(on_error="raise", max_ms=inf))),
+        GuardDefence(
+            f"ragguard {OVER_FETCH}x", guard(Guard(on_error="raise", max_ms=inf)), OVER_FETCH
+        ),
         GuardDefence(
             "paper clustering",
             guard(Guard.ragdefender(strategy="clustering", on_error="raise")),
