@@ -1,4 +1,4 @@
-"""The tables of what a query costs: alone, growing with k, with its embedding, by the second."""
+"""The tables of what a query costs: alone, growing with k, with its embedding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.cost import GRAM, growth
 from benchmarks.tables import Table, share
 
-__all__ = ["cost_tables", "end_to_end_table", "precision_table", "throughput_table"]
+__all__ = ["cost_tables", "end_to_end_table", "precision_table"]
 
 Row = Mapping[str, Any]
 
@@ -125,29 +125,6 @@ def precision_table(rows: Sequence[Row]) -> Table:
                 str(row["same"]),
                 f"{row['mean']:.2g}",
                 f"{row['largest']:.2g}",
-            )
-            for row in rows
-        ),
-    )
-
-
-def throughput_table(rows: Sequence[Row]) -> Table:
-    """Return queries a second, measured and by processor time.
-
-    Args:
-        rows: The section "rates".
-    """
-    return Table(
-        "Queries a second",
-        ("how", "workers", "store", "queries a second", "cpu of one, us", "a free core"),
-        tuple(
-            (
-                row["how"],
-                str(row["workers"]),
-                row["store"],
-                f"{row['per_s']:,.0f}",
-                f"{row['cpu_us']:.0f}",
-                f"{1e6 / row['cpu_us']:,.0f}",
             )
             for row in rows
         ),

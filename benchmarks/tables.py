@@ -88,18 +88,10 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.cost_tables import precision_table
 
         yield precision_table(compared)
-    if rates := sections.get("rates"):
-        from benchmarks.cost_tables import throughput_table
-
-        yield throughput_table(rates)
     if adaptive := sections.get("adaptive"):
         from benchmarks.adaptive.tables import tables as adaptive_tables
 
         yield from adaptive_tables(adaptive)
-    if mixed := sections.get("contamination"):
-        from benchmarks.contamination_tables import tables as contamination_tables
-
-        yield from contamination_tables(mixed)
     if honest := sections.get("honest_calibrations"):
         from benchmarks.honest_calibrations import tables as honest_tables
 
@@ -194,8 +186,7 @@ def main() -> int:
 
 def _of_file(path: Path) -> list[Table]:
     result = read(path)
-    # `benchmarks.throughput` has no data to describe and writes its sections alone.
-    return tables(result.get("sections", result))
+    return tables(result["sections"])
 
 
 _MARK = re.compile(r"(<!-- (\S+\.json): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)

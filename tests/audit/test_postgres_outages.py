@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from benchmarks.tcp_proxy import Proxy
 from ragguard import Guard
 from ragguard.audit import QuarantineEntry, open_store
 from ragguard.content import content_key
 from ragguard.errors import StoreError
+from tests.audit.tcp_proxy import Proxy
 
 pytestmark = pytest.mark.postgres
 

@@ -1,7 +1,5 @@
 """Tables of results, every share by hand."""
 
-import json
-
 import pytest
 
 from benchmarks.report.result import write
@@ -109,14 +107,6 @@ def test_an_encoder_in_eight_bits():
     }
     (table,) = tables({"int8": [row]})
     assert table.rows == (("clean", "ragguard", "6", "1", "5", "0.006", "0.01"),)
-
-
-def test_queries_a_second(tmp_path):
-    row = {"how": "processes", "workers": 2, "store": "memory", "per_s": 3210.4, "cpu_us": 400.0}
-    # This benchmark writes its sections without a description of data.
-    (tmp_path / "throughput.json").write_text(json.dumps({"python": "3", "rates": [row]}))
-    text = filled("<!-- throughput.json: Queries a second -->\n<!-- end -->", tmp_path)
-    assert "| processes | 2 | memory | 3,210 | 400 | 2,500 |" in text
 
 
 def test_a_table_replaces_what_stands_between_its_marks(tmp_path):
