@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from benchmarks.fit_manner import FOLDS
 from benchmarks.forms import FORMS
 from ragguard.admission.batch import Batch
-from ragguard.admission.bursts import edge_hashes
 from ragguard.admission.profile import profiles
-from ragguard.admission.sketches import sketches
+from ragguard.admission.sketches import edge_hashes, sketches
 from ragguard.inline.features.manner import MannerModel
 from ragguard.jsonl import open_input, read_lines
 

@@ -18,6 +18,7 @@ __all__ = [
     "require_number",
     "require_path",
     "require_positive",
+    "require_share",
     "require_tenant",
     "require_text",
     "require_texts",
@@ -94,6 +95,16 @@ def require_number(name: str, value: object) -> float:
         return float(value)
     except OverflowError as error:
         raise InvalidInputError(f"{problem}, which no float can hold") from error
+
+
+def require_share(name: str, value: float, *, usual: float = 0.01) -> None:
+    """Check that the argument `name` is between 0 and 1; `usual` is what to try instead.
+
+    Raises:
+        InvalidInputError: It is not.
+    """
+    if not 0.0 < value < 1.0:
+        raise InvalidInputError(f"{name} must be between 0 and 1, not {value:g}; try {usual:g}")
 
 
 def require_positive(**numbers: float) -> None:

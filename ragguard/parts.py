@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragguard.arguments import require_choice, require_method, require_number
+from ragguard.arguments import require_choice, require_method, require_number, require_share
 from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.counting import VerdictCounter
@@ -82,8 +82,7 @@ class Parts:
         require_choice("mode", mode, ("filter", "monitor"))
         require_choice("on_error", on_error, ("pass", "hold", "raise"))
         alpha = require_number("alpha", alpha)
-        if not 0.0 < alpha < 1.0:
-            raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha:g}; try 0.01")
+        require_share("alpha", alpha)
         if mark_alpha is not None:
             mark_alpha = require_number("mark_alpha", mark_alpha)
             if not alpha <= mark_alpha < 1.0:

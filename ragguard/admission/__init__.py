@@ -2,7 +2,6 @@
 
 from ragguard.admission.base import Base, as_base
 from ragguard.admission.judging import Admission
-from ragguard.admission.proposals import propose
-from ragguard.admission.scan import Scan, admit
+from ragguard.admission.scan import Scan, admit, propose
 
 __all__ = ["Admission", "Base", "Scan", "admit", "as_base", "propose"]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.admission.base import Base, Floats
-from ragguard.admission.bursts import bursts, edge_hashes
 from ragguard.admission.profile import PROFILE, profiles
-from ragguard.admission.sketches import near_copies, sketches
+from ragguard.admission.sketches import bursts, edge_hashes, near_copies, sketches
 from ragguard.passage import Passage
 
 __all__ = ["Batch"]
@@ -21,6 +21,7 @@ _MOST_BURST = 3.0  # doublings
 _AT = {name: column for column, name in enumerate(PROFILE)}
 
 
+@dataclass(frozen=True, eq=False)
 class Batch:
     """Passages that are judged together.
 
@@ -31,28 +32,17 @@ class Batch:
         sketches: uint32 array of shape (n, s): its lowest fingerprints.
     """
 
-    def __init__(
-        self,
-        ids: Sequence[str],
-        profile: NDArray[np.float32],
-        edges: NDArray[np.uint64],
-        read: NDArray[np.uint32],
-    ) -> None:
-        self.ids = list(ids)
-        self.profile = profile
-        self.edges = edges
-        self.sketches = read
+    ids: list[str]
+    profile: NDArray[np.float32]
+    edges: NDArray[np.uint64]
+    sketches: NDArray[np.uint32]
 
     @classmethod
     def of(cls, passages: Sequence[Passage]) -> Batch:
         """Read passages."""
         texts = [passage.text for passage in passages]
-        return cls(
-            [passage.id for passage in passages],
-            profiles(texts),
-            edge_hashes(texts),
-            sketches(texts),
-        )
+        ids = [passage.id for passage in passages]
+        return cls(ids, profiles(texts), edge_hashes(texts), sketches(texts))
 
     @classmethod
     def joined(cls, parts: Sequence[Batch]) -> Batch:

@@ -19,8 +19,7 @@ import numpy as np
 
 from ragguard.admission.base import Base, Floats, shipped_base, shipped_shares
 from ragguard.admission.batch import Batch
-from ragguard.admission.wording import reason
-from ragguard.errors import InvalidInputError
+from ragguard.arguments import require_share
 
 __all__ = [
     "ALPHA",
@@ -31,7 +30,6 @@ __all__ = [
     "joined",
     "judged",
     "p_values",
-    "require_share",
 ]
 
 Status = Literal["admitted", "review", "refused"]
@@ -109,7 +107,7 @@ def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> l
     Raises:
         InvalidInputError: `alpha` is not between 0 and 1.
     """
-    require_share(alpha)
+    require_share("alpha", alpha, usual=ALPHA)
     p, signs = p_values(batch, base)
     found = joined(p, shipped_shares())
     if base is None and len(batch) >= FEWEST:
@@ -125,25 +123,35 @@ def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> l
         telling = sorted(
             (float(values[row]), name) for name, values in found.items() if values[row] <= line
         )
-        reasons = [reason(name, batch, row, p_value) for p_value, name in telling]
-        if batch.copies[row]:
-            reasons.append(reason("copies", batch, row, 1.0))
+        reasons = [_reason(name, batch, row, p_value) for p_value, name in telling]
+        if copies := int(batch.copies[row]):
+            reasons.append(f"it is a near copy of {copies} other{'s' * (copies > 1)} here")
         status: Status = "refused" if p <= alpha else "review"
         out.append(Admission(id_, status, p, tuple(reasons), shown))
     return out
-
-
-def require_share(alpha: float) -> None:
-    """Check that `alpha` is one.
-
-    Raises:
-        InvalidInputError: It is not between 0 and 1.
-    """
-    if not 0.0 < alpha < 1.0:
-        raise InvalidInputError(f"alpha must be between 0 and 1, not {alpha:g}; try {ALPHA:g}")
 
 
 def _unless_common(p: Floats) -> Floats:
     """Return the p-values of a sign, raised where more show it than a few strangers can plant."""
     shown = float((p <= ALPHA).mean())
     return np.maximum(p, shown) if shown > _COMMON else p
+
+
+def _reason(name: str, batch: Batch, row: int, p_value: float) -> str:
+    """Return in words what a sign of one passage says, and how rare that is."""
+    said, others = _SAID[name], int(batch.bursts[0][row]) - 1
+    if name == "answered" and others:
+        said += f", as do {others} other{'s' * (others > 1)} with the same words"
+    if name == "hidden":
+        count = int(batch.column("hidden")[row])
+        said += f"{count} place{'s' * (count > 1)}"
+    return f"{said} (fewer than 1 of {max(1, int(1 / p_value)):,} clean passages)"
+
+
+_SAID = {
+    "manner": "it is written as planted passages are: complete, short and sure of itself",
+    "jumble": "it holds a row of words that no sentence puts in a row",
+    "injection": "it speaks to a language model rather than to a reader",
+    "answered": "it asks a question at its beginning or end and answers it",
+    "hidden": "it hides characters, in ",
+}

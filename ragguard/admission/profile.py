@@ -6,27 +6,39 @@ how rare it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.admission.hidden import hidden_characters
-from ragguard.admission.jumble import jumble
 from ragguard.admission.question import answered_question
+from ragguard.inline.features.gibberish import gibberish
 from ragguard.inline.features.manner import MannerModel, shipped
 from ragguard.inline.language import reads_english
 from ragguard.inline.tokens import TokenizedPassage, tokenize_passages, tokenize_query
 from ragguard.text import MAX_CHARS, both_ends
 from ragguard.text.html import strip_markup
 
-__all__ = ["PROFILE", "profiles"]
+__all__ = ["PROFILE", "hidden_characters", "jumble", "profiles"]
 
 PROFILE = ("manner", "answered", "jumble", "injection", "hidden", "words")
 """The columns of `profiles`."""
 
 _FOREIGN = -np.inf  # the manner of what is not in English: the model says nothing of it
 _NO_QUESTION = tokenize_query("")
+
+# Without a way back ("++", and from the beginning of a word), or a long word would take the square.
+_RUN = re.compile(
+    r"(?<![a-zA-Z])[a-z]++(?:['\u2019][a-z]++)?+(?: [a-z]++(?:['\u2019][a-z]++)?+){2,}+"
+)
+_HIDDEN = re.compile(
+    r"(?<=\w)[\u200b\u2060-\u2064\ufeff](?=\w)"
+    r"|(?<=[a-zA-Z])[\u200c-\u200f](?=[a-zA-Z])"
+    r"|[\u202d\u202e\U000e0001\U000e0020-\U000e007e]"
+    r"|[a-zA-Z](?=[\u0430-\u044f\u0456])|[\u0430-\u044f\u0456](?=[a-zA-Z])"
+)
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")  # of a region
 
 
 def profiles(texts: Sequence[str], model: MannerModel | None = None) -> NDArray[np.float32]:
@@ -38,10 +50,9 @@ def profiles(texts: Sequence[str], model: MannerModel | None = None) -> NDArray[
 
     Returns:
         float32 array of shape (n, len(PROFILE)): how clearly each is written as planted passages
-        are, in nats, or -inf if it is not
-        in English; how much of a question it answers itself, in [0, 1]; how odd its oddest run of
-        words is, in [0, 1); how clearly it speaks to a language model, in [0, 1]; how many places
-        hide something; and how many words it has.
+        are, in nats, or -inf if it is not in English; how much of a question it answers itself, in
+        [0, 1]; how odd its oddest run of words is, in [0, 1); how clearly it speaks to a language
+        model, in [0, 1]; how many places hide something; and how many words it has.
     """
     known = model or shipped()
     read = tokenize_passages(texts)
@@ -59,3 +70,36 @@ def _profile(passage: TokenizedPassage, model: MannerModel) -> tuple[float, ...]
         hidden_characters(text),
         len(passage.sequence),
     )
+
+
+def jumble(text: str) -> float:
+    """Return how odd the oddest run of words is that no sentence puts in a row, in [0, 1).
+
+        jumble = max of gibberish(run) over runs of lower-case words, with a space between each two
+
+    Beside a question, `ragguard.inline.features.gibberish` asks how much of it an odd passage
+    holds. Here there is none to tell a list, a table or names from text that was chosen by search
+    (Zhong et al. 2023; Ben-Tov and Sharif 2025), so words with capitals, digits or signs between do
+    not count. English alone is known.
+
+    >>> jumble("The lamp in the tower was lit every evening, by the keeper and his sons.") < 0.1
+    True
+    >>> jumble("The lamp sudden hurry coincidentally wants leased genus mayor obviously both") > 0.2
+    True
+    """
+    return max((gibberish(run.split()) for run in _RUN.findall(text)), default=0.0)
+
+
+def hidden_characters(text: str) -> int:
+    r"""Return how many places of a text hide something within words, or pass for another letter.
+
+    Invisible characters and letters of a second script in one word, tags and overrides of direction
+    carry a text past whoever looks at it (Boucher et al. 2022, "Bad Characters"). Soft hyphens, and
+    the joiners of Arabic and Indic scripts, stand in honest words.
+
+    >>> hidden_characters("p\u0430ss\u200bword"), hidden_characters("co\u00adoperate")
+    (3, 0)
+    """
+    if text.isascii():
+        return 0
+    return len(_HIDDEN.findall(_FLAG.sub("", text)))

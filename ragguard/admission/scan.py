@@ -1,7 +1,7 @@
 """A scan: passages are read part by part, and judged together at the end.
 
 What a person has said of a passage stands, and so does the quarantine. Everything else is judged by
-what it shows.
+what it shows, and what is refused waits for a person as a proposal.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ import numpy as np
 from ragguard.admission.base import Base
 from ragguard.admission.batch import Batch
 from ragguard.admission.judging import ALPHA, Admission, judged
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStore
 from ragguard.content import content_key
 from ragguard.inline.quarantined import Quarantined
 from ragguard.passage import Passage
 
-__all__ = ["Scan", "admit"]
+__all__ = ["Scan", "admit", "propose"]
 
 _AT_ONCE = 512
+_PROPOSED_AT_ONCE = 200
 
 
 class Scan:
@@ -36,8 +38,8 @@ class Scan:
         self._standing: dict[int, Admission] = {}
         self._count = 0
 
-    def add(self, passages: Iterable[Passage]) -> Iterator[int]:
-        """Read passages, and yield how many have been read after each part.
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Read passages.
 
         Raises:
             Exception: What a text of a type of its own raises.
@@ -48,7 +50,6 @@ class Scan:
             for row, found in _standing(part, self._held):
                 self._standing[self._count + row] = found
             self._count += len(part)
-            yield self._count
 
     def batch(self) -> Batch:
         """Return what has been read."""
@@ -80,9 +81,37 @@ def admit(
 ) -> list[Admission]:
     """Judge passages together; `Guard.admit` says the rest."""
     scan = Scan(held)
-    for _ in scan.add(passages):
-        pass
+    scan.add(passages)
     return scan.judged(base, alpha=alpha)
+
+
+def propose(store: QuarantineStore, found: Iterable[tuple[Admission, Passage]]) -> int:
+    """Put what was refused to a person, and return how many are new to the store.
+
+    What the store knows already stays as it is: what a person has decided above all.
+
+    Args:
+        store: Keeps them.
+        found: Passages with what was found; those that were not refused are left out.
+
+    Raises:
+        StoreError: The store fails.
+    """
+    entries = (
+        QuarantineEntry(
+            key=content_key(passage.text),
+            passage_id=passage.id,
+            text=passage.text,
+            reason=f"refused at admission: {'; '.join(admission.reasons)}",
+            status="proposed",
+        )
+        for admission, passage in found
+        if admission.status == "refused"
+    )
+    new = 0
+    while part := list(islice(entries, _PROPOSED_AT_ONCE)):
+        new += store.add_quarantine(part)
+    return new
 
 
 def _standing(passages: Sequence[Passage], held: Quarantined) -> Iterator[tuple[int, Admission]]:

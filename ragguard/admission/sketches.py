@@ -3,27 +3,33 @@
 A bottom-k sketch (Cohen and Kaplan 2007) does with one hash what MinHash (Broder 1997) does with k.
 Texts are looked at in pairs only where one of their few lowest fingerprints is the same, as the
 bands of locality-sensitive hashing have it, so the work does not grow with the square.
+
+A burst is different texts of one batch that begin, or end, with the same words: who plants several
+texts for one question puts the question before each of them, or behind. Copies of one page begin
+alike as well, so of near copies only one counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.admission.question import edges
 from ragguard.inline.fingerprints import MOST, fingerprints
+from ragguard.text import MAX_CHARS, both_ends
+from ragguard.text.html import strip_markup
 
-__all__ = ["MOST_TOGETHER", "near_copies", "shared", "sketches", "some_together", "unlike"]
+__all__ = ["bursts", "edge_hashes", "near_copies", "shared", "sketches", "some_together", "unlike"]
 
 Sketches = NDArray[np.uint32]
 
 _NONE = np.uint32(2**32 - 1)  # where a text has fewer fingerprints
 _COPY = 0.4  # of the fingerprints of the shorter text
 _BANDS = 4
-
-MOST_TOGETHER = 64
-"""Texts with one key that are compared with each other."""
+_MOST_TOGETHER = 64  # texts with one key that are compared with each other
 
 
 def sketches(texts: Sequence[str]) -> Sketches:
@@ -55,7 +61,7 @@ def near_copies(read: Sketches) -> NDArray[np.int64]:
     owners = np.repeat(np.arange(len(read)), min(_BANDS, read.shape[1]))
     found = np.zeros(len(read), np.int64)
     for members in some_together(bands[bands != _NONE], owners[bands != _NONE]):
-        together = members[:MOST_TOGETHER]
+        together = members[:_MOST_TOGETHER]
         for first in unlike(read[together]):
             copies = together[_alike(read[together], read[together[first]])]
             found[copies] = np.maximum(found[copies], len(copies) - 1)
@@ -95,3 +101,40 @@ def unlike(read: Sketches) -> list[int]:
 def _alike(some: Sketches, one: Sketches) -> NDArray[np.bool_]:
     alike: NDArray[np.bool_] = shared(some, np.broadcast_to(one, some.shape)) >= _COPY
     return alike
+
+
+def edge_hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """Return hashes of how n texts begin and end: uint64 of shape (n, 2), 0 for short texts."""
+    found = [edges(strip_markup(both_ends(text, MAX_CHARS))) for text in texts]
+    hashes = [[_hash(edge, side) for side, edge in enumerate(both)] for both in found]
+    return np.array(hashes, np.uint64).reshape(-1, 2)
+
+
+def _hash(edge: str, side: int) -> int:
+    data = edge.encode("utf-8", "replace")
+    return (crc32(data, side) << 32 | crc32(data[::-1], side)) if data else 0
+
+
+def bursts(
+    hashes: NDArray[np.uint64], read: NDArray[np.uint32]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return how many different texts begin or end as each of n does, and which these are.
+
+    Args:
+        hashes: What `edge_hashes` returned for them.
+        read: Their sketches.
+
+    Returns:
+        float64 array of shape (n,), and int64 array of shape (n,): the number of the burst that
+        each belongs to, of the larger one if it belongs to two, or a number of its own.
+    """
+    found, burst = np.ones(len(hashes)), np.arange(len(hashes))
+    number = len(hashes)
+    for edge in hashes.T:
+        owners = np.flatnonzero(edge)
+        for together in some_together(edge[owners], owners):
+            different = len(unlike(read[together[:_MOST_TOGETHER]]))
+            larger = together[found[together] < different]
+            found[larger], burst[larger] = different, number
+            number += 1
+    return found, burst

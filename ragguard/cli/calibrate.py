@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ragguard.arguments import require_share
 from ragguard.cli.options import (
     JsonOption,
     StoreOption,
@@ -152,8 +153,7 @@ def drift(
     from ragguard.inline.scoring import SCORER
     from ragguard.recorded import recent_p_values
 
-    if not 0.0 < alpha < 1.0:
-        raise InvalidInputError(f"--alpha must be between 0 and 1, not {alpha!r}; try 0.01")
+    require_share("--alpha", alpha)
     measure = None if calibration is None else load_calibration(calibration)
     if measure is not None:
         measure.require(alpha)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ragguard.arguments import require_share
 from ragguard.cli.options import (
     AlphaOption,
     CalibrationOption,
@@ -64,8 +65,7 @@ def review(
     from ragguard.review.app import review_app
     from ragguard.review.visit import Settings
 
-    if not 0.0 < alpha < 1.0:
-        raise InvalidInputError(f"--alpha must be between 0 and 1, not {alpha!r}; try 0.01")
+    require_share("--alpha", alpha)
     if trusted_proxy and user_header is None:
         raise InvalidInputError("--trusted-proxy needs --user-header, the header that it sets")
     proxy = None if user_header is None else TrustedProxy.of(user_header, trusted_proxy or ())

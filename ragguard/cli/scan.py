@@ -1,17 +1,22 @@
-"""`ragguard scan`: judge the passages of a knowledge base before they are searchable."""
+"""`ragguard scan`: judge the passages of a knowledge base before they are searchable.
+
+The report for people is one HTML file, which loads nothing and shows texts of strangers as text.
+"""
 
 from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from html import escape
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from ragguard.arguments import require_share
 from ragguard.cli.options import (
     JsonOption,
     TenantOption,
@@ -25,15 +30,26 @@ from ragguard.cli.traffic import opened_traffic, read_with_bar
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import passage_from_json, read_lines
 from ragguard.private import make_private
+from ragguard.text import encodable, printable
 
 if TYPE_CHECKING:
     from ragguard.admission import Admission, Base
     from ragguard.audit import AuditStore
     from ragguard.passage import Passage
 
-__all__ = ["scan"]
+__all__ = ["SHOWN", "scan", "write_report"]
+
+SHOWN = 600
+"""Characters of a text that the report shows."""
 
 _MOST_SHOWN = 100  # rows of the table
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; color: #222 }
+table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .5rem }
+td { border-top: 1px solid #ddd; vertical-align: top; overflow-wrap: anywhere }
+.refused { color: #a40000; font-weight: 600 } .review { color: #8a5a00; font-weight: 600 }
+ul { margin: 0; padding-left: 1.1rem } details { color: #555 }
+"""
 
 
 def scan(
@@ -66,11 +82,9 @@ def scan(
     that was scanned before; without, with each other.
     """
     from ragguard.admission import Scan, as_base, propose
-    from ragguard.admission.judging import require_share
-    from ragguard.admission.report import write_report
     from ragguard.audit import QuarantineWatch
 
-    require_share(alpha)
+    require_share("alpha", alpha, usual=0.001)
     with ExitStack() as opened:
         known: Base | None = as_base(base)
         kept: AuditStore | None = None
@@ -85,11 +99,10 @@ def scan(
         name = "<stdin>" if source == "-" else source
         judge = Scan(held)
         size = _size(stream)
-        for _ in judge.add(
+        judge.add(
             passage_from_json(line.value, line.place)
             for line in read_with_bar(stream, name, total=size, counted="passages")
-        ):
-            pass
+        )
         found = judge.judged(known, alpha=alpha)
         counts = Counter({"admitted": 0, "review": 0, "refused": 0})
         counts.update(one.status for one in found)
@@ -176,3 +189,42 @@ def _show(
     if len(table) > _MOST_SHOWN:
         typer.echo(f"{len(table) - _MOST_SHOWN} more; --html FILE shows all")
     typer.echo(", ".join(f"{count} {status}" for status, count in counts.items()))
+
+
+def write_report(
+    file: IO[str],
+    title: str,
+    counts: Mapping[str, int],
+    found: Iterable[tuple[Admission, Passage]],
+) -> None:
+    """Write the report, row by row.
+
+    Args:
+        file: Opened for text, in UTF-8.
+        title: What was scanned.
+        counts: How many passages have which status.
+        found: Passages that are worth a look, with what was found.
+    """
+    told = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+    file.write(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{_shown(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>Scan of {_shown(title)}</h1><p>{_shown(told)}</p>"
+        "<table><tr><th>status</th><th>passage</th><th>p</th><th>why, and the text</th></tr>\n"
+    )
+    for admission, passage in found:
+        reasons = "".join(f"<li>{_shown(reason)}</li>" for reason in admission.reasons)
+        more = "" if len(passage.text) <= SHOWN else " ..."
+        file.write(
+            f'<tr><td class="{admission.status}">{admission.status}</td>'
+            f"<td>{_shown(admission.passage_id)}</td><td>{admission.p_value:.2g}</td>"
+            f"<td><ul>{reasons}</ul><details><summary>text</summary>"
+            f"{_shown(passage.text[:SHOWN])}{more}</details></td></tr>\n"
+        )
+    file.write("</table></body></html>\n")
+
+
+def _shown(text: str) -> str:
+    return escape(encodable(printable(text)))

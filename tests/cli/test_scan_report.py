@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 from ragguard import Passage
 from ragguard.admission import Admission
-from ragguard.admission.report import SHOWN, write_report
+from ragguard.cli.scan import SHOWN, write_report
 
 HOSTILE = '</td></table><script>alert("x")</script><img src=x onerror=y> \u202e\ud800\x1b[2J & "q"'
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragguard.admission.jumble import jumble
+from ragguard.admission.profile import jumble
 from ragguard.inline.features.gibberish import gibberish
 
 ODD = "lamp sudden hurry coincidentally wants leased genus mayor obviously both"

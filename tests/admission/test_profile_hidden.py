@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragguard.admission.hidden import hidden_characters
+from ragguard.admission.profile import hidden_characters
 
 
 @pytest.mark.parametrize(

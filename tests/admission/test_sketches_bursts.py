@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from ragguard.admission.bursts import bursts, edge_hashes
-from ragguard.admission.sketches import sketches
+from ragguard.admission.sketches import bursts, edge_hashes, sketches
 
 from .conftest import ANSWERS, ASKED, PLANTED, page
 
