@@ -9,13 +9,10 @@ from typing import Any
 from benchmarks.misgeneration import MAIN_KINDS, OWN, Event, Tally, rounded
 from ragguard.attribution import Attribution
 
-__all__ = ["MEASURES", "ONE_TEXT", "Outcomes", "source", "summary"]
+__all__ = ["MEASURES", "Outcomes", "source", "summary"]
 
 MEASURES = ("dacc", "fpr", "fnr", "fnr_stating", "scope")
 """What a summary gives means of; `benchmarks.misgeneration.Tally.row` says what they are."""
-
-ONE_TEXT = "one text"
-"""With this begins the form of events in which one text was planted."""
 
 Row = Mapping[str, Any]
 _Stratum = tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""The tables of attribution: the section "attribution", `benchmarks.events` and the ablations."""
+"""The tables of attribution: the section "attribution", and `benchmarks.events`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from benchmarks.attribution_rows import ONE_TEXT
 from benchmarks.misgeneration import MAIN_KINDS, OWN
 from benchmarks.tables import Table, share
 
@@ -52,22 +51,18 @@ _EVENTS: Mapping[tuple[str, str], str] = {
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables of the sections "attribution", "events", "variants" and "baselines"."""
+    """Yield the tables of the sections "attribution" and "events"."""
     if section := sections.get("attribution"):
         yield from (_plain(f"Attribution: {name}", section[name]) for name in _PLAIN)
         yield _wrong_answers(section)
         yield _one_text(section["single"])
         if section["ms_per_event"]["median"] is not None:
             yield _time(section["ms_per_event"])
-    # The Influence Score counts its attempts in a section of this name.
-    if "ranks" not in sections and (events := sections.get("events")):
+    if events := sections.get("events"):
         unplanted = [row for row in events if row["stratum"] == "misreading"]
         yield _other_events([row for row in events if row not in unplanted])
         yield _misreadings(unplanted)
         yield _refusals([row for row in events if row["stratum"] == "refusal"])
-    if variants := sections.get("variants"):
-        yield _parts([row for row in variants if row["data"] == "public"])
-        yield _baselines(sections["baselines"])
 
 
 def _plain(title: str, rows: Sequence[Row]) -> Table:
@@ -221,51 +216,4 @@ def _refusals(rows: Sequence[Row]) -> Table:
             *("benign passages blamed", "reports that end in blame"),
         ),
         tuple(lines),
-    )
-
-
-def _parts(rows: Sequence[Row]) -> Table:
-    cells = {(row["variant"], row["form"]): row for row in rows}
-    return Table(
-        "Attribution: what each part was worth, public data",
-        (
-            "variant",
-            *(f"{form}: DACC, FPR, FNR" for form in _FORMS.values()),
-            *(f"one text found, {form}" for form in _FORMS.values()),
-            "clean blamed",
-        ),
-        tuple(
-            (
-                variant,
-                *(_measures(cells[variant, form]) for form in _FORMS),
-                *(
-                    f"{100 * (1 - cells[variant, f'{ONE_TEXT}, {form}']['fnr']):.1f} %"
-                    for form in _FORMS
-                ),
-                f"{100 * cells[variant, 'prepend']['clean_blamed']:.1f} %",
-            )
-            for variant in dict.fromkeys(variant for variant, _ in cells)
-        ),
-    )
-
-
-def _baselines(rows: Sequence[Row]) -> Table:
-    cells = {(row["method"], row["form"]): row for row in rows}
-    some = next(iter(cells))[0]
-    return Table(
-        "Attribution: baselines",
-        (
-            "method",
-            *(f"recall, {name} ({cells[some, form]['events']})" for form, name in _FORMS.items()),
-            "clean events with somebody blamed",
-        ),
-        tuple(
-            (
-                "RAGOrigin" if method == "as shipped" else method,
-                *(f"{100 * cells[method, form]['recall']:.0f} %" for form in _FORMS),
-                f"{clean['events_with_benign_blamed']} of {clean['events']}",
-            )
-            for method in dict.fromkeys(method for method, _ in cells)
-            for clean in (cells[method, "clean"],)
-        ),
     )

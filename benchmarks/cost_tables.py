@@ -1,4 +1,4 @@
-"""The tables of what a query costs: alone, growing with k, with its embedding."""
+"""The tables of what a query costs, and how that grows with k."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.cost import GRAM, growth
 from benchmarks.tables import Table, share
 
-__all__ = ["cost_tables", "end_to_end_table", "precision_table"]
+__all__ = ["cost_tables"]
 
 Row = Mapping[str, Any]
 
@@ -74,58 +74,3 @@ _EXPONENTS = ("exponent", "less_gram")
 def _caches(row: Row) -> str:
     """Return whether texts were read before; only the guard remembers them."""
     return str(row["caches"]) if row["defence"].startswith("ragguard") else "none"
-
-
-def end_to_end_table(rows: Sequence[Row]) -> Table:
-    """Return the times of a query with its embedding, against the package's single-hop mode.
-
-    Args:
-        rows: The section "end_to_end".
-    """
-    return Table(
-        "A query with its embedding, in milliseconds",
-        (
-            *("threads", "sets", "defence", "caches", "fired", "embedded"),
-            *("median", "mean", "median cpu"),
-            *("times faster", "times less cpu", "times faster, mean"),
-        ),
-        tuple(
-            (
-                str(row["threads"]),
-                row["traffic"],
-                row["defence"],
-                row["caches"],
-                share(row["fired"], row["samples"]),
-                share(row["embedded"], row["samples"]),
-                *(f"{row[name]:.3g}" for name in ("median_ms", "mean_ms", "median_cpu_ms")),
-                f"{row['times_faster']:.2f}",
-                f"{row['times_less_cpu']:.2f}",
-                f"{row['times_faster_mean']:.2f}",
-            )
-            for row in rows
-        ),
-    )
-
-
-def precision_table(rows: Sequence[Row]) -> Table:
-    """Return what weights in eight bits change in vectors and verdicts.
-
-    Args:
-        rows: The section "int8".
-    """
-    return Table(
-        "The encoder in eight bits against float32",
-        ("sets", "defence", "count", "dropped any", "same verdict", "1 - cosine, mean", "largest"),
-        tuple(
-            (
-                row["traffic"],
-                row["defence"],
-                str(row["sets"]),
-                str(row["dropped"]),
-                str(row["same"]),
-                f"{row['mean']:.2g}",
-                f"{row['largest']:.2g}",
-            )
-            for row in rows
-        ),
-    )

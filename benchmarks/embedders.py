@@ -19,7 +19,6 @@ __all__ = [
     "EMBEDDERS",
     "MINILM",
     "MiniLM",
-    "Tally",
     "both_embedders",
     "built_in",
     "minilm_folder",
@@ -153,17 +152,3 @@ class MiniLM:
 
 def _key(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-class Tally:
-    """An embedder that counts its calls."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self.name = embedder.name
-        self.calls = 0
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return what the embedder returns."""
-        self.calls += 1
-        return self._embedder.embed(texts)

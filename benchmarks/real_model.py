@@ -27,12 +27,10 @@ from rich.table import Table
 
 from benchmarks.attribution_events import Selection, of_one_kind, poisoned_events
 from benchmarks.chat import served
-from benchmarks.influence import events
-from benchmarks.influence_rows import Tally as Ranks
+from benchmarks.influence import Ranks, events
 from benchmarks.metrics.says import says
 from benchmarks.misgeneration import OWN, TOP_K, Tally
 from benchmarks.report.result import describe_run, write
-from benchmarks.targets import Target
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
 from ragguard.attribution.prompts import answer_prompt, short_answer_prompt
 from ragguard.attribution.result import Attributor
@@ -131,17 +129,13 @@ def run(
                     for method, attributor in tracing.items():
                         found = attributor.attribute(target.question, target.wrong, event.retrieve)
                         tallies[method, form].add(event, found)
-                simple = Target(
-                    only.question, only.correct, only.wrong, tuple(only.hits), only.poison
-                )
-                for form, ranked in events(simple, seed):
+                for form, ranked in events(only, seed):
                     asked += 1
                     texts = [passage.text for passage in ranked.passages[:TOP_K]]
                     response = generate(short_answer_prompt(target.question, texts)).content
                     if says(response, target.wrong):
                         found = influence.attribute(target.question, response, ranked.retrieve)
-                        scores = [score.responsibility for score in found.scores]
-                        ranks[form].add(scores, ranked.poisoned, found)
+                        ranks[form].add(ranked.poisoned, found)
     return {
         "forensics": [
             {"method": method, "form": form, **_measures(tally)}

@@ -72,22 +72,12 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
 
 def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
     from benchmarks.attribution_tables import tables as attribution_tables
-    from benchmarks.method_tables import tables as method_tables
 
     yield from attribution_tables(sections)
-    yield from method_tables(sections)
     if timed := sections.get("cost"):
         from benchmarks.cost_tables import cost_tables
 
         yield from cost_tables(timed)
-    if timed := sections.get("end_to_end"):
-        from benchmarks.cost_tables import end_to_end_table
-
-        yield end_to_end_table(timed)
-    if compared := sections.get("int8"):
-        from benchmarks.cost_tables import precision_table
-
-        yield precision_table(compared)
     if adaptive := sections.get("adaptive"):
         from benchmarks.adaptive.tables import tables as adaptive_tables
 
@@ -108,10 +98,6 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.unseen_manner import tables as unseen_tables
 
         yield from unseen_tables(sections)
-    if written := sections.get("writing"):
-        from benchmarks.writing import tables as writing_tables
-
-        yield from writing_tables(written)
     if sections.get("slowest"):
         from benchmarks.slowest_tables import tables as slowest_tables
 
@@ -128,10 +114,10 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.admission import tables as admission_tables
 
         yield from admission_tables(sections)
-    if ablation := sections.get("ablation"):
-        from benchmarks.ablation_tables import tables as ablation_tables
+    if worth := sections.get("signal_worth"):
+        from benchmarks.signal_worth import tables as signal_tables
 
-        yield from ablation_tables(ablation)
+        yield from signal_tables(worth)
 
 
 def as_markdown(table: Table) -> str:

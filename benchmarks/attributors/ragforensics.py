@@ -1,7 +1,6 @@
 """RAGForensics with the lexical proxy for a judge: does the passage make the answer likelier?"""
 
-from benchmarks.attributors.judging import judged_by
-from benchmarks.stand_ins import likelihood_judge
+from benchmarks.attributors.judging import judged_by, likelihood_judge
 
 __all__ = ["ATTRIBUTOR"]
 

@@ -1,7 +1,6 @@
 """Response keyword matching: responsible is a passage that a reader takes the answer from."""
 
-from benchmarks.attributors.judging import judged_by
-from benchmarks.stand_ins import reader_judge
+from benchmarks.attributors.judging import judged_by, reader_judge
 
 __all__ = ["ATTRIBUTOR"]
 

@@ -1,7 +1,6 @@
 """Text keyword matching: a passage that has the words of the wrong answer is responsible."""
 
-from benchmarks.attributors.judging import judged_by
-from benchmarks.stand_ins import keyword_judge
+from benchmarks.attributors.judging import judged_by, keyword_judge
 
 __all__ = ["ATTRIBUTOR"]
 

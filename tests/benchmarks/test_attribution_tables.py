@@ -1,8 +1,6 @@
-"""Tables of attribution and of other methods, every figure by hand."""
+"""Tables of attribution, every figure by hand."""
 
 from pathlib import Path
-
-import pytest
 
 from benchmarks.report.result import read
 from benchmarks.tables import tables
@@ -128,93 +126,3 @@ def test_misread_passages():
     assert table({"events": rows}, "Attribution of misread passages").rows == (
         ("own", "8", "3.10 %", "25.0 %"),
     )
-
-
-def test_parts_and_baselines():
-    variant = {"data": "public", "variant": "as shipped", "clean_blamed": 0.0421}
-    baseline = {"method": "as shipped", "events": 9, "events_with_benign_blamed": 2}
-    sections = {
-        "variants": [
-            {**variant, "form": "prepend", **measures(0.9, 0.1, 0.2)},
-            {**variant, "form": "plain", **measures(0.8, 0.3, 0.4)},
-            {**variant, "form": "one text, prepend", **measures(0.9, 0.1, 0.125)},
-            {**variant, "form": "one text, plain", **measures(0.8, 0.3, 0.5)},
-            {**variant, "form": "plain", "data": "own", **measures(0.0, 0.0, 0.0)},
-        ],
-        "baselines": [
-            {**baseline, "form": "clean", "recall": None},
-            {**baseline, "form": "prepend", "recall": 0.95},
-            {**baseline, "form": "plain", "recall": 0.5, "events": 7},
-        ],
-    }
-    parts, baselines = tables(sections)
-    measured = ("0.900, 0.100, 0.200", "0.800, 0.300, 0.400", "87.5 %", "50.0 %", "4.2 %")
-    assert parts.rows == (("as shipped", *measured),)
-    assert baselines.columns[1:3] == ("recall, question in front (9)", "recall, plain (7)")
-    assert baselines.rows == (("RAGOrigin", "95 %", "50 %", "2 of 9"),)
-
-
-RANKED = (
-    *("influence", "influence, Eq. 6 alone", "share of repeats", "ragorigin"),
-    *(
-        f"{name}, {model}"
-        for name in ("leave-one-out", "ablation")
-        for model in ("proxy", "generator")
-    ),
-)
-
-
-def ranks(dataset, events, first):
-    for method in RANKED:
-        decides = method not in ("influence, Eq. 6 alone", "share of repeats")
-        yield {
-            **{"generator": "reader", "temperature": 0.1, "dataset": dataset, "form": "plain"},
-            **{"method": method, "events": events, "top_1": first, "top_2": 1.0, "top_3": 1.0},
-            **{"found": 0.5 if decides else None, "benign_blamed": 0.25 if decides else None},
-        }
-
-
-def test_influence_is_pooled_over_the_public_datasets():
-    rows = [*ranks("nq", 30, 0.5), *ranks("hotpotqa", 10, 0.9), *ranks("skerrin", 99, 0.0)]
-    account = {"here, k + 2: sets": 7, "here, k + 2: calls": 70, "here, k + 2: words read": 7016.4}
-    places, held, taken = tables({"ranks": rows, "events": [], "accounting": account})
-    assert places.columns == ("method", "reader, plain (40 events)")
-    assert len(places.rows) == len(RANKED)
-    # (30 * 0.5 + 10 * 0.9) / 40
-    assert places.rows[0] == ("Influence Score", "60 / 100 / 100")
-    assert len(held.rows) == len(RANKED) - 2
-    assert held.rows[0] == ("Influence Score", "50, 0.2")
-    assert taken.rows == (("here, k + 2", "7", "70", "7,016"),)
-
-
-def test_influence_on_the_own_data_alone_has_no_ranks():
-    sections = {"ranks": list(ranks("skerrin", 9, 0.5)), "events": [], "accounting": {}}
-    assert not tables(sections)
-
-
-def test_forensics_and_its_mean():
-    names = [f"ragforensics, {judge}" for judge in ("likelihood", "keywords", "reader")]
-    rows = [
-        {"dataset": dataset, "attack": attack, "method": method, "calls": calls, **found}
-        for dataset, attack, calls, found in (
-            ("nq", "PoisonedRAG-B", 10.0, measures(0.98, 0.04, 0.0, 30)),
-            ("nq", "InstruInject", 12.0, measures(0.96, 0.02, 0.1, 20)),
-            ("nq", "gpt4", 99.0, measures(0.0, 0.0, 0.0)),
-            ("skerrin", "InstruInject", 99.0, measures(0.0, 0.0, 0.0)),
-        )
-        for method in (*names, "ragorigin")
-    ]
-    found = table({"forensics": rows}, "RAGForensics")
-    first, second, mean = found.rows
-    assert first == ("Natural Questions", "PoisonedRAG-B", "30", *["98.0 / 4.0 / 0.0"] * 4, "10.0")
-    assert second[:3] == ("Natural Questions", "InstruInject", "20")
-    assert mean == ("mean", "", "", *["97.0 / 3.0 / 5.0"] * 4, "11.0")
-
-
-@pytest.mark.parametrize("kinds", [("flat",), ("flat", "ivf")])
-def test_scale(kinds):
-    place = {"events": 60, "search_ms": 0.7041, "attribution_ms": 8.44, "planted_found": 0.855}
-    rows = [{"index": kind, "passages": 10**6, **place} for kind in kinds]
-    found = table({"scale": rows}, "Attribution against the size")
-    assert found.columns[1] == "flat index: search"
-    assert found.rows == (("1,000,000", *["0.704 ms", "8.4 ms", "86 %"] * len(kinds)),)

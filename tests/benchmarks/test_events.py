@@ -1,4 +1,4 @@
-"""The strata and the ablations, on the data that ships with ragguard."""
+"""The strata, on the data that ships with ragguard."""
 
 import io
 from dataclasses import replace
@@ -7,11 +7,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-events = pytest.importorskip("benchmarks.events")
-ablations = pytest.importorskip("benchmarks.attribution_ablations")
-attribution_events = pytest.importorskip("benchmarks.attribution_events")
-misgeneration = pytest.importorskip("benchmarks.misgeneration")
-strata = pytest.importorskip("benchmarks.strata")
+from benchmarks import attribution_events, events, misgeneration, strata
 
 TARGET = misgeneration.Target(
     "How many arches has the Halden bridge?",
@@ -100,32 +96,6 @@ def test_all_strata_run_without_a_data_folder():
     unpoisoned = [row for row in rows if row["case"] == "0 planted"]
     assert unpoisoned
     assert all(row["fpr"] == row["fnr"] == 0.0 for row in unpoisoned)
-
-
-def test_the_variant_as_shipped_is_the_product():
-    """What the ablations compare with must be what users get."""
-    origin = events.RAGOrigin(top_k=misgeneration.TOP_K)
-    embedder = ablations.CachedEmbedder(ablations.HashedEmbedder())
-    for case in cases("one_word"):
-        ours = ablations.VARIANTS["as shipped"].attribute(case.event, embedder)
-        theirs = origin.attribute(case.event.question, "24", case.event.retrieve)
-        assert ours.cause == theirs.cause == "poisoning"
-        assert {p.text for p in ours.responsible} == {p.text for p in theirs.responsible}
-        assert [s.responsibility for s in ours.scores] == pytest.approx(
-            [s.responsibility for s in theirs.scores]
-        )
-
-
-@pytest.mark.slow
-def test_ablations_run_without_a_data_folder():
-    with quiet() as progress:
-        result = ablations.run(attribution_events.Selection(limit=1), progress)
-    shipped = {row["form"]: row for row in result["variants"] if row["variant"] == "as shipped"}
-    bare = {row["form"]: row for row in result["variants"] if row["variant"] == "the paper"}
-    assert shipped["prepend"]["dacc"] == 1.0
-    assert shipped["prepend"]["clean_blamed"] == 0.0
-    assert bare["prepend"]["clean_blamed"] == 1.0
-    assert {row["method"] for row in result["baselines"]} >= {"leave-one-out", "random ablations"}
 
 
 def test_misreadings_are_names_or_numbers_of_what_was_read_as_the_question_asks():

@@ -84,31 +84,6 @@ def test_cost_and_its_growth():
     assert growth.rows[1][2:4] == ("none", "2.00")
 
 
-def test_a_query_with_its_embedding():
-    row = {
-        **{"threads": 1, "traffic": "clean", "defence": "ragguard", "caches": "cold"},
-        **{"samples": 4, "fired": 2, "embedded": 1, "median_ms": 1.5, "mean_ms": 2.5},
-        **{"median_cpu_ms": 1.25},
-        **{"times_faster": 20.0, "times_less_cpu": 18.5, "times_faster_mean": 8.0},
-    }
-    (table,) = tables({"end_to_end": [row], "smallest_cosine": 1.0})
-    assert table.rows == (
-        (
-            *("1", "clean", "ragguard", "cold", "50.0 %", "25.0 %"),
-            *("1.5", "2.5", "1.25", "20.00", "18.50", "8.00"),
-        ),
-    )
-
-
-def test_an_encoder_in_eight_bits():
-    row = {
-        **{"traffic": "clean", "defence": "ragguard", "sets": 6, "dropped": 1, "same": 5},
-        **{"largest": 0.0104, "mean": 0.00598},
-    }
-    (table,) = tables({"int8": [row]})
-    assert table.rows == (("clean", "ragguard", "6", "1", "5", "0.006", "0.01"),)
-
-
 def test_a_table_replaces_what_stands_between_its_marks(tmp_path):
     write(tmp_path / "r.json", {}, {"attack": [attack_row("prepend")]})
     (title,) = [name for name in titles({"attack": [attack_row("prepend")]}) if "by kind" in name]

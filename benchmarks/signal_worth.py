@@ -1,0 +1,172 @@
+"""What each signal is worth: `python -m benchmarks.signal_worth --data DIR --json FILE`.
+
+One signal is left out, and the weights, the offsets and the gate's threshold are chosen anew on the
+choosing half; what the gate then detects is counted on the report half, over k = 5 and 10, with and
+without three times as many passages fetched. With the built-in embedder.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks.command import run_built_in
+from benchmarks.datasets import Dataset
+from benchmarks.fit_manner import FOLDS, fit_folds
+from benchmarks.fitting.detectors import fit_detector, left_out_scores, score, with_manner
+from benchmarks.fitting.offsets import ALPHA, offsets
+from benchmarks.fitting.plans import PLANS, Plan
+from benchmarks.fitting.samples import Samples, drawn, samples, thinned
+from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
+from benchmarks.tables import Table
+from ragguard.embedding import Embedder
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.features import SIGNALS
+from ragguard.inline.scoring import BY_HAND, SCORER, Detector
+
+__all__ = ["detected", "left_out", "main", "run", "tables"]
+
+Floats = NDArray[np.float64]
+Detectors = tuple[Mapping[str, Plan], Mapping[str, Detector]]
+"""Those to fit, and those that are set by hand."""
+
+_GROUPS = {
+    "question in front": ("prepend",),
+    "other fitted forms": tuple(form for form in FITTED_FORMS if form not in {"prepend", "plain"}),
+    "held-out forms": HELD_OUT_FORMS,
+    "plain": ("plain",),
+}
+
+
+def left_out() -> Iterator[tuple[str, Detectors]]:
+    """Yield the detectors as they are, under "", and then without each signal, under its name."""
+    for signal in ("", *SIGNALS):
+        plans = {
+            name: replace(plan, signals=tuple(one for one in plan.signals if one != signal))
+            for name, plan in PLANS.items()
+        }
+        kept = {name: plan for name, plan in plans.items() if plan.signals}
+        yield signal, (kept, {n: one for n, one in BY_HAND.items() if signal not in one.weights})
+
+
+def detected(
+    choosing: Samples, report: Samples, changes: Iterator[tuple[str, Detectors]]
+) -> Iterator[dict[str, Any]]:
+    """Yield what is detected after each change, by form and number of planted texts.
+
+    Args:
+        choosing: What detectors, offsets and thresholds are chosen on.
+        report: What is counted.
+        changes: The names of the changes, and the detectors after them.
+
+    Raises:
+        CalibrationError: There are too few clean sets for a threshold at `ALPHA`.
+    """
+    folds = np.unique(choosing.folds).tolist()
+
+    @cache  # a plan is fitted once, however many changes leave it alone
+    def fitted(plan: Plan, without: int | None) -> Detector:
+        kept = choosing if without is None else choosing.where(choosing.folds != without)
+        return fit_detector(plan, kept)
+
+    for name, (plans, by_hand) in changes:
+        part = {
+            one: with_manner({key: fitted(plan, one) for key, plan in plans.items()})
+            for one in (None, *folds)
+        }
+        cross = {
+            key: left_out_scores(choosing, {fold: part[fold][key] for fold in folds})
+            for key in plans
+        }
+        shift = offsets(choosing, cross)
+        chosen = [cross[key] + shift[key] for key in plans]
+        seen = [report.highest(score(part[None][key], report)) + shift[key] for key in plans]
+        chosen += [choosing.highest(score(one, choosing)) for one in by_hand.values()]
+        seen += [report.highest(score(one, report)) for one in by_hand.values()]
+        hit = _fires(choosing, report, np.max(chosen, axis=0), np.max(seen, axis=0))
+        counts: dict[tuple[str, int], list[bool]] = {}
+        for sample, fired in zip(report.found, hit.tolist(), strict=True):
+            counts.setdefault((sample.form, sample.count), []).append(fired)
+        for (form, planted), fires in counts.items():
+            row = {"without": name, "form": form, "planted": planted}
+            yield {**row, "sets": len(fires), "detected": sum(fires)}
+
+
+def _fires(choosing: Samples, report: Samples, chosen: Floats, seen: Floats) -> NDArray[np.bool_]:
+    """Return for which sets of the report half the gate fires, by the choosing half's threshold."""
+    hit = np.zeros(len(seen), dtype=bool)
+    for setting in dict.fromkeys(sample.setting for sample in choosing.found):
+        k, with_reference = setting
+        own = np.array([sample.setting == setting for sample in choosing.found])
+        here = np.array([sample.setting == setting for sample in report.found])
+        clean = chosen[own & choosing.clean]
+        calibration = Calibration(clean, clean, k, with_reference, SCORER, "choosing half")
+        calibration.require(ALPHA)
+        hit[here] = seen[here] >= calibration.threshold(ALPHA, k)
+    return hit
+
+
+def run(
+    folder: Path, datasets: Sequence[Dataset], embedder: Embedder, console: Console
+) -> list[dict[str, Any]]:
+    """Return the rows of every change.
+
+    Raises:
+        CalibrationError: There are too few clean sets for a threshold at `ALPHA`.
+    """
+    choosing = list(samples(datasets, [embedder], fit_folds(folder, datasets)))
+    report = [
+        sample
+        for dataset in datasets
+        for position, record in enumerate(
+            track(dataset.report, f"report: {dataset.name}", console=console)
+        )
+        for forms in [() if thinned(dataset, position) else (*FITTED_FORMS, *HELD_OUT_FORMS)]
+        for sample in drawn(record, embedder, forms, position % FOLDS)
+    ]
+    changes = track(list(left_out()), "signals", console=console)
+    return list(detected(Samples(choosing), Samples(report), iter(changes)))
+
+
+def tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """Return the table of a result: shares with all signals, then differences in points."""
+    found: dict[str, dict[tuple[str, int], float]] = {}
+    for row in rows:
+        shares = found.setdefault(row["without"], {})
+        shares[row["form"], row["planted"]] = 100 * row["detected"] / row["sets"]
+    lines = []
+    for name, shares in found.items():
+        cells = [f"{shares['clean', 0]:.2f}"]
+        for forms in _GROUPS.values():
+            here = [[key for form in forms if (key := (form, count)) in shares] for count in (1, 5)]
+            points = [_points([(found[""][key], shares[key]) for key in part]) for part in here]
+            whole = [
+                f"{fmean(map(shares.__getitem__, part)):.1f}" if part else "-" for part in here
+            ]
+            cells.append(" / ".join(points if name else whole))
+        lines.append((name or "all", *cells))
+    columns = ("signal", "clean touched, %", *(f"{group}, M = 1 / 5" for group in _GROUPS))
+    return [Table("One signal left out", columns, tuple(lines))]
+
+
+def _points(pairs: Sequence[tuple[float, float]]) -> str:
+    return f"{fmean(after - before for before, after in pairs):+.1f}" if pairs else "-"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return run_built_in("signal_worth", __doc__, argv, run, tables)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
