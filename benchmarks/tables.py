@@ -102,10 +102,6 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.slowest_tables import tables as slowest_tables
 
         yield from slowest_tables(sections)
-    if sections.get("fuzz"):
-        from benchmarks.fuzz import tables as fuzz_tables
-
-        yield from fuzz_tables(sections)
     if trusted := sections.get("trust"):
         from benchmarks.trust import tables as trust_tables
 

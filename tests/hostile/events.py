@@ -9,14 +9,14 @@ from random import Random
 from typing import Any
 
 from benchmarks.attributors.ablation import AblationScore, LeaveOneOut
-from benchmarks.hostile.findings import cause_of
 from benchmarks.hostile.honest import one_case
-from benchmarks.hostile.sets import hostile_text
 from ragguard import Passage
 from ragguard.attribution import Attribution, InfluenceScore, RAGForensics, RAGOrigin
 from ragguard.errors import RagguardError
 from ragguard.passage import as_passages
 from ragguard.proxy.lexical import LexicalProxy
+from tests.hostile.findings import cause_of
+from tests.hostile.sets import hostile_text
 
 __all__ = ["check_event"]
 

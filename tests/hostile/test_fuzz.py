@@ -5,17 +5,17 @@ from random import Random
 from unittest.mock import patch
 
 import pytest
+from rich.progress import Progress
 
-from benchmarks import fuzz
 from benchmarks.hostile.corpus import GENERATORS, cut, made, mixed, size_of
-from benchmarks.hostile.filters import Guards
-from benchmarks.hostile.findings import Finding, Findings, cause_of
 from benchmarks.hostile.honest import one_case
-from benchmarks.hostile.sets import company, retrieved
-from benchmarks.report.result import read
 from ragguard import Guard
 from ragguard.errors import InvalidInputError
 from ragguard.passage import as_passages
+from tests.hostile import fuzz
+from tests.hostile.filters import Guards
+from tests.hostile.findings import Finding, Findings, cause_of
+from tests.hostile.sets import company, retrieved
 
 QUESTION = "Who built the old pier of Keelworth after the great storm?"
 
@@ -116,8 +116,7 @@ def test_guards_that_raise_or_let_poison_pass_are_found():
 
 
 @pytest.mark.slow
-def test_a_short_run_breaks_no_promise(tmp_path):
-    file = tmp_path / "fuzz.json"
-    assert fuzz.main(["--sets", "400", "--jobs", "1", "--json", str(file)]) == 0
-    rows = read(file)["sections"]["fuzz"]
-    assert sum(row["sets"] for row in rows) == 400
+def test_a_short_run_breaks_no_promise():
+    found = fuzz.run(range(400), 1, Progress(disable=True))
+    assert sum(found.tried.values()) == 400
+    assert not found.broken

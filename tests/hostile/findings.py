@@ -69,7 +69,7 @@ def cause_of(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if "ragguard" in frame.filename and "benchmarks" not in frame.filename
+        if "ragguard" in frame.filename and "tests" not in frame.filename
     ]
     if not frames:
         return type(error).__name__

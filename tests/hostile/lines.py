@@ -10,9 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.hostile.findings import cause_of
 from benchmarks.hostile.honest import one_case
-from benchmarks.hostile.sets import hostile_text
 from ragguard.cli.traffic import read_traffic
 from ragguard.errors import RagguardError
 from ragguard.inline.calibration_file import load_calibration
@@ -20,6 +18,8 @@ from ragguard.inline.scoring import SCORER
 from ragguard.jsonl import passage_from_json, read_json, read_lines
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.proxy.manifest import FORMAT, Manifest
+from tests.hostile.findings import cause_of
+from tests.hostile.sets import hostile_text
 
 __all__ = ["check_file"]
 

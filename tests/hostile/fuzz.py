@@ -1,4 +1,4 @@
-"""A fuzzer of all that reads what others write: `python -m benchmarks.fuzz --json FILE`.
+"""A fuzzer of all that reads what others write: `python -m tests.hostile.fuzz`.
 
 Needs no data. Set number n is the same on every machine: `--first n --sets 1` repeats it, and
 `--first` goes on after the last number of an earlier run. Of twenty sets eight are judged by guards
@@ -19,25 +19,23 @@ import multiprocessing
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from random import Random
-from time import perf_counter, process_time
-from typing import Any
+from time import process_time
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from benchmarks.command import positive
-from benchmarks.hostile.events import check_event
-from benchmarks.hostile.filters import Guards
-from benchmarks.hostile.findings import Findings
-from benchmarks.hostile.lines import check_file
-from benchmarks.report.result import describe_run, write
-from benchmarks.tables import Table, as_rich
+from tests.hostile.events import check_event
+from tests.hostile.filters import Guards
+from tests.hostile.findings import Findings
+from tests.hostile.lines import check_file
 
-__all__ = ["main", "run", "tables", "tried"]
+__all__ = ["main", "run", "tried"]
 
 _SETS = 300_000
 _CHUNK = 250
@@ -89,77 +87,26 @@ def run(numbers: range, jobs: int, progress: Progress) -> Findings:
     return found
 
 
-def _sections(found: Findings, seconds: float) -> dict[str, list[dict[str, Any]]]:
-    return {
-        "fuzz": [
-            {
-                "kind": kind,
-                "sets": count,
-                "broken": sum(one.count for (of, _), one in found.broken.items() if of == kind),
-                "slowest_cpu_ms": round(found.slowest[kind][0], 1),
-                "slowest": found.slowest[kind][1],
-                "seconds": round(seconds, 1),
-            }
-            for kind, count in sorted(found.tried.items())
-        ],
-        "broken": [
-            {"kind": kind, "what": what, "sets": one.count, "first": one.first}
-            for (kind, what), one in sorted(found.broken.items(), key=lambda pair: -pair[1].count)
-        ],
-    }
-
-
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the counts, and what was broken if anything was.
-
-    Args:
-        sections: Of the result.
-    """
-    yield Table(
-        "Hostile sets",
-        ("kind", "sets", "that break a promise", "slowest, ms", "its number"),
-        tuple(
-            (
-                row["kind"],
-                f"{row['sets']:,}",
-                f"{row['broken']:,}",
-                f"{row['slowest_cpu_ms']:.0f}",
-                str(row["slowest"]),
-            )
-            for row in sections["fuzz"]
-        ),
-    )
-    if sections["broken"]:
-        yield Table(
-            "Promises broken",
-            ("kind", "what", "sets", "first"),
-            tuple(
-                (row["kind"], row["what"], f"{row['sets']:,}", str(row["first"]))
-                for row in sections["broken"]
-            ),
-        )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Run the command; the exit status is 1 if anything was broken."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.hostile.fuzz", description=__doc__)
     parser.add_argument("--sets", type=positive, default=_SETS, help="how many")
     parser.add_argument("--first", type=int, default=0, help="number of the first")
     parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--json", type=Path, help="write the result here")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args()
     numbers = range(arguments.first, arguments.first + arguments.sets)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    start = perf_counter()
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
         found = run(numbers, arguments.jobs, progress)
-    sections = _sections(found, perf_counter() - start)
-    for table in tables(sections):
-        Console().print(as_rich(table))
-    if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.fuzz", "--sets", str(arguments.sets)]
-        command += ["--first", str(arguments.first), "--jobs", str(arguments.jobs)]
-        write(arguments.json, describe_run(command, [], seed=0, limit=None), sections)
+    table = Table("kind", "sets", "slowest, ms", "its number", title="Hostile sets")
+    for kind, count in sorted(found.tried.items()):
+        slowest, number = found.slowest[kind]
+        table.add_row(kind, f"{count:,}", f"{slowest:.0f}", str(number))
+    Console().print(table)
+    broken = Table("kind", "what", "sets", "first", title="Promises broken")
+    for (kind, what), one in sorted(found.broken.items(), key=lambda pair: -pair[1].count):
+        broken.add_row(kind, what, f"{one.count:,}", str(one.first))
+    Console().print(broken)
     return 1 if found.broken else 0
 
 
