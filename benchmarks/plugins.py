@@ -1,9 +1,10 @@
 """What a plug-in is, and where the built-in and foreign ones are found.
 
 A plug-in is one file: `benchmarks/attacks/NAME.py` holds `ATTACK`, `defences/NAME.py` holds
-`DEFENCE`, and so on. A package of somebody else's joins one by an entry point in the group
-`ragguard_benchmarks.attacks` (or `.defences`, ...) whose name is the plug-in's and whose value
-leads to the object.
+`DEFENCE`, and so on. An attack that plants released texts, or fills in templates, is a file
+`attacks/NAME.toml` that `benchmarks.attacks.texts.read` reads. A package of somebody else's joins
+one by an entry point in the group `ragguard_benchmarks.attacks` (or `.defences`, ...) whose name is
+the plug-in's and whose value leads to the object.
 """
 
 from __future__ import annotations
@@ -225,6 +226,10 @@ def known(room: str) -> Mapping[str, tuple[Any, Path]]:
             loaded = importlib.import_module(f"benchmarks.{room}.{module}")
             if (plugin := getattr(loaded, attribute, None)) is not None:
                 here[module] = plugin, Path(str(loaded.__file__))
+        if room == "attacks":
+            read = importlib.import_module("benchmarks.attacks.texts").read
+            files = Path(package.__path__[0]).glob("*.toml")
+            here = dict(sorted({**here, **{one.stem: (read(one), one) for one in files}}.items()))
         for point in entry_points(group=f"ragguard_benchmarks.{room}"):
             plugin = point.load()
             if not isinstance(plugin, kind) or point.name in here:

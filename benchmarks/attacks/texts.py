@@ -1,14 +1,18 @@
-"""The words that attacks share: texts that argue for the false answer, and released texts."""
+"""What attacks plant: texts that argue for the false answer, released ones, and templates."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 from benchmarks.datasets import Record
 from benchmarks.forms import FORMS
+from benchmarks.plugins import About, Attack
 
-__all__ = ["argued", "released", "templated"]
+__all__ = ["argued", "read", "released", "templated"]
 
 Plant = Callable[[Record, int, Random], Sequence[str]]
 
@@ -68,3 +72,21 @@ def templated(*templates: str) -> Plant:
         return list(dict.fromkeys(planted))
 
     return plant
+
+
+def read(file: Path) -> Attack:
+    """Return the attack that a file describes.
+
+    It has the fields of `About`; `released`, the kinds of `released`, and their `form`, or
+    `templates`; a `trigger`, which the victim types behind
+    the question; and `refusal`.
+    """
+    fields = tomllib.loads(file.read_text(encoding="utf-8"))
+    kinds, form = fields.pop("released", ()), fields.pop("form", "plain")
+    templates, refusal = fields.pop("templates", ()), fields.pop("refusal", False)
+    trigger = fields.pop("trigger", "")
+    plant = released(*kinds, form=form) if kinds else templated(*templates)
+    attack = Attack(About(**fields), plant, refusal=refusal)
+    if not trigger:
+        return attack
+    return replace(attack, ask=lambda question: f"{question.rstrip('?')} {trigger}?")

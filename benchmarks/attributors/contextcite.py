@@ -1,6 +1,6 @@
 """ContextCite: a sparse linear model of the response's likelihood over random ablations."""
 
-from benchmarks.attributors.ablation import AblationScore
+from benchmarks.attributors.ablation import random_ablations
 from benchmarks.plugins import About, AttributorPlugin
 
 __all__ = ["ATTRIBUTOR"]
@@ -13,5 +13,5 @@ ATTRIBUTOR = AttributorPlugin(
         "one wrong answer",
         "language model",
     ),
-    lambda setting: AblationScore(top_k=setting.k, seed=setting.seed),
+    lambda setting: random_ablations(top_k=setting.k, seed=setting.seed),
 )

@@ -1,11 +1,11 @@
 """Leave-one-out: what the response loses without each passage."""
 
-from benchmarks.attributors.ablation import LeaveOneOut
+from benchmarks.attributors.ablation import leave_one_out
 from benchmarks.plugins import About, AttributorPlugin
 
 __all__ = ["ATTRIBUTOR"]
 
 ATTRIBUTOR = AttributorPlugin(
     About("leave-one-out", "folklore", "", "one wrong answer", "language model"),
-    lambda setting: LeaveOneOut(top_k=setting.k),
+    lambda setting: leave_one_out(top_k=setting.k),
 )

@@ -8,7 +8,6 @@ from math import isfinite
 from random import Random
 from typing import Any
 
-from benchmarks.attributors.ablation import AblationScore, LeaveOneOut
 from benchmarks.hostile.honest import one_case
 from ragguard import Passage
 from ragguard.attribution import Attribution, InfluenceScore, RAGForensics, RAGOrigin
@@ -30,8 +29,6 @@ def _attributor(name: str, answer: Callable[[str], str]) -> Any:
         "ragorigin, asking": lambda: RAGOrigin(
             proxy=proxy, generate=answer, judge=answer, top_k=3, max_scope=20
         ),
-        "leave one out": lambda: LeaveOneOut(proxy=proxy, top_k=3),
-        "ablation": lambda: AblationScore(proxy=proxy, top_k=3),
         "ragforensics": lambda: RAGForensics(judge=answer, top_k=3, max_scope=20, concurrency=1),
         "influence": lambda: InfluenceScore(generate=answer, samples=2, top_k=3, concurrency=1),
     }
@@ -41,8 +38,6 @@ def _attributor(name: str, answer: Callable[[str], str]) -> Any:
 _NAMES = (
     *("ragorigin",) * 6,
     "ragorigin, asking",
-    "leave one out",
-    "ablation",
     "ragforensics",
     "influence",
 )
