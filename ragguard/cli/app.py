@@ -7,25 +7,24 @@ import io
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from ragguard._version import __version__
-from ragguard.cli.allow import allow, allowed, disallow, protect
-from ragguard.cli.audit import audit
+from ragguard.cli.audit import audit, store
 from ragguard.cli.calibrate import calibrate, drift
+from ragguard.cli.decisions import allow, allowed, disallow, protect, quarantine
 from ragguard.cli.events import attribute, events, report
 from ragguard.cli.filter import explain, filter_traffic
 from ragguard.cli.info import info
 from ragguard.cli.options import JsonOption
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr
 from ragguard.cli.proxy import proxy
-from ragguard.cli.quarantine import quarantine
 from ragguard.cli.review import review
 from ragguard.cli.scan import scan
-from ragguard.cli.store import store
 from ragguard.cli.verdicts import verdicts
 from ragguard.cli.worker import worker
 from ragguard.errors import RagguardError
@@ -125,26 +124,15 @@ def demo(
         raise typer.Exit(OPERATIONAL)
 
 
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    *(explain, scan, calibrate, drift, attribute, report),
+    *(allow, protect, disallow, allowed, review, worker, info),
+)
 app.command("filter")(filter_traffic)
-app.command("explain")(explain)
-app.command("scan")(scan)
-app.command("calibrate")(calibrate)
-app.command("drift")(drift)
-app.command("attribute")(attribute)
-app.command("report")(report)
-app.add_typer(events, name="events")
-app.add_typer(quarantine, name="quarantine")
-app.command("allow")(allow)
-app.command("protect")(protect)
-app.command("disallow")(disallow)
-app.command("allowed")(allowed)
-app.add_typer(verdicts, name="verdicts")
-app.command("review")(review)
-app.add_typer(audit, name="audit")
-app.command("worker")(worker)
-app.add_typer(proxy, name="proxy")
-app.add_typer(store, name="store")
-app.command("info")(info)
+for command in _COMMANDS:
+    app.command()(command)
+for group in (events, quarantine, verdicts, audit, proxy, store):
+    app.add_typer(group)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""`ragguard audit`: who did what, and whether the record of it is whole."""
+"""`ragguard audit` and `store`: who did what, whether the record is whole, and its tables."""
 
 from __future__ import annotations
 
@@ -8,21 +8,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragguard.cli.options import DefaultListGroup, JsonOption, StoreOption, opened_store
-from ragguard.cli.output import FINDING, show_table, write_json
+from ragguard.cli.options import (
+    DefaultListGroup,
+    EveryTenantOption,
+    JsonOption,
+    StoreOption,
+    opened_store,
+    require_there,
+)
+from ragguard.cli.output import FINDING, SHOWN_KEY, show_table, write_json
 from ragguard.text import printable
 
 if TYPE_CHECKING:
     from ragguard.audit.trail import TrailRow
 
-__all__ = ["audit"]
+__all__ = ["audit", "store"]
 
 audit = typer.Typer(
+    name="audit",
     cls=DefaultListGroup,
     help="List who did what to quarantine, allow-list, policy and calibration, and verify it.",
 )
 
-_SHOWN_KEY = 12
+store = typer.Typer(
+    name="store", no_args_is_help=True, help="Look after the database of an audit store."
+)
+
+_UPGRADE_S = 3_600.0
 _SHOWN_FINDINGS = 50
 _LONGEST = 1_000  # characters of details; whoever writes to the store can write any
 
@@ -31,9 +43,7 @@ _LONGEST = 1_000  # characters of details; whoever writes to the store can write
 def list_rows(
     store: StoreOption,
     limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 100,
-    tenant: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this tenant's; else those of all.")
-    ] = None,
+    tenant: EveryTenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the newest rows of the trail, the newest first (UTC); they are not verified."""
@@ -47,7 +57,7 @@ def list_rows(
     shown = []
     for row in rows:
         details = ", ".join(f"{name} {value}" for name, value in _details(row).items() if value)
-        who, what = unescape(row.actor or "worker"), unescape(row.subject)[:_SHOWN_KEY]
+        who, what = unescape(row.actor or "worker"), unescape(row.subject)[:SHOWN_KEY]
         when = row.at[:19].replace("T", " ")
         shown.append((str(row.seq), when, row.tenant, who, row.action, what, details[:_LONGEST]))
     columns = ("row", "when", "tenant", "who", "what", "of", "details")
@@ -106,3 +116,31 @@ def _details(row: TrailRow) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError):
         return {"unreadable": row.details}
     return details if isinstance(details, dict) else {"unreadable": row.details}
+
+
+@store.callback()
+def _group() -> None:
+    """Look after the database of an audit store."""
+
+
+@store.command("upgrade")
+def upgrade(store: StoreOption, as_json: JsonOption = False) -> None:
+    """Move the tables of an earlier release on to what this ragguard needs.
+
+    Stop what writes to the store, and make a backup before. All of it is done, or nothing.
+    """
+    from ragguard.audit.database import Database
+    from ragguard.audit.schema import HEAD
+
+    require_there(store)
+    database = Database(store, statement_s=_UPGRADE_S, any_schema=True)
+    try:
+        before = database.upgrade()
+    finally:
+        database.close()
+    if as_json:
+        write_json({"before": before, "schema": HEAD})
+    elif before == HEAD:
+        typer.echo(f"the tables have schema {HEAD} already; nothing to do")
+    else:
+        typer.echo(f"moved the tables on from schema {before} to {HEAD}")

@@ -11,7 +11,10 @@ import typer
 
 from ragguard.arguments import require_share
 from ragguard.cli.options import (
+    AlphaOption,
+    CalibrationOption,
     JsonOption,
+    KOption,
     StoreOption,
     flag,
     opened_store,
@@ -35,9 +38,7 @@ def calibrate(
         float,
         typer.Option(help="The share of clean queries that it has to serve: 1/ALPHA - 1 lines."),
     ] = 0.01,
-    k: Annotated[
-        int | None, typer.Option(min=1, help="Passages wanted per query, the same as for `filter`.")
-    ] = None,
+    k: KOption = None,
     from_store: Annotated[
         str | None,
         typer.Option(
@@ -133,13 +134,8 @@ def calibrate(
 
 def drift(
     store: StoreOption,
-    calibration: Annotated[
-        Path | None,
-        typer.Option(help="What `ragguard calibrate` wrote; the shipped one if left out."),
-    ] = None,
-    alpha: Annotated[
-        float, typer.Option(help="Share of clean queries that the guards may touch, in (0, 1).")
-    ] = 0.01,
+    calibration: CalibrationOption = None,
+    alpha: AlphaOption = 0.01,
     as_json: JsonOption = False,
 ) -> None:
     """Compare the newest queries of a store with the calibration, and exit with 1 on drift.

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["attribute", "events", "report"]
 
 events = typer.Typer(
-    cls=DefaultListGroup, help="Show reported responses: all of them, or with `show ID` one."
+    name="events",
+    cls=DefaultListGroup,
+    help="Show reported responses: all of them, or with `show ID` one.",
 )
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -27,9 +26,8 @@ from ragguard.cli.options import (
     source_argument,
 )
 from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_json
-from ragguard.cli.traffic import opened_traffic, read_traffic
+from ragguard.cli.traffic import opened_output, opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
-from ragguard.private import make_private
 from ragguard.text import printable
 
 if TYPE_CHECKING:
@@ -75,7 +73,7 @@ def filter_traffic(
     seen: Counter[str] = Counter()
     with (
         opened_traffic(source) as stream,
-        _opened_output(output, source) as out,
+        nullcontext() if output is None else opened_output(output, "--output", source) as out,
         Guard(
             alpha=alpha,
             mark_alpha=mark_alpha,
@@ -110,24 +108,6 @@ def filter_traffic(
         raise typer.Exit(FINDING)
 
 
-@contextmanager
-def _opened_output(output: Path | None, source: str) -> Iterator[IO[str] | None]:
-    if output is None:
-        yield None
-        return
-    if output.exists() and source != "-" and output.samefile(source):
-        raise InvalidInputError(f"--output {output} is the input; pass another file")
-    try:
-        make_private(output)
-        file = output.open("w", encoding="utf-8")
-    except OSError as error:
-        raise InvalidInputError(
-            f"cannot write {output}: {error.strerror}; pass a path that can be written"
-        ) from error
-    with file:
-        yield file
-
-
 def _totals(seen: Counter[str], mode: str) -> str:
     queries, flagged = seen["queries"], seen["flagged"]
     fate = "dropped" if mode == "filter" else "would be dropped"
@@ -154,14 +134,7 @@ def _to_dict(query: str, verdict: Verdict) -> dict[str, Any]:
 
 
 _EVIDENCE = (
-    "passage_id",
-    "flagged",
-    "marked",
-    "signal",
-    "strength",
-    "reason",
-    "signals",
-    "suspicion",
+    *("passage_id", "flagged", "marked", "signal", "strength", "reason", "signals", "suspicion"),
 )
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "AlphaOption",
     "CalibrationOption",
     "DefaultListGroup",
+    "EveryTenantOption",
     "JsonOption",
     "KOption",
     "MarkAlphaOption",
@@ -59,6 +60,9 @@ StoreOption = Annotated[
 TenantOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Whose; else the default tenant's.")
 ]
+EveryTenantOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Only this tenant's; else those of all.")
+]
 ActorOption = Annotated[
     str | None, typer.Option(help="Who decides this, for the audit; else your login name.")
 ]
@@ -74,7 +78,9 @@ StrategyOption = Annotated[
     Literal["auto", "clustering", "concentration"],
     typer.Option(help="How attacked passages are told apart."),
 ]
-CalibrationOption = Annotated[Path | None, typer.Option(help="What `ragguard calibrate` wrote.")]
+CalibrationOption = Annotated[
+    Path | None, typer.Option(help="What `ragguard calibrate` wrote; else the shipped one.")
+]
 KOption = Annotated[
     int | None, typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve.")
 ]
@@ -126,22 +132,16 @@ def opened_store(
 
 def require_there(url: str) -> None:
     """Raise `StoreError` where `url` names a SQLite file that is not there."""
-    path = _sqlite_path(url)
-    if path is not None and not path.exists():
-        raise StoreError(
-            f"there is no audit store at {path}; check the path, or file a first event with "
-            "`ragguard report`"
-        )
+    from ragguard.audit.url import store_url
 
-
-def _sqlite_path(url: str) -> Path | None:
-    if "://" not in url:
-        return Path(url).expanduser()
-    scheme, _, rest = url.partition("://")
-    path = rest.removeprefix("/").partition("?")[0]
-    if not scheme.startswith("sqlite") or not path or path.startswith((":memory:", "file:")):
-        return None
-    return Path(path)
+    where = store_url(url)
+    file = str(where.database)
+    if where.get_backend_name() != "sqlite" or file.startswith("file:") or Path(file).exists():
+        return
+    raise StoreError(
+        f"there is no audit store at {file}; check the path, or file a first event with "
+        "`ragguard report`"
+    )
 
 
 class DefaultListGroup(TyperGroup):

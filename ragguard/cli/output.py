@@ -16,6 +16,7 @@ from ragguard.text import printable
 __all__ = [
     "FINDING",
     "OPERATIONAL",
+    "SHOWN_KEY",
     "complain",
     "excerpt",
     "log_to_stderr",
@@ -27,6 +28,8 @@ __all__ = [
 
 FINDING = 1
 OPERATIONAL = 3
+SHOWN_KEY = 12
+"""Hex digits of a content key: 48 bits tell the entries of any store apart."""
 
 _FILE_WIDTH = 1_000  # one row a line, for grep
 _WRAPPED_WIDTH = 16

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,12 +14,10 @@ from ragguard.cli.options import JsonOption, flag, output_option
 from ragguard.cli.output import show_facts, write_json
 from ragguard.text import printable
 
-if TYPE_CHECKING:
-    from ragguard.proxy.manifest import Precision
-
 __all__ = ["proxy"]
 
 proxy = typer.Typer(
+    name="proxy",
     no_args_is_help=True,
     help="Export, check or describe the small language model that scores passages.",
 )
@@ -56,7 +54,8 @@ def export(
     downloaded but a model of the hub that you name, and not that with HF_HUB_OFFLINE=1. Stages and
     their times go to stderr.
     """
-    _export(model, output, precision, max_length, generator, as_json, f"RAGGUARD_PROXY={output}")
+    options = {"precision": precision, "max_length": max_length, "generator": generator}
+    _export(model, output, f"RAGGUARD_PROXY={output}", as_json=as_json, **options)
 
 
 @proxy.command("get")
@@ -82,18 +81,11 @@ def get(
     if (folder / "manifest.json").is_file():
         raise InvalidInputError(f"{folder} holds an export already; remove it to export it again")
     use = f'Guard(proxy="{name}"); the default mixes it in, unless RAGGUARD_PROXY=lexical'
-    _export(MODELS[name], folder, precision, max_length, True, as_json, use)
+    options = {"precision": precision, "max_length": max_length, "generator": True}
+    _export(MODELS[name], folder, use, as_json=as_json, **options)
 
 
-def _export(
-    model: str,
-    output: Path,
-    precision: Precision,
-    max_length: int,
-    generator: bool,
-    as_json: bool,
-    use: str,
-) -> None:
+def _export(model: str, output: Path, use: str, *, as_json: bool, **options: Any) -> None:
     from ragguard.export import export_proxy
 
     began = time.monotonic()
@@ -101,14 +93,7 @@ def _export(
     def tell(stage: str) -> None:
         typer.echo(f"{time.monotonic() - began:5.0f} s  {printable(stage)}", err=True)
 
-    manifest = export_proxy(
-        model,
-        output,
-        precision=precision,
-        generator=generator,
-        max_length=max_length,
-        on_stage=tell,
-    )
+    manifest = export_proxy(model, output, on_stage=tell, **options)
     tell("done")
     if as_json:
         write_json({"folder": str(output), **asdict(manifest)})

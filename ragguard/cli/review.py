@@ -13,6 +13,7 @@ from ragguard.arguments import require_share
 from ragguard.cli.options import (
     AlphaOption,
     CalibrationOption,
+    EveryTenantOption,
     StoreOption,
     login_name,
     opened_store,
@@ -45,10 +46,7 @@ def review(
     ] = None,
     alpha: AlphaOption = 0.01,
     calibration: CalibrationOption = None,
-    tenant: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The only one to show; else each, chosen on the page."),
-    ] = None,
+    tenant: EveryTenantOption = None,
 ) -> None:
     """Serve the page where a person looks at proposals, events and verdicts, and decides.
 

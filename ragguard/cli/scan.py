@@ -26,10 +26,8 @@ from ragguard.cli.options import (
     source_argument,
 )
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
-from ragguard.cli.traffic import opened_traffic, read_with_bar
-from ragguard.errors import InvalidInputError
+from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar
 from ragguard.jsonl import passage_from_json, read_lines
-from ragguard.private import make_private
 from ragguard.text import encodable, printable
 
 if TYPE_CHECKING:
@@ -112,7 +110,7 @@ def scan(
             new = propose(kept, _worth_a_look(stream, name, found))
             complain(f"{new} proposals are new; decide with: ragguard quarantine confirm, reject")
         if html is not None:
-            with _written(html, source) as file:
+            with opened_output(html, "--html", source) as file:
                 write_report(file, name, counts, _worth_a_look(stream, name, found))
         _show(counts, _worth_a_look(stream, name, found), as_json=as_json)
     if fail_on_refused and counts["refused"]:
@@ -142,18 +140,6 @@ def _worth_a_look(
     for one, line in zip(found, read_lines(stream, name), strict=True):
         if one.status != "admitted":
             yield one, passage_from_json(line.value, line.place)
-
-
-def _written(path: Path, source: str) -> IO[str]:
-    if path.exists() and source != "-" and path.samefile(source):
-        raise InvalidInputError(f"--html {path} is the input; pass another file")
-    try:
-        make_private(path)
-        return path.open("w", encoding="utf-8")
-    except OSError as error:
-        raise InvalidInputError(
-            f"cannot write {path}: {error.strerror}; pass a path that can be written"
-        ) from error
 
 
 def _show(

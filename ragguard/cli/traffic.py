@@ -1,4 +1,4 @@
-"""The input of `filter` and `calibrate`: one query and its retrieved passages a line."""
+"""The files that the commands read and write: a query with its passages, or a passage, a line."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from ragguard.cli.output import complain
+from ragguard.errors import InvalidInputError
 from ragguard.jsonl import Line, open_input, passage_from_json, read_lines, require_fields
+from ragguard.private import make_private
 
 if TYPE_CHECKING:
     from ragguard.passage import Passage
 
-__all__ = ["Retrieval", "opened_traffic", "read_traffic", "read_with_bar"]
+__all__ = ["Retrieval", "opened_output", "opened_traffic", "read_traffic", "read_with_bar"]
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,6 @@ class Retrieval:
     place: str
     query: str
     passages: list[Passage]
-
-
-def _retrieval(value: Any, place: str) -> Retrieval:
-    require_fields(value, place, query=str, passages=list)
-    passages = [
-        passage_from_json(item, f"{place}: passages[{position}]")
-        for position, item in enumerate(value["passages"])
-    ]
-    return Retrieval(place, value["query"], passages)
 
 
 @contextmanager
@@ -52,6 +45,23 @@ def opened_traffic(source: str) -> Iterator[BinaryIO]:
     yield sys.stdin.buffer
 
 
+def opened_output(path: Path, option: str, source: str) -> IO[str]:
+    """Open the file that an option names for writing, for nobody else to read.
+
+    Raises:
+        InvalidInputError: It is the input `source`, or cannot be written.
+    """
+    if path.exists() and source != "-" and path.samefile(source):
+        raise InvalidInputError(f"{option} {path} is the input; pass another file")
+    try:
+        make_private(path)
+        return path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot write {path}: {error.strerror}; pass a path that can be written"
+        ) from error
+
+
 def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[Retrieval]:
     """Yield every line's `Retrieval` as soon as the line is complete.
 
@@ -66,7 +76,12 @@ def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[R
     name = "<stdin>" if source == "-" else source
     total = None if source == "-" else Path(source).stat().st_size or None
     for line in read_with_bar(stream, name, total=total, counted="queries", progress=progress):
-        yield _retrieval(line.value, line.place)
+        require_fields(line.value, line.place, query=str, passages=list)
+        passages = [
+            passage_from_json(item, f"{line.place}: passages[{position}]")
+            for position, item in enumerate(line.value["passages"])
+        ]
+        yield Retrieval(line.place, line.value["query"], passages)
 
 
 def read_with_bar(
@@ -88,22 +103,18 @@ def read_with_bar(
     if not (progress and sys.stderr.isatty()):
         yield from lines
         return
-    with _bar() as bar:
-        task = bar.add_task("", total=total)
-        for count, line in enumerate(lines, start=1):
-            yield line
-            bar.update(task, completed=line.end, description=f"{count} {counted}")
-
-
-def _bar() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    return Progress(
+    with Progress(
         *columns,
         console=Console(stderr=True),
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
-    )
+    ) as bar:
+        task = bar.add_task("", total=total)
+        for count, line in enumerate(lines, start=1):
+            yield line
+            bar.update(task, completed=line.end, description=f"{count} {counted}")

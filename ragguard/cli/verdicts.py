@@ -15,7 +15,7 @@ from ragguard.cli.options import (
     TenantOption,
     opened_store,
 )
-from ragguard.cli.output import excerpt, minute, show_facts, show_table, write_json
+from ragguard.cli.output import SHOWN_KEY, excerpt, minute, show_facts, show_table, write_json
 
 if TYPE_CHECKING:
     from ragguard.audit.verdicts import VerdictRecord
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["verdicts"]
 
 verdicts = typer.Typer(
+    name="verdicts",
     cls=DefaultListGroup,
     help="Show what guards dropped, and with `show ID` or `explain ID` one verdict.",
 )
 
-_SHOWN_KEY = 12
 _SENTENCE = 400  # characters
 
 
@@ -90,7 +90,7 @@ def show_verdict(
     rows = [
         (
             one.passage_id,
-            one.key[:_SHOWN_KEY],
+            one.key[:SHOWN_KEY],
             one.outcome,
             one.signal,
             f"{one.strength:.2f}",
@@ -132,7 +132,7 @@ def explain_verdict(
     for one in told.passages:
         typer.echo("")
         show_facts(
-            ("passage", f"{one.passage_id} ({one.key[:_SHOWN_KEY]})"),
+            ("passage", f"{one.passage_id} ({one.key[:SHOWN_KEY]})"),
             ("why", one.why),
             *[("it says", f'"{excerpt(text, _SENTENCE)}"') for text in one.sentences],
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragguard.cli.options import JsonOption, StoreOption, flag, opened_store
+from ragguard.cli.options import EveryTenantOption, JsonOption, StoreOption, flag, opened_store
 from ragguard.cli.output import OPERATIONAL, log_to_stderr, write_json
 
 if TYPE_CHECKING:
@@ -58,10 +58,7 @@ def worker(
         bool,
         flag("--answered-only", "Attribute only what `Guard.answered` recorded in the day before."),
     ] = False,
-    tenant: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Only this tenant's events; else those of all."),
-    ] = None,
+    tenant: EveryTenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Attribute pending events and propose or quarantine what is responsible, until stopped.

@@ -1,0 +1,240 @@
+"""`ragguard quarantine`, `allow`, `protect`, `disallow` and `allowed`: what a person decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ragguard.cli.options import (
+    ActorOption,
+    DefaultListGroup,
+    JsonOption,
+    StoreOption,
+    TenantOption,
+    flag,
+    login_name,
+    opened_store,
+)
+from ragguard.cli.output import SHOWN_KEY, excerpt, minute, show_table, write_json
+from ragguard.errors import InvalidInputError
+from ragguard.jsonl import read_passages
+
+if TYPE_CHECKING:
+    from ragguard.audit import AuditStore, QuarantineEntry, QuarantineStatus
+    from ragguard.audit.allowing import Allowance, Effect
+    from ragguard.passage import Passage
+
+__all__ = ["allow", "allowed", "disallow", "protect", "quarantine"]
+
+quarantine = typer.Typer(
+    name="quarantine",
+    cls=DefaultListGroup,
+    help="List what is proposed or quarantined, and decide about it.",
+)
+
+EntriesArgument = Annotated[
+    list[str], typer.Argument(metavar="TARGET...", help="A key, its beginning, or a passage id.")
+]
+TargetsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TARGET]...", help="A content key, or what `quarantine list` names."),
+]
+SourceOption = Annotated[bool, flag("--source", "The targets are names of sources.")]
+PassagesOption = Annotated[
+    Path | None, typer.Option(help="JSON lines of passages, instead of targets or beside them.")
+]
+WhyOption = Annotated[str, typer.Option(help="The reason, for whoever looks at it later.")]
+UntilOption = Annotated[datetime | None, typer.Option(help="When it ends (UTC).")]
+
+
+@quarantine.command("list")
+def list_entries(
+    store: StoreOption,
+    status: Annotated[
+        Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"] | None,
+        typer.Option(help="Only these."),
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the newest entries first (UTC)."""
+    with opened_store(store, tenant=tenant) as opened:
+        _write_entries(opened.quarantine(status=status), as_json=as_json)
+
+
+def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
+    @quarantine.command(name, help=help)
+    def decide(
+        targets: EntriesArgument,
+        store: StoreOption,
+        actor: ActorOption = None,
+        tenant: TenantOption = None,
+        as_json: JsonOption = False,
+    ) -> None:
+        from ragguard.audit.decisions import Decisions
+
+        who = actor or login_name()
+        with opened_store(store, tenant=tenant) as opened:
+            changed = Decisions(opened).decide(*targets, status=status, actor=who)
+        _write_entries(changed, as_json=as_json)
+
+
+_deciding(
+    *("release", "released"),
+    "Let passages through again, and allow them from now on: they were no attack.",
+)
+_deciding(
+    *("confirm", "confirmed"),
+    "Confirm that passages are an attack: they are dropped until they are released.",
+)
+_deciding(
+    *("reject", "rejected"),
+    "Turn proposals down: they were no attack, and no report proposes them again.",
+)
+
+
+@quarantine.command("undo")
+def undo(
+    store: StoreOption,
+    event: Annotated[str | None, typer.Option(help="What this event accused.")] = None,
+    reporter: Annotated[str | None, typer.Option(help="What this reporter accused.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option(help="What was accused or came into force since then (UTC).")
+    ] = None,
+    actor: ActorOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take back what attributions did: proposals, and entries that nobody has confirmed."""
+    from ragguard.audit.decisions import Decisions
+
+    who = actor or login_name()
+    with opened_store(store, tenant=tenant) as opened:
+        decisions = Decisions(opened)
+        undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who)
+    _write_entries(undone, as_json=as_json)
+
+
+def _write_entries(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None:
+    if as_json:
+        plain = [asdict(entry) for entry in entries]
+        for fields in plain:
+            del fields["signature"]  # for the filter alone
+        write_json(plain)
+        return
+    rows, above = [], ""
+    for entry in entries:
+        reason = "as above" if entry.reason == above else entry.reason
+        above = entry.reason
+        who, event = entry.actor or "worker", entry.event_id or ""
+        key, changed = entry.key[:SHOWN_KEY], minute(entry.updated_at)
+        text = excerpt(entry.text, 100)
+        rows.append([key, entry.passage_id, event, entry.status, changed, who, reason, text])
+    columns = ("key", "passage", "event", "status", "changed", "by", "reason", "text")
+    show_table(columns, rows, wrapped=["reason", "text"])
+
+
+def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
+    def vouch(
+        store: StoreOption,
+        why: WhyOption,
+        targets: TargetsArgument = None,
+        source: SourceOption = False,
+        passages: PassagesOption = None,
+        until: UntilOption = None,
+        actor: ActorOption = None,
+        tenant: TenantOption = None,
+        as_json: JsonOption = False,
+    ) -> None:
+        from ragguard.audit.decisions import Decisions
+
+        who, wanted = actor or login_name(), _named(targets, passages)
+        with opened_store(store, tenant=tenant) as opened:
+            found, put = _found(opened, wanted, source=source), Decisions(opened).allow
+            made = [put(name, why=why, effect=effect, until=until, actor=who) for name in found]
+        _write_allowances(made, as_json=as_json)
+
+    vouch.__name__, vouch.__doc__ = name, help
+    return vouch
+
+
+allow = _vouching(
+    *("allow", "allowed"),
+    "Let passages, or a source, through: neither filter nor quarantine drops them.",
+)
+protect = _vouching(
+    "protect", "protected", "Have passages, or what a source says, dropped by a person only."
+)
+
+
+def disallow(
+    store: StoreOption,
+    targets: TargetsArgument = None,
+    source: SourceOption = False,
+    passages: PassagesOption = None,
+    actor: ActorOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take back what was allowed, protected or released."""
+    from ragguard.audit.decisions import Decisions
+
+    who, wanted = actor or login_name(), _named(targets, passages)
+    with opened_store(store, tenant=tenant) as opened:
+        found = _found(opened, wanted, source=source)
+        ended = [one for name in found for one in Decisions(opened).disallow(name, actor=who)]
+    _write_allowances(ended, as_json=as_json)
+
+
+def allowed(store: StoreOption, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """List what is allowed or protected now, the newest first (UTC)."""
+    from ragguard.audit.decisions import Decisions
+
+    with opened_store(store, tenant=tenant) as opened:
+        _write_allowances(Decisions(opened).allowed(), as_json=as_json)
+
+
+def _named(targets: Sequence[str] | None, passages: Path | None) -> list[str | Passage]:
+    found = [*(targets or ()), *(() if passages is None else read_passages(passages))]
+    if not found:
+        raise InvalidInputError("name a passage or, with --source, a source; or pass --passages")
+    return found
+
+
+def _found(
+    store: AuditStore, wanted: Sequence[str | Passage], *, source: bool
+) -> list[str | Passage]:
+    """Return what targets name; all of them are looked up before the first is changed."""
+    from ragguard.audit.allowing import is_key
+    from ragguard.audit.decisions import match
+    from ragguard.passage import Passage
+
+    entries = None
+    found: list[str | Passage] = []
+    for one in wanted:
+        if isinstance(one, Passage) or source or is_key(one):
+            found.append(one)
+            continue
+        entries = store.quarantine() if entries is None else entries
+        found.append(Passage(match(entries, one).text))
+    return found
+
+
+def _write_allowances(found: Sequence[Allowance], *, as_json: bool) -> None:
+    if as_json:
+        write_json([asdict(one) for one in found])
+        return
+    rows = []
+    for one in found:
+        ends = one.ended_at or one.until
+        what = one.source or one.key[:SHOWN_KEY]
+        since, until = minute(one.created_at), "" if ends is None else minute(ends)
+        text = "" if one.source else excerpt(one.text, 100)
+        rows.append([what, one.effect, since, until, one.actor or "", one.why, text])
+    columns = ("what", "effect", "since", "until", "by", "why", "text")
+    show_table(columns, rows, wrapped=["why", "text"])
