@@ -21,10 +21,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmarks.aimed_reports import Desk, aimed
 from benchmarks.attribution_events import Selection, clean_event, poisoned_events, single_events
 from benchmarks.command import half_parser, without_warnings
 from benchmarks.datasets import load_folder, skerrin
-from benchmarks.hostile.reports import Desk, aimed
 from benchmarks.misgeneration import MAIN_KINDS, OWN, TOP_K, KnowledgeBase, Target
 from benchmarks.report.result import describe_run, write
 from ragguard.background import Policy

@@ -98,10 +98,6 @@ def _others(sections: Mapping[str, Any]) -> Iterable[Table]:
         from benchmarks.unseen_manner import tables as unseen_tables
 
         yield from unseen_tables(sections)
-    if sections.get("slowest"):
-        from benchmarks.slowest_tables import tables as slowest_tables
-
-        yield from slowest_tables(sections)
     if trusted := sections.get("trust"):
         from benchmarks.trust import tables as trust_tables
 

@@ -8,13 +8,13 @@ from math import isfinite
 from random import Random
 from typing import Any
 
-from benchmarks.hostile.honest import one_case
 from ragguard import Passage
 from ragguard.attribution import Attribution, InfluenceScore, RAGForensics, RAGOrigin
 from ragguard.errors import RagguardError
 from ragguard.passage import as_passages
 from ragguard.proxy.lexical import LexicalProxy
 from tests.hostile.findings import cause_of
+from tests.hostile.honest import one_case
 from tests.hostile.sets import hostile_text
 
 __all__ = ["check_event"]

@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from benchmarks.hostile.costs import NO_LIMIT, SOMETHING
 from ragguard import Guard, Passage, Verdict
 from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.content import content_key
@@ -20,6 +19,7 @@ from ragguard.errors import RagguardError
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.scoring import SCORER
 from ragguard.passage import as_passages
+from tests.hostile.costs import NO_LIMIT, SOMETHING
 from tests.hostile.findings import cause_of
 from tests.hostile.sets import Company, RetrievedTexts, company, retrieved
 

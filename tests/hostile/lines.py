@@ -10,7 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.hostile.honest import one_case
 from ragguard.cli.traffic import read_traffic
 from ragguard.errors import RagguardError
 from ragguard.inline.calibration_file import load_calibration
@@ -19,6 +18,7 @@ from ragguard.jsonl import passage_from_json, read_json, read_lines
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.proxy.manifest import FORMAT, Manifest
 from tests.hostile.findings import cause_of
+from tests.hostile.honest import one_case
 from tests.hostile.sets import hostile_text
 
 __all__ = ["check_file"]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.hostile.corpus import GENERATORS, made, mixed
-from benchmarks.hostile.honest import one_case
 from ragguard import Passage
 from ragguard.errors import EmbeddingError
+from tests.hostile.corpus import GENERATORS, made, mixed
+from tests.hostile.honest import one_case
 
 __all__ = ["Company", "RetrievedTexts", "company", "hostile_text", "retrieved"]
 

@@ -7,14 +7,14 @@ from unittest.mock import patch
 import pytest
 from rich.progress import Progress
 
-from benchmarks.hostile.corpus import GENERATORS, cut, made, mixed, size_of
-from benchmarks.hostile.honest import one_case
 from ragguard import Guard
 from ragguard.errors import InvalidInputError
 from ragguard.passage import as_passages
 from tests.hostile import fuzz
+from tests.hostile.corpus import GENERATORS, cut, made, mixed, size_of
 from tests.hostile.filters import Guards
 from tests.hostile.findings import Finding, Findings, cause_of
+from tests.hostile.honest import one_case
 from tests.hostile.sets import company, retrieved
 
 QUESTION = "Who built the old pier of Keelworth after the great storm?"

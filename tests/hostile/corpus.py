@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 
-from benchmarks.hostile import characters, dressed, honest, markup, wording
+from tests.hostile import characters, dressed, honest, markup, wording
 
 __all__ = ["GENERATORS", "asked", "cut", "made", "mixed", "size_of"]
 

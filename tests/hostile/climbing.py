@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from benchmarks.hostile.corpus import mixed
+from tests.hostile.corpus import mixed
 
 __all__ = ["Mixture", "climb"]
 

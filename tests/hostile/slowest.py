@@ -1,6 +1,6 @@
-"""The search for the slowest text: `python -m benchmarks.slowest --json FILE`.
+"""The search for the slowest text: `python -m tests.hostile.slowest --json FILE`.
 
-Needs no data. Texts of every hostile kind (`benchmarks.hostile`) and mixtures of them, which a
+Needs no data. Texts of every hostile kind (`tests.hostile`) and mixtures of them, which a
 small evolutionary search makes worse and worse, are judged by guards that have read nothing yet and
 have no limit of time, with and without something in quarantine. Measured are the processor time of
 the worst passage of 10 and of 100 kB, how the time of every kind grows from 1 kB to 1 MB, the
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -21,18 +21,27 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from benchmarks.command import without_warnings
-from benchmarks.hostile.corpus import GENERATORS, asked, made
-from benchmarks.hostile.costs import QUESTIONS, milliseconds, peak_bytes, standstill_ms
 from benchmarks.report.result import describe_run, write
-from benchmarks.slowest_mixtures import Candidate, search, worst_of
-from benchmarks.slowest_tables import tables
-from benchmarks.tables import as_rich
+from tests.hostile.corpus import GENERATORS, asked, made
+from tests.hostile.costs import QUESTIONS, milliseconds, peak_bytes, standstill_ms
+from tests.hostile.mixtures import Candidate, search, worst_of
 
-__all__ = ["Extent", "main", "run"]
+__all__ = ["TARGETS", "Extent", "main", "run", "summary"]
 
 Row = dict[str, Any]
+
+TARGETS = {
+    "passage of 10 kB, ms": 20.0,
+    "passage of 100 kB, ms": 150.0,
+    "growth, exponent": 1.1,
+    "memory, times the text": 50.0,
+    "question of 10 kB against ten passages of 10 kB, ms": 300.0,
+    "standstill of the loop, ms": 20.0,
+}
+"""What nothing should exceed."""
 
 _PASSAGES = 10
 _QUERY = 10_000  # bytes, and of each passage beside it
@@ -207,9 +216,31 @@ def _standstill(extent: Extent, seed: int, progress: Progress) -> list[Row]:
     ]
 
 
+def summary(sections: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, float, str]]:
+    """Yield (what is aimed at, the worst that was found, by which kind of text)."""
+    for name, size in (("passage of 10 kB, ms", 10_000), ("passage of 100 kB, ms", 100_000)):
+        here = [row for row in sections["slowest"] if row["size"] == size]
+        worst = max(here or sections["slowest"], key=lambda row: float(row["cpu_ms"]))
+        yield name, worst["cpu_ms"], worst["kinds"]
+    for what, section, names in (
+        ("growth, exponent", "growth", ("exponent",)),
+        ("memory, times the text", "memory", ("times_the_text",)),
+        (
+            "question of 10 kB against ten passages of 10 kB, ms",
+            "queries",
+            ("held_ms", "alike_ms"),
+        ),
+        ("standstill of the loop, ms", "standstill", ("passage_ms", "query_ms")),
+    ):
+        value, kind = max(
+            (max(row[name] or 0.0 for name in names), row["kind"]) for row in sections[section]
+        )
+        yield what, value, kind
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.slowest", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.hostile.slowest", description=__doc__)
     parser.add_argument("--json", type=Path, help="write the result here")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="a few seconds, to see that it works")
@@ -218,10 +249,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     errors = Console(stderr=True)
     with without_warnings(), Progress(*columns, TimeElapsedColumn(), console=errors) as progress:
         sections = run(QUICK if arguments.quick else Extent(), arguments.seed, progress)
-    for table in tables(sections):
-        Console().print(as_rich(table))
+    table = Table("what", "worst found", "aimed at most at", "by", title="The slowest texts")
+    for what, value, kind in summary(sections):
+        table.add_row(what, f"{value:.3g}", f"{TARGETS[what]:g}", kind)
+    Console().print(table)
     if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.slowest", "--seed", str(arguments.seed)]
+        command = ["python", "-m", "tests.hostile.slowest", "--seed", str(arguments.seed)]
         command += ["--quick"] if arguments.quick else []
         run_of = describe_run(command, [], seed=arguments.seed, limit=None)
         write(arguments.json, run_of, sections)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from benchmarks.hostile.climbing import Mixture, climb
-from benchmarks.hostile.costs import QUESTIONS, milliseconds
+from tests.hostile.climbing import Mixture, climb
+from tests.hostile.costs import QUESTIONS, milliseconds
 
 __all__ = ["Candidate", "search", "worst_of"]
 
