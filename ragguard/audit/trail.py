@@ -92,6 +92,15 @@ class TrailRow:
     key: str
     mac: str
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """Its details as they are read: who can write to the database can write anything there."""
+        try:
+            found = json.loads(self.details)
+        except (TypeError, ValueError, RecursionError):
+            found = None
+        return found if isinstance(found, dict) else {"unreadable": self.details}
+
 
 class TrailStore(Protocol):
     """The part of an `AuditStore` that keeps the trail; whatever changes adds its rows itself.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -105,7 +104,7 @@ class _Walk:
     def _time(self, row: TrailRow, before: TrailRow | None) -> None:
         """Look at what lapsed by itself: whoever writes to the store could have set the time."""
         if row.action == _LAPSED and before is not None and row.details == "{}":
-            until = _details(before).get("until")
+            until = before.told.get("until")
             if not isinstance(until, str) or until > str(row.at):
                 self.findings.append(
                     f"row {row.seq}: it lapsed before its time, which row {before.seq} tells"
@@ -225,25 +224,17 @@ def _now(store: AuditStore) -> Iterator[Change]:
 def _tells_of(row: TrailRow, change: Change) -> bool:
     if row.action == change.action == _LAPSED:
         return True  # of what was before its time was over, nothing is told again
-    told, details = _details(row), change.details
+    told, details = row.told, change.details
     same = all(told.get(name) == details.get(name) for name in ("until", "text", "why"))
     actor = None if change.actor is None else escape(change.actor)
     return (row.action, row.actor) == (change.action, actor) and same
 
 
 def _place_of(row: TrailRow) -> _Place:
-    return _place(row.tenant, str(row.action), row.subject, _details(row))
+    return _place(row.tenant, str(row.action), row.subject, row.told)
 
 
 def _place(tenant: str, action: str, subject: str, details: Mapping[str, object]) -> _Place:
     """Return which entry of quarantine or allow-list is meant."""
     what = action.partition(".")[0]
     return tenant, what, subject, str(details.get("effect")), str(details.get("source"))
-
-
-def _details(row: TrailRow) -> Mapping[str, object]:
-    try:
-        details = json.loads(row.details)
-    except (TypeError, ValueError, RecursionError):
-        return {}
-    return details if isinstance(details, dict) else {}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,7 +19,7 @@ from ragguard.cli.output import FINDING, SHOWN_KEY, show_table, write_json
 from ragguard.text import printable
 
 if TYPE_CHECKING:
-    from ragguard.audit.trail import TrailRow
+    pass
 
 __all__ = ["audit", "store"]
 
@@ -52,11 +51,11 @@ def list_rows(
     with opened_store(store, tenant=tenant) as opened:
         rows = opened.newest_trail(limit)[::-1]
     if as_json:
-        write_json([{**asdict(row), "details": _details(row)} for row in rows])
+        write_json([{**asdict(row), "details": row.told} for row in rows])
         return
     shown = []
     for row in rows:
-        details = ", ".join(f"{name} {value}" for name, value in _details(row).items() if value)
+        details = ", ".join(f"{name} {value}" for name, value in row.told.items() if value)
         who, what = unescape(row.actor or "worker"), unescape(row.subject)[:SHOWN_KEY]
         when = row.at[:19].replace("T", " ")
         shown.append((str(row.seq), when, row.tenant, who, row.action, what, details[:_LONGEST]))
@@ -108,14 +107,6 @@ def verify(
             typer.echo(f"head {found.head}")
     if found.findings:
         raise typer.Exit(FINDING)
-
-
-def _details(row: TrailRow) -> dict[str, Any]:
-    try:
-        details = json.loads(row.details)
-    except (TypeError, ValueError, RecursionError):
-        return {"unreadable": row.details}
-    return details if isinstance(details, dict) else {"unreadable": row.details}
 
 
 @store.callback()

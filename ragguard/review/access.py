@@ -12,11 +12,11 @@ import ipaddress
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ragguard.errors import InvalidInputError
-from ragguard.review.attempts import Attempts
 from ragguard.text import printable
 
 __all__ = ["LEAST_TOKEN", "Access", "Person", "TrustedProxy", "named"]
@@ -26,6 +26,8 @@ LEAST_TOKEN = 16
 
 SESSION_S = 12 * 3600.0
 _MOST_SESSIONS = 200
+_MOST_FAILURES, _FAILURE_S = 5, 60.0  # wrong tokens within so many seconds
+_MOST_ADDRESSES = 10_000
 _LONGEST_NAME = 100
 
 
@@ -104,7 +106,6 @@ class Access:
     Args:
         token: What opens the page.
         proxy: Whose header opens it as well; None: nobody's.
-        attempts: How often a wrong token may be offered.
         clock: Seconds that never go back.
 
     Attributes:
@@ -119,7 +120,6 @@ class Access:
         token: str,
         *,
         proxy: TrustedProxy | None = None,
-        attempts: Attempts | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if len(token) < LEAST_TOKEN:
@@ -129,19 +129,36 @@ class Access:
             )
         self.once: str | None = secrets.token_urlsafe(24)
         self._token, self._proxy, self._clock = token, proxy, clock
-        self._attempts = attempts or Attempts()
+        self._failures: dict[str, deque[float]] = {}  # when, by network
         self._signing_key = secrets.token_bytes(32)
         self._sessions: dict[str, tuple[str, float]] = {}
         self._lock = threading.Lock()
 
     def wait(self, address: str) -> float:
-        """Return how many seconds an address has to wait before it may try again."""
-        return self._attempts.wait(address)
+        """Return how many seconds an address has to wait before it may try again, or 0.
+
+        After five wrong tokens within a minute it has to; of IPv6 the /64 counts, which one user
+        has.
+        """
+        with self._lock:
+            failed = self._failures.get(_network(address))
+            if failed is None or len(failed) < _MOST_FAILURES:
+                return 0.0
+            return max(0.0, failed[0] + _FAILURE_S - self._clock())
+
+    def _fail(self, address: str) -> None:
+        with self._lock:
+            network = _network(address)
+            failed = self._failures.pop(network, None) or deque(maxlen=_MOST_FAILURES)
+            failed.append(self._clock())
+            self._failures[network] = failed  # the last one, so that the oldest go first
+            while len(self._failures) > _MOST_ADDRESSES:
+                del self._failures[next(iter(self._failures))]
 
     def enter(self, token: str, name: str, address: str) -> str | None:
         """Return a new session of `name` for the right token, or None and count a failure."""
         if not name or not _equal(token, self._token):
-            self._attempts.failed(address)
+            self._fail(address)
             return None
         return self._begin(name)
 
@@ -152,7 +169,7 @@ class Access:
             if right:
                 self.once = None
         if not right:
-            self._attempts.failed(address)
+            self._fail(address)
             return None
         return self._begin(name)
 
@@ -198,6 +215,16 @@ class Access:
     def form_holds(self, person: Person, token: str) -> bool:
         """Return whether a form came from a page of this person."""
         return _equal(token, self.form_token(person))
+
+
+def _network(address: str) -> str:
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:64]
+    if found.version == 4:
+        return str(found)
+    return str(found.ipv4_mapped or ipaddress.ip_network((int(found), 64), strict=False))
 
 
 def _equal(offered: str, right: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
@@ -16,7 +17,7 @@ try:
     from starlette.staticfiles import StaticFiles
 
     from ragguard.review.door import HEADERS, Door, form_of
-    from ragguard.review.render import rendered
+    from ragguard.review.shown import rendered, visible
 except ImportError as error:
     from ragguard.errors import MissingExtraError
 
@@ -26,10 +27,9 @@ from ragguard._version import __version__
 from ragguard.arguments import require_tenant
 from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
-from ragguard.review import charts, details, history, lists
+from ragguard.review import charts, details, lists
 from ragguard.review.access import SESSION_S, Access, Person, named
 from ragguard.review.decide import decide
-from ragguard.review.shown import visible
 from ragguard.review.visit import Answer, Fields, Page, Settings, Visit, address_of, parsed
 
 __all__ = ["COOKIE", "review_app"]
@@ -45,6 +45,7 @@ _MENU = {
     "/history": "History",
     "/charts": "Charts",
 }
+_Answering = Callable[[Request, Person], Awaitable[Response]]
 _PAGES: dict[str, Callable[[Visit], Page]] = {
     "/": lists.proposals,
     "/events": lists.events,
@@ -52,7 +53,7 @@ _PAGES: dict[str, Callable[[Visit], Page]] = {
     "/quarantine": lists.quarantine,
     "/allowed": lists.allowed,
     "/reporters": lists.reporters,
-    "/history": history.history,
+    "/history": details.history,
     "/charts": charts.charts,
     "/event": details.event,
     "/verdict": details.verdict,
@@ -87,43 +88,37 @@ def review_app(
     return _Site(store, access, settings or Settings(), owner, only).app(hosts)
 
 
+@dataclass(frozen=True)
 class _Site:
-    def __init__(
-        self,
-        store: AuditStore,
-        access: Access,
-        settings: Settings,
-        owner: str,
-        tenant: str | None,
-    ) -> None:
-        self._store, self._access, self._settings = store, access, settings
-        self._owner, self._tenant = owner, tenant
+    _store: AuditStore
+    _access: Access
+    _settings: Settings
+    _owner: str
+    _tenant: str | None
 
     def app(self, hosts: Collection[str] | None) -> Starlette:
-        routes = [Route(path, self._page(page)) for path, page in _PAGES.items()]
         return Starlette(
             routes=[
-                *routes,
-                Route("/text", self._text),
-                Route("/decide", self._decide, methods=["POST"]),
+                *(Route(path, self._known(self._page(page))) for path, page in _PAGES.items()),
+                Route("/text", self._known(self._text)),
+                Route("/decide", self._known(self._decide), methods=["POST"]),
                 Route("/login", self._login, methods=["GET", "POST"]),
-                Route("/logout", self._logout, methods=["POST"]),
+                Route("/logout", self._known(self._logout), methods=["POST"]),
                 Mount("/static", StaticFiles(packages=[("ragguard.review", "static")])),
             ],
-            middleware=[
-                Middleware(Door, hosts=hosts),
-            ],
-            exception_handlers={
-                404: _not_found,
-                RagguardError: self._failed,
-                Exception: _defect,
-            },
+            middleware=[Middleware(Door, hosts=hosts)],
+            exception_handlers={404: _not_found, RagguardError: _failed, Exception: _defect},
         )
 
-    def _person(self, request: Request) -> Person | None:
-        return self._access.person(
-            request.cookies.get(COOKIE, ""), _address(request), request.headers.getlist
-        )
+    def _known(self, answer: _Answering) -> Callable[[Request], Awaitable[Response]]:
+        """Return an endpoint that answers somebody who may see the page."""
+
+        async def endpoint(request: Request) -> Response:
+            session, headers = request.cookies.get(COOKIE, ""), request.headers
+            person = self._access.person(session, _address(request), headers.getlist)
+            return self._closed() if person is None else await answer(request, person)
+
+        return endpoint
 
     def _visit(self, person: Person, asked: Fields, form: Fields | None = None) -> Visit:
         """Return a visit to the tenant that is asked for, which is the form's if there is one."""
@@ -134,27 +129,18 @@ class _Site:
         others = () if self._tenant is not None else self._store.tenants()
         return Visit(store, person, asked, form or {}, self._settings, others)
 
-    def _page(self, page: Callable[[Visit], Page]) -> Callable[[Request], object]:
-        async def endpoint(request: Request) -> Response:
-            person = self._person(request)
-            if person is None:
-                return self._closed()
+    def _page(self, page: Callable[[Visit], Page]) -> _Answering:
+        async def answer(request: Request, person: Person) -> Response:
             visit = self._visit(person, parsed(request.scope["query_string"]))
             return await run_in_threadpool(lambda: self._shown(request, visit, page(visit)))
 
-        return endpoint
+        return answer
 
-    async def _text(self, request: Request) -> Response:
-        person = self._person(request)
-        if person is None:
-            return self._closed()
+    async def _text(self, request: Request, person: Person) -> Response:
         visit = self._visit(person, parsed(request.scope["query_string"]))
         return PlainTextResponse(visible(await run_in_threadpool(details.text, visit)))
 
-    async def _decide(self, request: Request) -> Response:
-        person = self._person(request)
-        if person is None:
-            return self._closed()
+    async def _decide(self, request: Request, person: Person) -> Response:
         visit = self._visit(person, {}, await form_of(request))
         if not self._access.form_holds(person, visit.filled("form")):
             return self._refused(request, person)
@@ -196,10 +182,8 @@ class _Site:
         )
         return response
 
-    async def _logout(self, request: Request) -> Response:
-        person, form = self._person(request), await form_of(request)
-        if person is None:
-            return self._closed()
+    async def _logout(self, request: Request, person: Person) -> Response:
+        form = await form_of(request)
         if not self._access.form_holds(person, next(iter(form.get("form", ())), "")):
             return self._refused(request, person)
         self._access.leave(person)
@@ -238,11 +222,12 @@ class _Site:
         headers = {"retry-after": str(ceil(wait))} if wait else None
         return Response(body, status, headers, media_type="text/html")
 
-    def _failed(self, request: Request, error: Exception) -> Response:  # noqa: ARG002
-        status = 404 if isinstance(error, LookupError) else 400
-        status = 503 if isinstance(error, StoreError) else status
-        body = rendered("failed.html", title="Not done", words=str(error))
-        return Response(body, status, media_type="text/html")
+
+def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    status = 404 if isinstance(error, LookupError) else 400
+    status = 503 if isinstance(error, StoreError) else status
+    body = rendered("failed.html", title="Not done", words=str(error))
+    return Response(body, status, media_type="text/html")
 
 
 def _defect(request: Request, error: Exception) -> Response:  # noqa: ARG001

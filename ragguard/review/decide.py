@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, time
+from typing import TypedDict
 
 from ragguard.audit.allowing import Allowance, Effect, is_key
 from ragguard.audit.decisions import Decisions
@@ -14,7 +15,15 @@ from ragguard.review.visit import Answer, Visit
 
 __all__ = ["ACTIONS", "decide"]
 
-_Action = Callable[[Visit, Decisions, str], list[str]]
+
+class _By(TypedDict):
+    """Who decides, and why."""
+
+    actor: str
+    said: str
+
+
+_Action = Callable[[Visit, Decisions, _By], Sequence[object]]
 
 _LONGEST_WHY = 1_000  # characters
 _PAGES = (
@@ -35,9 +44,10 @@ def decide(visit: Visit) -> Answer:
         raise InvalidInputError("this form asks for nothing that the page can do; reload the page")
     if not why:
         raise InvalidInputError("say why: whoever looks at this later must understand it")
-    keys = ACTIONS[wanted](visit, Decisions(visit.store), why[:_LONGEST_WHY])
+    by = _By(actor=visit.person.name, said=why[:_LONGEST_WHY])
+    changed = ACTIONS[wanted](visit, Decisions(visit.store), by)
     path = visit.filled("back")
-    return Answer(path if path.partition("?")[0] in _PAGES else "/", wanted, len(keys))
+    return Answer(path if path.partition("?")[0] in _PAGES else "/", wanted, len(changed))
 
 
 def _named(visit: Visit) -> list[str]:
@@ -45,10 +55,6 @@ def _named(visit: Visit) -> list[str]:
     if not keys:
         raise InvalidInputError("tick the passages that you mean, one at least")
     return keys
-
-
-def _keys(changed: Iterable[QuarantineEntry | Allowance]) -> list[str]:
-    return [one.key for one in changed]
 
 
 def _until(visit: Visit) -> datetime | None:
@@ -63,56 +69,44 @@ def _until(visit: Visit) -> datetime | None:
 
 
 def _become(status: QuarantineStatus) -> _Action:
-    def change(visit: Visit, decisions: Decisions, why: str) -> list[str]:
-        actor = visit.person.name
-        return _keys(decisions.decide(*_named(visit), status=status, actor=actor, said=why))
+    def change(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
+        return decisions.decide(*_named(visit), status=status, **by)
 
     return change
 
 
 def _vouch(effect: Effect) -> _Action:
-    def put(visit: Visit, decisions: Decisions, why: str) -> list[str]:
-        actor, until = visit.person.name, _until(visit)
-        named = _named(visit)
+    def put(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+        until, named = _until(visit), _named(visit)
         entries = {entry.key: entry for entry in visit.store.quarantine(keys=named)}
-        targets: list[Passage | str] = []
-        proposed = []
-        for key in named:
-            known = entries.get(key)
-            targets.append(key if known is None else Passage(known.text))
-            if known is not None and known.status == "proposed":
-                proposed.append(known)
+        targets = [Passage(entries[key].text) if key in entries else key for key in named]
+        why = by["said"]
         put = [
-            decisions.allow(target, why=why, effect=effect, until=until, actor=actor, said=why)
-            for target in targets
+            decisions.allow(target, why=why, effect=effect, until=until, **by) for target in targets
         ]
         # What a person vouches for is proposed no longer.
-        decisions.decide(*proposed, status="rejected", actor=actor, said=why)
-        return _keys(put)
+        proposed = [entry for entry in entries.values() if entry.status == "proposed"]
+        decisions.decide(*proposed, status="rejected", **by)
+        return put
 
     return put
 
 
 def _vouch_for_name(effect: Effect) -> _Action:
-    def put(visit: Visit, decisions: Decisions, why: str) -> list[str]:
+    def put(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
         name, until = visit.filled("name"), _until(visit)
-        actor = visit.person.name
-        return _keys(
-            [decisions.allow(name, why=why, effect=effect, until=until, actor=actor, said=why)]
-        )
+        return [decisions.allow(name, why=by["said"], effect=effect, until=until, **by)]
 
     return put
 
 
-def _disallow(visit: Visit, decisions: Decisions, why: str) -> list[str]:
-    target = visit.exact("source") or _named(visit)[0]
-    return _keys(decisions.disallow(target, actor=visit.person.name, said=why))
+def _disallow(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+    return decisions.disallow(visit.exact("source") or _named(visit)[0], **by)
 
 
-def _undo(visit: Visit, decisions: Decisions, why: str) -> list[str]:
+def _undo(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
     event, reporter = visit.exact("event") or None, visit.exact("reporter") or None
-    actor = visit.person.name
-    return _keys(decisions.undo(event=event, reporter=reporter, actor=actor, said=why))
+    return decisions.undo(event=event, reporter=reporter, **by)
 
 
 ACTIONS: Mapping[str, _Action] = {

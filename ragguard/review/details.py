@@ -1,18 +1,25 @@
-"""The pages of one event, one verdict and one passage in quarantine."""
+"""The pages of one event, one verdict and one passage in quarantine, and of who did what."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from ragguard.audit.decisions import match
 from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.audit.records import AuditStore
 from ragguard.audit.retelling import retold
 from ragguard.content import content_key
-from ragguard.review.history import done_to
 from ragguard.review.lists import case_of
 from ragguard.review.scope_plot import axes
 from ragguard.review.shown import Sought
 from ragguard.review.visit import Page, Visit
 
-__all__ = ["entry", "event", "text", "verdict"]
+__all__ = ["entry", "event", "history", "text", "verdict"]
+
+_NEWEST = 500  # rows of the trail that the page shows
+_SEARCHED = 5_000  # newest rows among which those of one passage are looked for
+_TOLD = ("event", "effect", "until", "queries", "scorer", "unreadable")
 
 
 def event(visit: Visit) -> Page:
@@ -62,11 +69,8 @@ def entry(visit: Visit) -> Page:
     """One passage that was accused, with all of its text that a page can show."""
     found = _entry(visit)
     case = case_of(visit.store, [found])
-    return Page(
-        "entry.html",
-        "Passage",
-        {"entry": found, "case": case, "history": done_to(visit.store, found.key)},
-    )
+    done = [one for one in _done(visit.store, _SEARCHED) if one["row"].subject == found.key]
+    return Page("entry.html", "Passage", {"entry": found, "case": case, "history": done})
 
 
 def text(visit: Visit) -> str:
@@ -77,3 +81,17 @@ def text(visit: Visit) -> str:
 def _entry(visit: Visit) -> QuarantineEntry:
     key = visit.get("key")
     return match(visit.store.quarantine(keys=[key]), key)
+
+
+def history(visit: Visit) -> Page:
+    """Who did what lately to quarantine, allow-list, policy and calibration, the newest first."""
+    return Page("history.html", "History", {"rows": list(_done(visit.store, _NEWEST))})
+
+
+def _done(store: AuditStore, newest: int) -> Iterator[dict[str, Any]]:
+    """Yield the tenant's rows of the trail, with why somebody did it, and the rest by name."""
+    for row in reversed(store.newest_trail(newest)):
+        if row.tenant == store.tenant:
+            told = row.told
+            rest = {name: str(told[name]) for name in _TOLD if told.get(name)}
+            yield {"row": row, "why": str(told.get("said", "")), "rest": rest}

@@ -6,15 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragguard.attribution import Attribution
-from ragguard.attribution.result import PassageScore
+from ragguard.attribution.result import Attribution, PassageScore
 
 __all__ = ["Axis", "Point", "axes", "cut"]
 
-_LEFT, _WIDE = (
-    3.0,
-    94.0,
-)  # where the lowest value is drawn, and how far the highest is from it, in %
+_LEFT, _WIDE = 3.0, 94.0  # where the lowest value is drawn, and how far from it the highest, in %
 _NEAR = 2.2  # points nearer to each other are drawn one above the other, in %
 _LANES = 4
 
@@ -85,24 +81,12 @@ def cut(scores: Sequence[PassageScore]) -> float | None:
 
 def axes(found: Attribution) -> list[Axis]:
     """Return the four axes of an attribution, or none where nothing is in scope."""
-    if not found.scores:
-        return []
-    drawn = []
-    for short, name, words, unit in _NAMES:
-        values = [float(getattr(one, name)) for one in found.scores]
-        parted = cut(found.scores) if short == "RS" else None
-        drawn.append(_axis(short, words, unit, values, found.scores, parted))
-    return drawn
+    return [_axis(*names, found.scores) for names in _NAMES] if found.scores else []
 
 
-def _axis(
-    short: str,
-    name: str,
-    unit: str,
-    values: Sequence[float],
-    scores: Sequence[PassageScore],
-    parted: float | None,
-) -> Axis:
+def _axis(short: str, field: str, name: str, unit: str, scores: Sequence[PassageScore]) -> Axis:
+    values = [float(getattr(one, field)) for one in scores]
+    parted = cut(scores) if short == "RS" else None
     finite = [value for value in values if math.isfinite(value)] or [0.0]
     low, high = min(finite), max(finite)
     span = high - low

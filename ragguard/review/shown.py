@@ -1,4 +1,4 @@
-"""Texts by strangers as the page shows them: nothing is interpreted, nothing hides.
+"""Texts by strangers in the templates: everything is escaped, nothing hides.
 
 Characters that steer a line, bidirectional overrides and zero-width ones among them, or that show
 nothing, stand as their escapes, so that what is read is what the filter reads.
@@ -10,14 +10,20 @@ import re
 import unicodedata
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
 from itertools import groupby
+from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ragguard.attribution.claim import COMMON_STEMS, claim
+from ragguard.review.visit import quoted
 from ragguard.stems import stems, stems_of
+from ragguard.text import printable
 
-__all__ = ["MOST_SHOWN", "Sought", "marked", "visible"]
+__all__ = ["MOST_SHOWN", "Sought", "marked", "rendered", "visible"]
 
 MOST_SHOWN = 20_000
 """Characters of a text that a page shows; the whole of it is behind a link."""
@@ -116,3 +122,43 @@ def _escaped(piece: str) -> Markup:
         body = escape("".join(part for _, part in run))
         out.append(Markup('<span class="escape">{}</span>').format(body) if hides else body)
     return Markup("").join(out)
+
+
+def rendered(template: str, **shows: Any) -> str:
+    """Return a template of this package as HTML."""
+    return str(_environment().get_template(template).render(**shows))
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("ragguard.review"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Whatever a template writes of a text goes through this, in attributes as well.
+        finalize=_finalized,
+    )
+    made.filters.update(line=_line, marked=marked, minute=_minute, figure=_figure, quoted=quoted)
+    return made
+
+
+def _finalized(value: Any) -> Any:
+    if value is None:
+        return ""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _line(text: str | None, limit: int = 120) -> str:
+    """Return how a text begins, on one line."""
+    line = printable((text or "")[: 4 * limit])
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _minute(moment: datetime | None) -> str:
+    return "" if moment is None else moment.strftime("%Y-%m-%d %H:%M")
+
+
+def _figure(value: float | None, digits: int = 2) -> str:
+    return "" if value is None else f"{value:.{digits}f}"

@@ -6,7 +6,6 @@ import pytest
 
 from ragguard.errors import InvalidInputError
 from ragguard.review.access import SESSION_S, Access, TrustedProxy, named
-from ragguard.review.attempts import Attempts
 
 TOKEN = "a token of some length"
 HOME = "127.0.0.1"
@@ -30,7 +29,7 @@ def clock():
 
 @pytest.fixture
 def access(clock):
-    return Access(TOKEN, clock=clock, attempts=Attempts(clock=clock))
+    return Access(TOKEN, clock=clock)
 
 
 def test_the_token_opens_a_session_until_it_is_over(access, clock):
@@ -99,19 +98,17 @@ def test_an_address_waits_after_five_failures_and_others_do_not(access, clock):
     assert access.wait("10.0.0.1") == 0.0
 
 
-def test_addresses_of_one_ipv6_network_count_as_one_and_all_of_them_are_bounded(clock):
-    attempts = Attempts(most=2, clock=clock)
-    attempts.failed("2001:db8::1")
-    attempts.failed("2001:db8::ffff")
-    assert attempts.wait("2001:db8::2%eth0") == 60.0
-    assert attempts.wait("2001:db8:0:1::1") == 0.0
-    attempts.failed("::ffff:10.0.0.1")
-    attempts.failed("10.0.0.1")
-    assert attempts.wait("10.0.0.1") == 60.0
+def test_addresses_of_one_ipv6_network_count_as_one_and_all_of_them_are_bounded(access):
+    for n in range(5):
+        access.enter("wrong", "eve", f"2001:db8::{n}")
+        access.enter("wrong", "eve", "::ffff:10.0.0.1" if n % 2 else "10.0.0.1")
+    assert access.wait("2001:db8::2%eth0") == 60.0
+    assert access.wait("2001:db8:0:1::1") == 0.0
+    assert access.wait("10.0.0.1") == 60.0
     for n in range(10_000):
-        attempts.failed(f"no address {n}")
-    assert len(attempts._failed) == 10_000
-    assert attempts.wait("2001:db8::1") == 0.0
+        access.enter("wrong", "eve", f"no address {n}")
+    assert len(access._failures) == 10_000
+    assert access.wait("2001:db8::1") == 0.0
 
 
 @pytest.fixture
