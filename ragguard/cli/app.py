@@ -21,7 +21,7 @@ from ragguard.cli.events import attribute, events, report
 from ragguard.cli.filter import explain, filter_traffic
 from ragguard.cli.info import info
 from ragguard.cli.options import JsonOption
-from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr
+from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json
 from ragguard.cli.proxy import proxy
 from ragguard.cli.review import review
 from ragguard.cli.scan import scan
@@ -118,9 +118,24 @@ def demo(
     Needs no network, no key, and no model unless you name one. Exits with 3 if the loop does not
     close.
     """
-    from ragguard import demo as program
+    from rich.console import Console
 
-    if program.main(json=as_json, questions=questions, seed=seed, model=model):
+    # On a terminal only, from the first moment on: the run takes some seconds.
+    with Console(stderr=True).status("ragguard demo: starting") as status:
+        from ragguard.demo.report import show
+        from ragguard.demo.scenario import run_demo
+
+        found = run_demo(
+            questions=questions,
+            seed=seed,
+            model=model,
+            on_stage=lambda stage: status.update(f"ragguard demo: {stage} ..."),
+        )
+    if as_json:
+        write_json(found)
+    else:
+        show(found, Console())
+    if not found["worked"]:
         raise typer.Exit(OPERATIONAL)
 
 

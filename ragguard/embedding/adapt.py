@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.embedding.hashed import HashedEmbedder
-from ragguard.errors import EmbeddingError, InvalidInputError, MissingExtraError
+from ragguard.errors import EmbeddingError, InvalidInputError, MissingExtraError, RagguardError
 from ragguard.text import encodable
 
 __all__ = [
     "Embedder",
     "QueryEmbedder",
     "SentenceTransformerEmbedder",
+    "answered",
     "as_embedder",
     "embed_query",
     "functions_of",
@@ -75,6 +76,36 @@ def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     return scaled
 
 
+def answered(name: str, texts: list[str], embed: Callable[[list[str]], Any]) -> NDArray[np.float32]:
+    """Return what `embed` answers to texts, checked: float32 of shape (n, d), of any length.
+
+    Raises:
+        EmbeddingError: It fails, or its answer has another shape, or is not finite.
+    """
+    try:
+        with np.errstate(over="ignore"):  # what does not fit in float32 is infinite, see below
+            rows = np.asarray(embed(texts), dtype=np.float32)
+    except RagguardError:
+        raise
+    except Exception as error:  # whatever a model or a remote service raises
+        raise EmbeddingError(
+            f"embedder {name!r} failed on {len(texts)} texts, or answered no array: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if rows.ndim != 2 or rows.shape[0] != len(texts) or rows.shape[1] == 0:
+        raise EmbeddingError(
+            f"embedder {name!r} answered an array of shape {rows.shape} to "
+            f"{len(texts)} texts; it must return one row a text, shape ({len(texts)}, d)"
+        )
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        raise EmbeddingError(
+            f"embedder {name!r} answered NaN or infinity for the text that begins "
+            f"{texts[int(finite.argmin())][:60]!r}; check the model, or leave that passage out"
+        )
+    return rows
+
+
 class _FunctionEmbedder:
     """An embedder around any function from a list of texts to rows of numbers."""
 
@@ -87,15 +118,7 @@ class _FunctionEmbedder:
         return self._name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        answer = self._function([encodable(text) for text in texts])
-        try:
-            rows = np.asarray(answer, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise EmbeddingError(
-                f"embedder {self._name!r} must return one row of numbers for each of its "
-                f"{len(texts)} texts; what it returned is no such array ({error})"
-            ) from error
-        return unit_rows(rows) if rows.ndim == 2 else rows
+        return unit_rows(answered(self._name, [encodable(text) for text in texts], self._function))
 
 
 class _AsymmetricEmbedder(_FunctionEmbedder):

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding.adapt import Embedder, QueryEmbedder, as_embedder, unit_rows
-from ragguard.errors import EmbeddingError, RagguardError
+from ragguard.embedding.adapt import Embedder, QueryEmbedder, answered, as_embedder, unit_rows
+from ragguard.errors import EmbeddingError
 from ragguard.lru import LRU
 from ragguard.passage import Passage, text_digest
 from ragguard.text import MAX_CHARS, both_ends
 
-__all__ = ["CachedEmbedder", "answered", "embedded", "similarity_matrix", "vectors"]
+__all__ = ["CachedEmbedder", "embedded", "similarity_matrix", "vectors"]
 
 _TINY, _HUGE = 1e-200, 1e200  # squares of lengths in between are exact enough as they are
 
@@ -125,36 +125,6 @@ def embedded(
         EmbeddingError: As `answered`.
     """
     return unit_rows(answered(embedder.name, texts, embed or embedder.embed))
-
-
-def answered(name: str, texts: list[str], embed: Callable[[list[str]], Any]) -> NDArray[np.float32]:
-    """Return what `embed` answers to texts, checked: float32 of shape (n, d), of any length.
-
-    Raises:
-        EmbeddingError: It fails, or its answer has another shape, or is not finite.
-    """
-    try:
-        with np.errstate(over="ignore"):  # what does not fit in float32 is infinite, see below
-            rows = np.asarray(embed(texts), dtype=np.float32)
-    except RagguardError:
-        raise
-    except Exception as error:  # whatever a model or a remote service raises
-        raise EmbeddingError(
-            f"embedder {name!r} failed on {len(texts)} texts, or answered no array: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    if rows.ndim != 2 or rows.shape[0] != len(texts) or rows.shape[1] == 0:
-        raise EmbeddingError(
-            f"embedder {name!r} answered an array of shape {rows.shape} to "
-            f"{len(texts)} texts; it must return one row a text, shape ({len(texts)}, d)"
-        )
-    finite = np.isfinite(rows).all(axis=1)
-    if not finite.all():
-        raise EmbeddingError(
-            f"embedder {name!r} answered NaN or infinity for the text that begins "
-            f"{texts[int(finite.argmin())][:60]!r}; check the model, or leave that passage out"
-        )
-    return rows
 
 
 def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float32]:

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.background_loop import BackgroundLoop
-from ragguard.embedding.adapt import as_embedder, embed_query, functions_of
-from ragguard.embedding.vectors import answered
+from ragguard.embedding.adapt import answered, as_embedder, embed_query, functions_of
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.text import encodable

@@ -170,17 +170,26 @@ def test_info_on_an_unreachable_store_says_so_on_stdout_and_fails(run, tmp_path)
     assert "unreachable: there is no" in run("info", "--store", tmp_path / "typo.db").stdout
 
 
-@pytest.mark.parametrize(("answer", "code"), [(0, 0), (1, 3)])
-def test_demo_runs_the_program(run, monkeypatch, answer, code):
+@pytest.mark.parametrize(("worked", "code"), [(True, 0), (False, 3)])
+def test_demo_runs_the_program(run, monkeypatch, worked, code):
     calls = []
 
-    def program(**options):
+    def program(*, on_stage, **options):
+        on_stage("asking")
         calls.append(options)
-        return answer
+        return {"worked": worked}
 
-    monkeypatch.setattr("ragguard.demo.main", program)
-    assert run("demo", "--questions", "2", "--seed", "5", "--json").exit_code == code
-    assert calls == [{"json": True, "questions": 2, "seed": 5, "model": None}]
+    monkeypatch.setattr("ragguard.demo.scenario.run_demo", program)
+    result = run("demo", "--questions", "2", "--seed", "5", "--json")
+    assert result.exit_code == code
+    assert json.loads(result.stdout) == {"worked": worked}
+    assert calls == [{"questions": 2, "seed": 5, "model": None}]
+
+
+@pytest.mark.slow
+def test_demo_shows_what_it_found(run):
+    result = run("demo", "--questions", "4")
+    assert ("The loop closed" in result.stdout) is (result.exit_code == 0)
 
 
 def test_printable_cuts_and_keeps_what_people_write():

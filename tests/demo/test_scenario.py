@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from ragguard import demo
 from ragguard.demo import scenario
 from ragguard.demo.corpus import load_corpus
 from ragguard.demo.report import is_right, show
@@ -146,25 +145,11 @@ def test_questions_out_of_range(questions):
         run_demo(questions=questions)
 
 
-@pytest.mark.slow
-def test_main_writes_one_json_document(capsys):
-    code = demo.main(json=True, questions=8, seed=0)
-    out = json.loads(capsys.readouterr().out)
-    assert code == (0 if out["worked"] else 1)
-    assert len(out["asked"]) == 8
-
-
-@pytest.mark.slow
-def test_main_writes_text(capsys):
-    code = demo.main(questions=8, seed=0)
-    out = capsys.readouterr().out
-    assert ("The loop closed" in out) is (code == 0)
-
-
-def test_main_returns_1_when_the_loop_did_not_close(monkeypatch, capsys):
+def test_the_loop_does_not_close_without_reports(monkeypatch):
     monkeypatch.setattr(scenario, "_MAX_ROUNDS", 0)
-    assert demo.main(questions=3, seed=0) == 1
-    assert "The loop did not close" in capsys.readouterr().out
+    report = run_demo(questions=3)
+    assert report["worked"] is False
+    assert "The loop did not close" in rendered(report, 100)
 
 
 def test_right_answers_are_whole_words():
