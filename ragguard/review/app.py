@@ -27,7 +27,7 @@ from ragguard._version import __version__
 from ragguard.arguments import require_tenant
 from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
-from ragguard.review import charts, details, lists
+from ragguard.review import details, lists, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
 from ragguard.review.decide import decide
 from ragguard.review.visit import Answer, Fields, Page, Settings, Visit, address_of, parsed
@@ -54,7 +54,7 @@ _PAGES: dict[str, Callable[[Visit], Page]] = {
     "/allowed": lists.allowed,
     "/reporters": lists.reporters,
     "/history": details.history,
-    "/charts": charts.charts,
+    "/charts": plots.charts,
     "/event": details.event,
     "/verdict": details.verdict,
     "/entry": details.entry,

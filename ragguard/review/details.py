@@ -11,7 +11,7 @@ from ragguard.audit.records import AuditStore
 from ragguard.audit.retelling import retold
 from ragguard.content import content_key
 from ragguard.review.lists import case_of
-from ragguard.review.scope_plot import axes
+from ragguard.review.plots import axes
 from ragguard.review.shown import Sought
 from ragguard.review.visit import Page, Visit
 

@@ -10,7 +10,7 @@ import pytest
 from ragguard.audit.records import ScoredQuery
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 from ragguard.inline.scoring import SCORER
-from ragguard.review.charts import DAYS, by_day
+from ragguard.review.plots import DAYS, by_day
 
 TODAY = date(2030, 3, 1)
 NOON = datetime(2030, 3, 1, 12, tzinfo=UTC)

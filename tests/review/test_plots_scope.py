@@ -9,7 +9,7 @@ import pytest
 from ragguard.attribution import Attribution
 from ragguard.attribution.result import PassageScore
 from ragguard.passage import Passage
-from ragguard.review.scope_plot import axes, cut
+from ragguard.review.plots import axes, cut
 
 
 def attribution(*rows):
