@@ -9,18 +9,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Engine, event, func, select
+from sqlalchemy import URL, Engine, event, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
+from ragguard.audit.models import MetaRow
 from ragguard.audit.schema import create_tables, require_head, schema_version, upgrade
 from ragguard.audit.sqlite import file_identity, sqlite_engine
 from ragguard.audit.url import store_url
 from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
 from ragguard.fork import follow_forks
 
-__all__ = ["SCORES_LOCK", "TRAIL_LOCK", "Database", "insert_into", "lock"]
+__all__ = [
+    "SCORES_LOCK",
+    "TRAIL_LOCK",
+    "VERSION",
+    "Database",
+    "insert_into",
+    "lock",
+    "next_version",
+    "set_version",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +44,9 @@ _SHOWN = ("host", "port")
 _SCHEMA_LOCK = 0x7261676775617264
 SCORES_LOCK = _SCHEMA_LOCK + 1
 TRAIL_LOCK = _SCHEMA_LOCK + 2
+
+VERSION = select(MetaRow.value).where(MetaRow.name == "quarantine_version")
+"""The version of what the filter is told: one number for quarantine and allow-list."""
 
 
 class Database:
@@ -247,6 +260,21 @@ def lock(session: Session, number: int) -> None:
     """
     if not _on_sqlite(session):
         session.execute(select(func.pg_advisory_xact_lock(number)))
+
+
+def next_version(session: Session) -> int:
+    """Return the version after this one, for the session that changes something.
+
+    Such changes queue up here until the transaction ends: versions grow in the order of their
+    commits.
+    """
+    return session.scalars(VERSION.with_for_update()).one() + 1
+
+
+def set_version(session: Session, number: int) -> None:
+    """Let everybody know that something has changed."""
+    named = update(MetaRow).where(MetaRow.name == "quarantine_version")
+    session.execute(named.values(value=number).execution_options(synchronize_session=False))
 
 
 def _on_sqlite(session: Session) -> bool:

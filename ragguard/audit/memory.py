@@ -11,9 +11,8 @@ from ragguard.attribution.result import Attribution
 from ragguard.audit.allowing import Allowance
 from ragguard.audit.counting import retained
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
-from ragguard.audit.memory_answers import MemoryAnswers
 from ragguard.audit.memory_quarantine import MemoryQuarantine
-from ragguard.audit.memory_verdicts import MemoryVerdicts
+from ragguard.audit.memory_records import MemoryAnswers, MemoryVerdicts
 from ragguard.audit.records import (
     OPEN,
     Event,

@@ -11,7 +11,7 @@ from itertools import takewhile
 
 from ragguard.audit.accusing import Load, decided
 from ragguard.audit.allowing import Allowance, Effect, as_allowed
-from ragguard.audit.memory_trail import MemoryTrail
+from ragguard.audit.memory_records import MemoryTrail
 from ragguard.audit.quarantine import (
     ALLOWED,
     HELD,
@@ -26,9 +26,9 @@ from ragguard.audit.quarantine import (
     checked_status,
     matters,
     not_in_quarantine,
+    tell,
     utc_now,
 )
-from ragguard.audit.quarantine_log import tell
 from ragguard.audit.trail import of_allowance, of_entry, of_lapse, tell_head
 from ragguard.audit.watch import announce
 from ragguard.errors import InvalidInputError

@@ -1,4 +1,4 @@
-"""The tables of the SQL audit store.
+"""The tables of the SQL audit store, but for those of `ragguard.audit.decision_models`.
 
 Every text that a caller can choose goes through `AnyText`, so that the two databases keep the
 same content byte for byte.
@@ -6,7 +6,7 @@ same content byte for byte.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -17,9 +17,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
-    LargeBinary,
     Text,
-    UniqueConstraint,
     false,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
@@ -27,22 +25,24 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from ragguard.audit.columns import AnyText, UtcDateTime
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import NOBODY, lane_of
-from ragguard.audit.records import OPEN, Event, QuarantineEntry, ScoredQuery
+from ragguard.audit.records import OPEN, Event, ScoredQuery
+from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 from ragguard.passage import Passage
 
 __all__ = [
+    "SERIAL",
     "AttributionRow",
     "Base",
     "CounterRow",
     "EventRow",
     "MetaRow",
     "PassageRow",
-    "QuarantineRow",
     "ScoreRow",
+    "VerdictRow",
     "tenant_column",
 ]
 
-_Serial = BigInteger().with_variant(Integer, "sqlite")
+SERIAL = BigInteger().with_variant(Integer, "sqlite")
 
 
 def tenant_column() -> Mapped[str]:
@@ -87,7 +87,7 @@ class EventRow(Base):
     record = Event
     __tablename__ = "ragguard_events"
 
-    seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
+    seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
     id: Mapped[str] = mapped_column(AnyText, unique=True)
     query: Mapped[str] = mapped_column(AnyText)
     response: Mapped[str] = mapped_column(AnyText)
@@ -181,62 +181,6 @@ class AttributionRow(Base):
     body_json: Mapped[str] = mapped_column(AnyText)
 
 
-class QuarantineRow(Base):
-    """A passage in quarantine, or released from it."""
-
-    record = QuarantineEntry
-    __tablename__ = "ragguard_quarantine"
-
-    seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
-    tenant: Mapped[str] = tenant_column()
-    key: Mapped[str] = mapped_column(AnyText)
-    passage_id: Mapped[str] = mapped_column(AnyText)
-    text: Mapped[str] = mapped_column(AnyText)
-    reason: Mapped[str] = mapped_column(AnyText)
-    event_id: Mapped[str | None] = mapped_column(AnyText)
-    status: Mapped[str] = mapped_column(Text)
-    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    actor: Mapped[str | None] = mapped_column(AnyText)
-    # The quarantine's version since which the key is held, or is not; 0 in older versions' rows.
-    changed: Mapped[int] = mapped_column(BigInteger, server_default="0")
-    reporters_json: Mapped[str] = mapped_column(AnyText, server_default="[]")
-    lanes: Mapped[str] = mapped_column(Text, server_default="")  # of the reporters, in a row
-    until: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    # NULL in older versions' rows.
-    signature: Mapped[bytes | None] = mapped_column(LargeBinary)
-
-    __table_args__ = (
-        UniqueConstraint("tenant", "key"),
-        Index("ragguard_quarantine_changed", "changed"),
-        Index("ragguard_quarantine_by_status", "status", "updated_at"),
-        Index("ragguard_quarantine_until", "until"),
-        # For lists: all of a tenant's, and those of a status, the newest first.
-        Index("ragguard_quarantine_by_tenant", "tenant", "created_at", "seq"),
-        Index("ragguard_quarantine_of_status", "tenant", "status", "created_at", "seq"),
-    )
-
-    @classmethod
-    def values(cls, entry: QuarantineEntry, tenant: str, changed: int) -> dict[str, Any]:
-        """Return the row's columns."""
-        return {
-            **cls.shared(entry),
-            "tenant": tenant,
-            "reporters_json": to_json(entry.reporters),
-            "lanes": " ".join(map(lane_of, entry.reporters)),
-            "changed": changed,
-        }
-
-    def take(self, entry: QuarantineEntry, tenant: str, changed: int) -> None:
-        """Become the row of this entry."""
-        for name, value in self.values(entry, tenant, changed).items():
-            setattr(self, name, value)
-
-    def to_entry(self) -> QuarantineEntry:
-        """Return the row as the record that the protocol names."""
-        return QuarantineEntry(**self.shared(self), reporters=tuple(from_json(self.reporters_json)))
-
-
 class CounterRow(Base):
     """A verdict counter."""
 
@@ -252,7 +196,7 @@ class ScoreRow(Base):
     record = ScoredQuery
     __tablename__ = "ragguard_scores"
 
-    seq: Mapped[int] = mapped_column(_Serial, primary_key=True)
+    seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
     recorded_at: Mapped[datetime] = mapped_column(UtcDateTime)
     scorer: Mapped[str] = mapped_column(AnyText)
     with_reference: Mapped[bool]
@@ -274,3 +218,43 @@ class ScoreRow(Base):
         suspicions = tuple(from_json(self.suspicions_json))
         shared = {**self.shared(self), "question": self.question or ""}
         return ScoredQuery(**shared, suspicions=suspicions)
+
+
+class VerdictRow(Base):
+    """A verdict that dropped, marked or failed."""
+
+    record = VerdictRecord
+    __tablename__ = "ragguard_verdicts"
+
+    seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
+    id: Mapped[str] = mapped_column(AnyText, unique=True)
+    recorded_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    question: Mapped[str] = mapped_column(Text)
+    attacked: Mapped[bool]
+    p_value: Mapped[float] = mapped_column(Double)
+    mode: Mapped[str] = mapped_column(Text)
+    error: Mapped[str | None] = mapped_column(AnyText)
+    size: Mapped[int]
+    kept: Mapped[int]
+    passages_json: Mapped[str] = mapped_column(AnyText)
+    calibration: Mapped[str] = mapped_column(AnyText)
+    scorer: Mapped[str] = mapped_column(AnyText)
+    version: Mapped[str] = mapped_column(AnyText)
+    query: Mapped[str | None] = mapped_column(AnyText)
+    tenant: Mapped[str] = tenant_column()
+
+    __table_args__ = (
+        Index("ragguard_verdicts_by_time", "recorded_at", "seq"),
+        Index("ragguard_verdicts_by_tenant", "tenant", "seq"),
+    )
+
+    @classmethod
+    def values(cls, kept: VerdictRecord) -> dict[str, Any]:
+        """Return the row's columns."""
+        passages = [asdict(passage) for passage in kept.passages]
+        return {**cls.shared(kept), "passages_json": to_json(passages)}
+
+    def to_record(self) -> VerdictRecord:
+        """Return the row as the record that the protocol names."""
+        passages = [JudgedPassage(**passage) for passage in from_json(self.passages_json)]
+        return VerdictRecord(**self.shared(self), passages=tuple(passages))

@@ -15,12 +15,7 @@ from sqlalchemy import Column, MetaData, String, Table, insert, inspect, select
 from sqlalchemy.orm import Session
 from sqlalchemy.schema import CreateTable
 
-from ragguard.audit import (  # noqa: F401 - tables of their own
-    allowance_rows,
-    answer_rows,
-    trail_rows,
-    verdict_rows,
-)
+from ragguard.audit import decision_models  # noqa: F401 - its tables
 from ragguard.audit.models import Base, MetaRow
 from ragguard.errors import StoreError
 

@@ -8,18 +8,16 @@ from typing import Self
 
 from sqlalchemy import delete, insert, select, union
 
-from ragguard.audit.allowance_rows import AllowanceRow
 from ragguard.audit.database import SCORES_LOCK, Database, insert_into, lock
-from ragguard.audit.models import CounterRow, EventRow, QuarantineRow, ScoreRow
+from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
+from ragguard.audit.models import CounterRow, EventRow, ScoreRow, VerdictRow
 from ragguard.audit.records import ScoredQuery, tenant_view
 from ragguard.audit.sql_allowing import SqlAllowing
-from ragguard.audit.sql_answers import SqlAnswers
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.audit.sql_trail import SqlTrail
-from ragguard.audit.sql_verdicts import SqlVerdicts
+from ragguard.audit.sql_verdicts import SqlAnswers, SqlVerdicts
 from ragguard.audit.trail_keys import Keys
-from ragguard.audit.verdict_rows import VerdictRow
 from ragguard.errors import StoreError
 
 __all__ = ["SqlStore"]

@@ -8,14 +8,12 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from ragguard.audit.allowance_rows import AllowanceRow
 from ragguard.audit.allowing import Allowance, as_allowed
-from ragguard.audit.database import Database
-from ragguard.audit.models import QuarantineRow
+from ragguard.audit.database import Database, next_version, set_version
+from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
 from ragguard.audit.quarantine import ALLOWED, utc_now
 from ragguard.audit.sql_trail import append
 from ragguard.audit.trail import of_allowance, tell_head
-from ragguard.audit.versions import next_version, set_version
 from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed
 

@@ -11,10 +11,10 @@ from sqlalchemy import Select, false, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.audit.accusing import HOUR, Load, decided
-from ragguard.audit.database import Database, insert_into
+from ragguard.audit.database import VERSION, Database, insert_into, next_version, set_version
+from ragguard.audit.decision_models import QuarantineRow
 from ragguard.audit.encoding import from_json
 from ragguard.audit.fair_queueing import lane_of
-from ragguard.audit.models import QuarantineRow
 from ragguard.audit.quarantine import (
     HELD,
     SPARED,
@@ -27,13 +27,12 @@ from ragguard.audit.quarantine import (
     checked_status,
     matters,
     not_in_quarantine,
+    tell,
     utc_now,
 )
-from ragguard.audit.quarantine_log import tell
 from ragguard.audit.sql_allowing import allowed_now, changes_of_the_list
 from ragguard.audit.sql_trail import append
 from ragguard.audit.trail import of_entry, of_lapse, tell_head
-from ragguard.audit.versions import VERSION, next_version, set_version
 from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import is_current, signature

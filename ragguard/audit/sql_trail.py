@@ -10,9 +10,9 @@ from sqlalchemy import LargeBinary, Select, cast, insert, select
 from sqlalchemy.orm import Session
 
 from ragguard.audit.database import TRAIL_LOCK, Database, lock
+from ragguard.audit.decision_models import TrailTable
 from ragguard.audit.trail import Change, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.trail_keys import Keys
-from ragguard.audit.trail_rows import TrailTable
 
 __all__ = ["SqlTrail", "append"]
 

@@ -221,7 +221,7 @@ def test_old_verdicts_of_every_tenant_are_forgotten(store):
 
 
 def test_in_memory_the_tenant_with_most_verdicts_pays_for_lack_of_room(monkeypatch):
-    monkeypatch.setattr("ragguard.audit.memory_verdicts._MAX_CHARS", 5_000)
+    monkeypatch.setattr("ragguard.audit.memory_records._MAX_CHARS", 5_000)
     store = MemoryStore()
     flood = [record(f"acme {number}", "acme") for number in range(20)]
     store.add_verdicts([record("bolt", "bolt"), *flood], keep=100, days=90)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from ragguard.audit import MemoryStore, memory_verdicts
+from ragguard.audit import MemoryStore, memory_records
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 from ragguard.errors import VerdictNotFoundError
 
@@ -89,7 +89,7 @@ def test_two_stores_on_one_database_forget_together(open_sql):
 
 def test_in_memory_they_take_a_bounded_room(monkeypatch):
     store = MemoryStore()
-    monkeypatch.setattr(memory_verdicts, "_MAX_CHARS", 20_000)
+    monkeypatch.setattr(memory_records, "_MAX_CHARS", 20_000)
     long = replace(record("x"), query="q" * 4000)
     for number in range(50):
         store.add_verdicts([replace(long, id=f"{number}")], keep=1000, days=9)

@@ -1,19 +1,24 @@
-"""The verdicts of the store in memory."""
+"""What the store in memory only ever adds to: verdicts, answers and the trail."""
 
 from __future__ import annotations
 
+import secrets
 import threading
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from ragguard.audit.answers import ANSWER_DAY, KEPT_ALIKE, Answer
 from ragguard.audit.quarantine import as_utc, utc_now
+from ragguard.audit.trail import Change, TrailRow, head_of, next_rows, says, tell_head
+from ragguard.audit.trail_keys import Keys
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
-__all__ = ["MemoryVerdicts"]
+__all__ = ["MemoryAnswers", "MemoryTrail", "MemoryVerdicts"]
 
-_MAX_CHARS = 16_000_000  # of all texts and reasons; 64 MB at most
+_MAX_CHARS = 16_000_000  # of all texts and reasons of verdicts; 64 MB at most
+_MAX_ANSWERS = 20_000  # of all tenants together; some 30 MB with ten passages each
 
 
 class MemoryVerdicts:
@@ -86,3 +91,73 @@ def _chars(record: VerdictRecord) -> int:
     texts = [record.query, record.error, *[one.text for one in record.passages]]
     texts += [one.reason + one.passage_id for one in record.passages]
     return 500 + sum([300 + len(text) for text in texts if text])
+
+
+class MemoryAnswers:
+    """The answers of a `MemoryStore`."""
+
+    _lock: threading.RLock
+    tenant: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answer_key = secrets.token_bytes(32)
+        self._answers: deque[tuple[str, Answer]] = deque(maxlen=_MAX_ANSWERS)  # oldest first
+
+    def answer_key(self) -> bytes:
+        return self._answer_key
+
+    def add_answer(self, answer: Answer) -> None:
+        oldest = utc_now() - 2 * ANSWER_DAY
+        with self._lock:
+            while self._answers and self._answers[0][1].given_at < oldest:
+                self._answers.popleft()
+            self._answers.append((self.tenant, answer))
+
+    def answers(self, digest: str, *, since: datetime) -> list[Answer]:
+        with self._lock:
+            found = [
+                one
+                for tenant, one in reversed(self._answers)
+                if tenant == self.tenant and one.digest == digest and one.given_at >= since
+            ]
+        return found[:KEPT_ALIKE]
+
+
+class MemoryTrail:
+    """The trail of a `MemoryStore`."""
+
+    tenant: str
+    _lock: threading.RLock
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._trail: list[TrailRow] = []
+
+    def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
+        with self._lock:
+            return [row for row in self._seen() if row.seq > after][: max(limit, 0)]
+
+    def newest_trail(self, limit: int) -> list[TrailRow]:
+        with self._lock:
+            return self._seen()[-limit:] if limit > 0 else []
+
+    def note(self, change: Change) -> bool:
+        with self._lock:
+            same = (row for row in reversed(self._trail) if row.action == change.action)
+            last = next(same, None)
+            if last is not None and says(last, change):
+                return False
+            head = self._append([change])
+        tell_head(head)
+        return True
+
+    def _seen(self) -> list[TrailRow]:
+        return [row for row in self._trail if self.tenant in ("", row.tenant)]
+
+    def _append(self, changes: Iterable[Change]) -> str | None:
+        """Add rows; called before anything is changed, so that it is not where this fails."""
+        keys = Keys.from_environment()
+        rows = next_rows(self._trail[-1] if self._trail else None, changes, keys)
+        self._trail += rows
+        return head_of(rows[-1], keys) if rows else None

@@ -1,0 +1,156 @@
+"""The tables of what is decided: quarantine, allow-list and trail; and of answers given."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Index, LargeBinary, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from ragguard.audit.allowing import Allowance
+from ragguard.audit.answers import Answer
+from ragguard.audit.columns import AnyText, UtcDateTime
+from ragguard.audit.encoding import from_json, to_json
+from ragguard.audit.fair_queueing import lane_of
+from ragguard.audit.models import SERIAL, Base, tenant_column
+from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.audit.trail import TrailRow
+
+__all__ = ["AllowanceRow", "AnswerKeyRow", "AnswerRow", "QuarantineRow", "TrailTable"]
+
+
+class QuarantineRow(Base):
+    """A passage in quarantine, or released from it."""
+
+    record = QuarantineEntry
+    __tablename__ = "ragguard_quarantine"
+
+    seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
+    tenant: Mapped[str] = tenant_column()
+    key: Mapped[str] = mapped_column(AnyText)
+    passage_id: Mapped[str] = mapped_column(AnyText)
+    text: Mapped[str] = mapped_column(AnyText)
+    reason: Mapped[str] = mapped_column(AnyText)
+    event_id: Mapped[str | None] = mapped_column(AnyText)
+    status: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    actor: Mapped[str | None] = mapped_column(AnyText)
+    # The quarantine's version since which the key is held, or is not; 0 in older versions' rows.
+    changed: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    reporters_json: Mapped[str] = mapped_column(AnyText, server_default="[]")
+    lanes: Mapped[str] = mapped_column(Text, server_default="")  # of the reporters, in a row
+    until: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    # NULL in older versions' rows.
+    signature: Mapped[bytes | None] = mapped_column(LargeBinary)
+
+    __table_args__ = (
+        UniqueConstraint("tenant", "key"),
+        Index("ragguard_quarantine_changed", "changed"),
+        Index("ragguard_quarantine_by_status", "status", "updated_at"),
+        Index("ragguard_quarantine_until", "until"),
+        # For lists: all of a tenant's, and those of a status, the newest first.
+        Index("ragguard_quarantine_by_tenant", "tenant", "created_at", "seq"),
+        Index("ragguard_quarantine_of_status", "tenant", "status", "created_at", "seq"),
+    )
+
+    @classmethod
+    def values(cls, entry: QuarantineEntry, tenant: str, changed: int) -> dict[str, Any]:
+        """Return the row's columns."""
+        return {
+            **cls.shared(entry),
+            "tenant": tenant,
+            "reporters_json": to_json(entry.reporters),
+            "lanes": " ".join(map(lane_of, entry.reporters)),
+            "changed": changed,
+        }
+
+    def take(self, entry: QuarantineEntry, tenant: str, changed: int) -> None:
+        """Become the row of this entry."""
+        for name, value in self.values(entry, tenant, changed).items():
+            setattr(self, name, value)
+
+    def to_entry(self) -> QuarantineEntry:
+        """Return the row as the record that the protocol names."""
+        return QuarantineEntry(**self.shared(self), reporters=tuple(from_json(self.reporters_json)))
+
+
+class AllowanceRow(Base):
+    """What a person vouches for."""
+
+    record = Allowance
+    __tablename__ = "ragguard_allowances"
+
+    seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
+    tenant: Mapped[str] = tenant_column()
+    key: Mapped[str] = mapped_column(AnyText)
+    source: Mapped[str] = mapped_column(AnyText)
+    effect: Mapped[str] = mapped_column(Text)
+    why: Mapped[str] = mapped_column(AnyText)
+    text: Mapped[str] = mapped_column(AnyText)
+    actor: Mapped[str | None] = mapped_column(AnyText)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    until: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    ended_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    ended_by: Mapped[str | None] = mapped_column(AnyText)
+    changed: Mapped[int] = mapped_column(BigInteger)  # the quarantine's version then
+
+    __table_args__ = (
+        UniqueConstraint("tenant", "key", "source", "effect"),
+        Index("ragguard_allowances_changed", "changed"),
+    )
+
+    def to_allowance(self) -> Allowance:
+        """Return the row as the record that the protocol names."""
+        return Allowance(**self.shared(self))
+
+
+class TrailTable(Base):
+    """A row of the trail; its texts are those that are signed, so nothing converts them."""
+
+    record = TrailRow
+    __tablename__ = "ragguard_trail"
+
+    # Not made by the database: of two that would follow the same row the second one fails.
+    seq: Mapped[int] = mapped_column(SERIAL, primary_key=True, autoincrement=False)
+    at: Mapped[str] = mapped_column(Text)
+    tenant: Mapped[str] = mapped_column(Text)
+    actor: Mapped[str | None] = mapped_column(Text)
+    action: Mapped[str] = mapped_column(Text)
+    subject: Mapped[str] = mapped_column(Text)
+    details: Mapped[str] = mapped_column(Text)
+    key: Mapped[str] = mapped_column(Text)
+    mac: Mapped[str] = mapped_column(Text)
+
+
+class AnswerKeyRow(Base):
+    """The key of the hashes: one row."""
+
+    __tablename__ = "ragguard_answer_key"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    value: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class AnswerRow(Base):
+    """An answer that the system gave."""
+
+    record = Answer
+    __tablename__ = "ragguard_answers"
+
+    seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
+    tenant: Mapped[str] = tenant_column()
+    digest: Mapped[str] = mapped_column(Text)
+    hashes: Mapped[str] = mapped_column(Text)  # of the passages, in a row
+    given_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+    __table_args__ = (
+        Index("ragguard_answers_by_digest", "tenant", "digest"),
+        Index("ragguard_answers_by_tenant", "tenant", "seq"),
+        Index("ragguard_answers_by_time", "given_at"),
+    )
+
+    def to_answer(self) -> Answer:
+        """Return the row as the record that the protocol names."""
+        return Answer(self.digest, frozenset(self.hashes.split()), self.given_at)
