@@ -17,10 +17,9 @@ from ragguard.deciding import Deciding
 from ragguard.embedding import Embedder
 from ragguard.feedback import Feedback
 from ragguard.filtering import OnError
-from ragguard.health import Health
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Strategy
-from ragguard.parts import Parts, remade
+from ragguard.parts import Health, Parts, remade
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 from ragguard.verdict import Mode, Verdict

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragguard.arguments import require_choice, require_method, require_number, require_share
@@ -24,7 +25,6 @@ from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder, Embedder
 from ragguard.errors import InvalidInputError
 from ragguard.filtering import Filtering, OnError
-from ragguard.health import Health, health_of
 from ragguard.inline.calibration_file import as_calibration
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Strategy
@@ -35,9 +35,39 @@ from ragguard.verdict import Mode, Verdict
 if TYPE_CHECKING:
     from ragguard.proxy import Proxy
 
-__all__ = ["Parts", "remade"]
+__all__ = ["Health", "Parts", "remade"]
 
 _CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
+
+
+@dataclass(frozen=True)
+class Health:
+    """How a guard and its store are. Asking for it waits for neither.
+
+    Attributes:
+        store: The store's `repr`; of a URL without passwords.
+        reachable: Whether the last look at the store succeeded, and is not older than 30 s.
+        store_age_s: Seconds since the store last answered; what was quarantined or released
+            elsewhere since then is not known here.
+        store_error: Why the last look failed, or None.
+        quarantined: How many texts the filter drops wherever they are retrieved, of all tenants.
+        queries_unwritten: How many queries are not yet in the counters of the store.
+        events_waiting: How many reports wait in memory for the store.
+        reports_lost: How many reports of this guard were lost.
+        calibration: Where the measure of clean traffic comes from, and what it promises.
+        threads: Names of the guard's threads that run; each starts when it is first needed.
+    """
+
+    store: str
+    reachable: bool
+    store_age_s: float
+    store_error: str | None
+    quarantined: int
+    queries_unwritten: int
+    events_waiting: int
+    reports_lost: int
+    calibration: str
+    threads: tuple[str, ...]
 
 
 class Parts:
@@ -188,8 +218,23 @@ class Parts:
 
     def health(self) -> Health:
         """Return how they are."""
-        return health_of(
-            self.store, self.quarantine, self.counter, self.log, self.worker, self.calibrator
+        watch, outbox = self.quarantine, self.worker.outbox
+        threads = [
+            thread
+            for part in (watch, self.counter, self.log, self.worker)
+            for thread in part.threads
+        ]
+        return Health(
+            store=repr(self.store),
+            reachable=watch.reachable,
+            store_age_s=watch.age_s,
+            store_error=watch.error,
+            quarantined=watch.size,
+            queries_unwritten=self.counter.unwritten,
+            events_waiting=outbox.unsaved,
+            reports_lost=outbox.lost,
+            calibration=self.calibrator.described,
+            threads=tuple(thread.name for thread in threads if thread.is_alive()),
         )
 
     def close(self) -> None:

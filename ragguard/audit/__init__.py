@@ -5,15 +5,8 @@ from __future__ import annotations
 import os
 
 from ragguard.audit.memory import MemoryStore
-from ragguard.audit.records import (
-    AuditStore,
-    Event,
-    EventStatus,
-    QuarantineChanges,
-    QuarantineEntry,
-    QuarantineStatus,
-    ScoredQuery,
-)
+from ragguard.audit.quarantine import QuarantineChanges, QuarantineEntry, QuarantineStatus
+from ragguard.audit.records import AuditStore, Event, EventStatus, ScoredQuery
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.errors import InvalidInputError
 

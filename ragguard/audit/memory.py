@@ -13,16 +13,8 @@ from ragguard.audit.counting import retained
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
 from ragguard.audit.memory_quarantine import MemoryQuarantine
 from ragguard.audit.memory_records import MemoryAnswers, MemoryVerdicts
-from ragguard.audit.records import (
-    OPEN,
-    Event,
-    EventStatus,
-    QuarantineEntry,
-    ScoredQuery,
-    as_utc,
-    no_event,
-    tenant_view,
-)
+from ragguard.audit.quarantine import QuarantineEntry, as_utc
+from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event, tenant_view
 from ragguard.fork import follow_forks
 
 __all__ = ["MemoryStore"]

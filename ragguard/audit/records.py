@@ -11,36 +11,13 @@ from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allowing import AllowanceStore
 from ragguard.audit.answers import AnswerStore
-from ragguard.audit.quarantine import (
-    QuarantineChanges,
-    QuarantineEntry,
-    QuarantineStatus,
-    QuarantineStore,
-    as_utc,
-    checked_status,
-    not_in_quarantine,
-    utc_now,
-)
+from ragguard.audit.quarantine import QuarantineStore, utc_now
 from ragguard.audit.trail import TrailStore
 from ragguard.audit.verdicts import VerdictStore
 from ragguard.errors import EventNotFoundError
 from ragguard.passage import Passage
 
-__all__ = [
-    "OPEN",
-    "AuditStore",
-    "Event",
-    "EventStatus",
-    "QuarantineChanges",
-    "QuarantineEntry",
-    "QuarantineStatus",
-    "ScoredQuery",
-    "as_utc",
-    "checked_status",
-    "no_event",
-    "not_in_quarantine",
-    "tenant_view",
-]
+__all__ = ["OPEN", "AuditStore", "Event", "EventStatus", "ScoredQuery", "no_event", "tenant_view"]
 
 EventStatus = Literal["pending", "running", "done", "failed"]
 OPEN: tuple[EventStatus, ...] = ("pending", "running")

@@ -9,7 +9,8 @@ import weakref
 from collections.abc import Callable, Mapping
 
 from ragguard.arguments import require_positive
-from ragguard.audit.records import AuditStore, QuarantineChanges
+from ragguard.audit.quarantine import QuarantineChanges
+from ragguard.audit.records import AuditStore
 from ragguard.fork import follow_forks
 from ragguard.inline.quarantined import Quarantined
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ragguard.audit.records import AuditStore, QuarantineEntry, QuarantineStatus, not_in_quarantine
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, not_in_quarantine
+from ragguard.audit.records import AuditStore
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 from ragguard.knowledge.chroma import ChromaCollection

@@ -15,6 +15,9 @@ from ragguard.audit.url import store_url
 from ragguard.errors import StoreError
 
 RELEASED = Path(__file__).parent / "released"
+_spec = importlib.util.spec_from_file_location("make", RELEASED / "make.py")
+made = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(made)
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
@@ -50,6 +53,7 @@ def migrated(url, to="head"):
     engine = create_engine(store_url(url), poolclass=NullPool)
     config = schema.alembic_config()
     with engine.begin() as connection:
+        made.first_tables(connection)
         config.attributes["connection"] = connection
         command.upgrade(config, to)
     return engine
@@ -136,9 +140,6 @@ def put_back(asset, url):
 def test_a_database_of_every_release_is_moved_on(asset, sql_url, later, further):
     if further:
         later()
-    spec = importlib.util.spec_from_file_location("make", RELEASED / "make.py")
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
     put_back(asset, sql_url)
     if asset.stem != schema.HEAD:
         with pytest.raises(StoreError, match="make a backup, and run `ragguard store upgrade`"):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lighthouse import POISON
+from ragguard.audit import QuarantineEntry
 from ragguard.audit.memory import MemoryStore
-from ragguard.audit.records import QuarantineEntry
 from ragguard.content import content_key
 
 

@@ -2,16 +2,18 @@
 
     python tests/audit/released/make.py
 
-Before the first release, whenever the models change: the first script is made anew from the models
-(`ragguard/audit/migrations/versions/v0_1_0.py`), and so is the database (`0.1.0.db` beside this
-file). Once a release is out its script and its database stay as they are, and `--next 0.2.0` makes
-the script that leads from them to the models of today, to be read and corrected by hand; then this
-command, once more without it, makes the database of that schema.
+Before the first release, whenever the models change: the script of the first tables is made anew
+from the models (`tables/v0_1_0.py` beside this file: no package needs it, since nothing leads to
+the first release), and so is the database (`0.1.0.db`). Once a release is out its script and its
+database stay as they are, and `--next 0.2.0` makes the script in `ragguard/audit/migrations` that
+leads from them to the models of today, to be read and corrected by hand; then this command, once
+more without it, makes the database of that schema.
 """
 
 import argparse
 import math
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from alembic import command
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
 from alembic.script import ScriptDirectory
 from sqlalchemy import False_, NullPool, create_engine
 from sqlalchemy.types import TypeDecorator
@@ -34,6 +38,7 @@ from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 from ragguard.content import content_key
 
 HERE = Path(__file__).parent
+TABLES = HERE / "tables" / "v0_1_0.py"
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 PASSAGE = Passage("Mar\u00eda Dove built it. \ud800\x00", id="x", score=0.5, metadata={"page": 3})
 KEY = content_key(PASSAGE.text)
@@ -103,13 +108,19 @@ def script(release):
     """Write the script that leads from the schema before to the models of today."""
     config = alembic_config()
     config.attributes["render_item"] = as_stored
-    known = ScriptDirectory.from_config(config)
-    path = Path(known.dir) / "versions" / f"v{release.replace('.', '_')}.py"
+    if first := release == "0.1.0":
+        config.set_main_option("version_locations", str(TABLES.parent))
+        path = TABLES
+    else:
+        known = ScriptDirectory.from_config(config)
+        path = Path(known.dir) / "versions" / f"v{release.replace('.', '_')}.py"
     path.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         engine = create_engine(f"sqlite:///{folder}/empty.db", poolclass=NullPool)
         with engine.begin() as connection:
             config.attributes["connection"] = connection
+            if not first:
+                first_tables(connection)
             command.upgrade(config, "head")
             config.set_main_option("file_template", path.stem)
             command.revision(
@@ -123,6 +134,13 @@ def script(release):
     path.write_text("".join(line for line in lines if "# ###" not in line))
     for order in (["format", "--quiet"], ["check", "--quiet", "--fix"]):
         subprocess.run([sys.executable, "-m", "ruff", *order, str(path)], check=True)
+
+
+def first_tables(connection):
+    """Make the tables of the first release, as they were."""
+    script = runpy.run_path(str(TABLES))
+    with Operations.context(MigrationContext.configure(connection)):
+        script["upgrade"]()
 
 
 def as_stored(kind, item, context):
