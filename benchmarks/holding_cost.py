@@ -42,7 +42,7 @@ def run(datasets: Sequence[Dataset], console: Console) -> list[dict[str, Any]]:
     draw = Random(_SEED)
     rows = []
     with Guard() as plain, Guard() as holding:
-        plain._parts.filtering._log = _NoLog(plain.store, plain._parts.counter)
+        plain._parts.filtering.log = _NoLog(plain.store, plain._parts.counter)
         texts = ["".join(draw.choices(_LETTERS, k=400)) for _ in range(_ENTRIES)]
         holding.store.add_quarantine(
             [QuarantineEntry(content_key(text), f"{n}", text, "r") for n, text in enumerate(texts)]

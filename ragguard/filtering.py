@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -41,10 +42,11 @@ logger = logging.getLogger(__name__)
 OnError = Literal["pass", "hold", "raise"]
 
 
+@dataclass(eq=False)
 class Filtering:
     """Filters retrieved sets. Safe to share between threads.
 
-    Args:
+    Attributes:
         calibrator: Holds the filter in force.
         embedder: For sets in doubt.
         quarantine: What is dropped whatever the filter decides.
@@ -58,33 +60,20 @@ class Filtering:
         trust: Says what only a person drops; None: what is protected by name alone.
     """
 
-    def __init__(
-        self,
-        calibrator: Calibrator,
-        embedder: Embedder,
-        *,
-        quarantine: QuarantineWatch,
-        seen: RecentPassages,
-        counter: VerdictCounter,
-        log: VerdictLog,
-        on_verdict: Callable[[Verdict], object] | None,
-        mode: Mode,
-        on_error: OnError,
-        max_ms: float,
-        trust: Trust | None = None,
-    ) -> None:
-        self._calibrator = calibrator
-        self._embedder = embedder
-        self._quarantine = quarantine
-        self._seen = seen
-        self._counter = counter
-        self._log = log
-        self._on_verdict = on_verdict
+    calibrator: Calibrator
+    embedder: Embedder
+    quarantine: QuarantineWatch
+    seen: RecentPassages
+    counter: VerdictCounter
+    log: VerdictLog
+    on_verdict: Callable[[Verdict], object] | None
+    mode: Mode
+    on_error: OnError
+    max_ms: float
+    trust: Trust | None
+
+    def __post_init__(self) -> None:
         self._spans = Spans()
-        self._mode: Mode = mode
-        self._on_error: OnError = on_error
-        self._max_ms = max_ms
-        self._trust = trust
         self._failures = 0
         self._unheard = 0
 
@@ -96,7 +85,7 @@ class Filtering:
 
         def decide() -> Verdict:
             found = self._screened(query, given, k, whose)
-            return self._verdict(query, given, k, whose, found, self._embedder)
+            return self._verdict(query, given, k, whose, found, self.embedder)
 
         return self._spans.around(decide)
 
@@ -115,7 +104,7 @@ class Filtering:
         ]
         found = [self._screened(query, given, k, whose) for query, given in checked]
         needs = [one.gated.needs for one in found if isinstance(one, Screened)]
-        embedder = embedded_at_once(needs, self._embedder)
+        embedder = embedded_at_once(needs, self.embedder)
         return [
             self._spans.around(partial(self._verdict, query, given, k, whose, one, embedder))
             for (query, given), one in zip(checked, found, strict=True)
@@ -129,10 +118,10 @@ class Filtering:
                 query,
                 given,
                 len(given) if k is None else k,
-                self._calibrator.filter,
-                self._quarantine.held(tenant),
-                Budget(self._max_ms),
-                self._trust,
+                self.calibrator.filter,
+                self.quarantine.held(tenant),
+                Budget(self.max_ms),
+                self.trust,
             )
         except Exception as failure:
             return failure
@@ -151,14 +140,14 @@ class Filtering:
                 raise found
             decision = found.decide(embedder)
         except Exception as failure:
-            decision = undecided(given, self._quarantine.held(tenant), failure)
+            decision = undecided(given, self.quarantine.held(tenant), failure)
         error = self._told(decision, len(given))
-        if self._on_error == "hold" and decision.undecided:
+        if self.on_error == "hold" and decision.undecided:
             if k is not None and not decision.attacked:
                 # What would move up in their place was not judged.
                 k = max(0, k - len(decision.undecided))
             decision = decision.with_the_undecided_held()
-        kept, dropped, drops = given, [], self._mode == "filter"
+        kept, dropped, drops = given, [], self.mode == "filter"
         marked = decision.marked(k, drops=drops)
         if drops and any(decision.flagged):
             judged = list(zip(given, decision.flagged, strict=True))
@@ -172,14 +161,14 @@ class Filtering:
             attacked=attacked,
             p_value=decision.p_value,
             evidence=partial(with_marks, decision.explain, marked) if marked else decision.explain,
-            mode=self._mode,
+            mode=self.mode,
             error=error,
             marked=[given[place] for place in marked],
             id=secrets.token_hex(8) if told else None,
         )
-        self._seen.remember(query, verdict.kept, tenant)
+        self.seen.remember(query, verdict.kept, tenant)
         scored = record_of(decision, query)
-        self._counter.add(
+        self.counter.add(
             scored,
             queries=1,
             passages=len(given),
@@ -191,10 +180,10 @@ class Filtering:
         )
         if told:
             question = _hash_of(query) if scored is None else scored.question
-            in_force = self._calibrator.in_force
-            self._log.add(Judged(query, question, given, verdict, in_force, SCORER, tenant))
-        if self._on_verdict is not None:
-            self._hear(verdict, self._on_verdict)
+            in_force = self.calibrator.in_force
+            self.log.add(Judged(query, question, given, verdict, in_force, SCORER, tenant))
+        if self.on_verdict is not None:
+            self._hear(verdict, self.on_verdict)
         return verdict
 
     def _hear(self, verdict: Verdict, listener: Callable[[Verdict], object]) -> None:
@@ -210,7 +199,7 @@ class Filtering:
         failure = decision.failure
         if failure is None:
             return decision.note
-        if self._on_error == "raise":
+        if self.on_error == "raise":
             if isinstance(failure, RagguardError):
                 raise failure
             raise JudgingError(
@@ -224,7 +213,7 @@ class Filtering:
                 "%d of %d passages were not judged whole and %s: %s: %s (%d such sets so far)",
                 len(decision.undecided),
                 passages,
-                "are held back" if self._on_error == "hold" else "pass",
+                "are held back" if self.on_error == "hold" else "pass",
                 type(failure).__name__,
                 failure,
                 self._failures,

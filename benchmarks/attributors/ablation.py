@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ragguard.attribution import Attribution
 from ragguard.attribution.claim import claim
-from ragguard.attribution.ragorigin.scores import embedding_similarity
+from ragguard.attribution.ragorigin.responsibility import embedding_similarity
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
 from ragguard.attribution.search import search_of
 from ragguard.embedding import CachedEmbedder, HashedEmbedder

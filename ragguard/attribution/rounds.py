@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from ragguard.arguments import require_whole
-from ragguard.attribution.ragorigin.scores import embedding_similarity
+from ragguard.attribution.ragorigin.responsibility import embedding_similarity
 from ragguard.attribution.result import Attribution, Cause, Retrieve
 from ragguard.attribution.search import search_of
 from ragguard.attribution.text_model import TextModel, as_text_model

@@ -71,10 +71,7 @@ class Allowance:
 
 
 class AllowanceStore(Protocol):
-    """The part of an `AuditStore` that keeps the allow-list.
-
-    Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
-    """
+    """The part of an `AuditStore` that keeps the allow-list; raises its errors."""
 
     def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
         """Keep an allowance, in place of one with the same key, source and effect.

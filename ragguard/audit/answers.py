@@ -58,10 +58,7 @@ def answer_of(query: str, response: str, passages: Sequence[Passage], key: bytes
 
 
 class AnswerStore(Protocol):
-    """The part of an `AuditStore` that keeps answers.
-
-    Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
-    """
+    """The part of an `AuditStore` that keeps answers; raises its errors."""
 
     def answer_key(self) -> bytes:
         """Return the key of the hashes, 32 bytes; the same for all processes on the store."""

@@ -23,10 +23,11 @@ _DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {
 
 
 class Decisions:
-    """Decides about what attributions have accused.
+    """Decides about what attributions have accused; `Guard`'s methods of these names say the rest.
 
     Targets are entries, passages, or a key, the beginning of one that is no other's, or a passage
-    id.
+    id. Of each decision `said` is the reason that the trail tells as it is. All methods raise
+    `StoreError` where the store fails.
 
     Args:
         store: Holds the quarantine.
@@ -36,11 +37,7 @@ class Decisions:
         self._store = store
 
     def proposals(self) -> list[QuarantineEntry]:
-        """Return what waits for a person, newest first.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Return what waits for a person, newest first."""
         return self._store.quarantine(status="proposed")
 
     def decide(
@@ -52,12 +49,9 @@ class Decisions:
     ) -> list[QuarantineEntry]:
         """Give entries a status; all of them are looked up before the first is changed.
 
-        `said` is why; the trail tells it in the row of each entry.
-
         Raises:
             InvalidInputError: A target names several entries, or one of which that cannot be said.
             QuarantineNotFoundError: A target names none.
-            StoreError: The store fails.
         """
         found = self._found(targets)
         allowed = _DECIDABLE.get(status)
@@ -94,11 +88,10 @@ class Decisions:
     ) -> Allowance:
         """Put a passage or a source on the allow-list, and return its entry.
 
-        Of `why` the trail has a hash, `said` it tells as it is.
+        Of `why` the trail has a hash.
 
         Raises:
             InvalidInputError: As `ragguard.audit.allowing.allowance`.
-            StoreError: The store fails.
         """
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
         self._store.allow(made, said=said)
@@ -114,7 +107,6 @@ class Decisions:
         Raises:
             AllowanceNotFoundError: It is not on the list.
             InvalidInputError: It is neither a passage nor a name.
-            StoreError: The store fails.
         """
         key, source, _ = identity(target)
         ended = self._store.disallow(key, source, actor=actor, said=said)
@@ -127,21 +119,13 @@ class Decisions:
         return ended
 
     def allowed(self) -> list[Allowance]:
-        """Return what is allowed or protected now, newest first; what was released as well.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Return what is allowed or protected now, newest first; what was released as well."""
         found = [one for one in self._store.allowances() if one.holds]
         found += map(_of_release, self._store.quarantine(status="released"))
         return sorted(found, key=lambda one: one.created_at, reverse=True)
 
     def some_allowed(self, limit: int, offset: int = 0) -> list[Allowance]:
-        """Return a part of it: what was put on the list comes first, what was released after it.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Return a part of it: what was put on the list comes first, what was released after it."""
         listed = [one for one in self._store.allowances() if one.holds]
         found = listed[offset : offset + limit]
         more, first = limit - len(found), max(0, offset - len(listed))
@@ -162,16 +146,8 @@ class Decisions:
         It is as if they had not been reported: the filter judges these passages as before, and
         what is reported anew is proposed.
 
-        Args:
-            event: Only what the attribution of this event accused last.
-            reporter: Only what rests on this reporter's word, alone or with others.
-            since: Only what was accused or came into force since then; UTC unless it says else.
-            actor: Who undoes it.
-            said: Why, for the trail.
-
         Raises:
             InvalidInputError: None of the first three is given.
-            StoreError: The store fails.
         """
         if event is None and reporter is None and since is None:
             raise InvalidInputError("undo what? pass event=, reporter= or since=")

@@ -228,10 +228,7 @@ def _cut(text: str) -> str:
 
 
 class QuarantineStore(Protocol):
-    """The part of an `AuditStore` that keeps the quarantine.
-
-    Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
-    """
+    """The part of an `AuditStore` that keeps the quarantine; raises its errors."""
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
         """Store new entries and return how many were new.

@@ -130,7 +130,7 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, AnswerStore, Tra
     and that of whoever serves all: it takes the events and verdicts of every tenant, hands out
     their events by `claim_event`, and tells the changes of all quarantines.
 
-    Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
+    All methods raise `ragguard.errors.StoreError` when the storage behind them fails.
 
     Attributes:
         tenant: Whose store this is; "" for the default tenant.

@@ -103,11 +103,11 @@ class TrailRow:
 
 
 class TrailStore(Protocol):
-    """The part of an `AuditStore` that keeps the trail; whatever changes adds its rows itself.
+    """The part of an `AuditStore` that keeps the trail; raises its errors.
+
+    Whatever changes something adds its rows itself.
 
     A store as it was opened returns the rows of all tenants, that of a tenant its own.
-
-    Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
     """
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:

@@ -110,10 +110,7 @@ def no_verdict(verdict_id: str) -> VerdictNotFoundError:
 
 
 class VerdictStore(Protocol):
-    """The part of an `AuditStore` that keeps verdicts.
-
-    Methods raise `ragguard.errors.StoreError` when the storage behind them fails.
-    """
+    """The part of an `AuditStore` that keeps verdicts; raises its errors."""
 
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
         """Store verdicts, oldest first, and forget all but the newest `keep` of the last `days`.

@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 _SILENT_S = 30.0
 _NOTHING = Quarantined()
+_watches: weakref.WeakValueDictionary[int, QuarantineWatch] = weakref.WeakValueDictionary()
 
 
 def repeated(
@@ -91,7 +92,7 @@ class QuarantineWatch:
         self._thread: threading.Thread | None = None
         self._make_locks()
         self.refresh()
-        _followers.add(self)
+        _watches[id(self)] = self
         follow_forks(self)
         self._start()
 
@@ -240,33 +241,9 @@ def _after(changes: QuarantineChanges, held: Mapping[str, Quarantined]) -> dict[
     return found
 
 
-class _Followers:
-    """The watches of this process, by the place of their store."""
-
-    def __init__(self) -> None:
-        self._watches: weakref.WeakSet[QuarantineWatch] = weakref.WeakSet()
-        self._lock = threading.Lock()
-        follow_forks(self)
-
-    def add(self, watch: QuarantineWatch) -> None:
-        with self._lock:
-            self._watches.add(watch)
-
-    def of(self, place: str) -> list[QuarantineWatch]:
-        with self._lock:
-            return [watch for watch in self._watches if watch.place == place]
-
-    def _before_fork(self) -> None:
-        self._lock.acquire()
-
-    def _after_fork(self, *, in_child: bool) -> None:  # noqa: ARG002
-        self._lock.release()
-
-
-_followers = _Followers()
-
-
 def announce(place: str) -> None:
     """Say that the quarantine at `place` was changed in this process; return when all know it."""
-    for watch in _followers.of(place):
-        watch.reload()
+    for found in _watches.valuerefs():  # a copy, made at once: other threads may add to them
+        watch = found()
+        if watch is not None and watch.place == place:
+            watch.reload()

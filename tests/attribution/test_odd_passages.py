@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
-from ragguard.attribution.ragorigin.scores import embedding_similarity
+from ragguard.attribution.ragorigin.responsibility import embedding_similarity
 from ragguard.embedding import CachedEmbedder, HashedEmbedder
 from ragguard.errors import RagguardError
 from ragguard.passage import Passage

@@ -12,12 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.ragorigin.responsibility import (
-    Weigh,
-    responsibility,
-    separation,
-    z_scores,
-)
+from ragguard.attribution.ragorigin.responsibility import responsibility, z_scores
 from ragguard.attribution.ragorigin.scope import Probe, Scope
 from ragguard.attribution.ragorigin.support import MARGIN_UNTESTABLE, MIN_SUPPORT
 from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_means
@@ -40,18 +35,16 @@ class Evidence:
         scores: ES, SC and GC, or what stands in for it; float64 arrays of shape (n,).
         support: float64 array of shape (n,), each passage's support of the response, in [0, 1].
         carried: float64 array of shape (n,), how far each holds the question, in [0, 1].
-        weigh: The weights of the scores in `responsibility`.
     """
 
     query: str
     scores: tuple[NDArray[np.float64], ...]
     support: NDArray[np.float64]
     carried: NDArray[np.float64]
-    weigh: Weigh = separation
 
     def suspicion(self, among: NDArray[np.int64]) -> Suspicion:
         """Return which of these passages stand apart from the others of them."""
-        combined = responsibility([column[among] for column in self.scores], self.weigh)
+        combined = responsibility([column[among] for column in self.scores])
         return suspects(combined, self.support[among])
 
 

@@ -15,8 +15,8 @@ from typing import Any
 from ragguard.arguments import require_whole
 from ragguard.attribution.prompts import closed_book_prompt
 from ragguard.attribution.ragorigin.abstention import Evidence, find_cause
+from ragguard.attribution.ragorigin.responsibility import embedding_similarity
 from ragguard.attribution.ragorigin.scope import AnswerProbe, Probe, Ranking, narrow_scope
-from ragguard.attribution.ragorigin.scores import embedding_similarity
 from ragguard.attribution.ragorigin.support import MIN_SUPPORT, SupportMeter
 from ragguard.attribution.result import Attribution, Retrieve
 from ragguard.attribution.search import search_of

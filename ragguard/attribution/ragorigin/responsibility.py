@@ -1,5 +1,6 @@
-"""How responsible each passage in scope is for the response (RAGOrigin, Section 5.3, Eq. 8).
+"""How responsible each passage in scope is for the response (RAGOrigin, Section 5.3, Eq. 5 and 8).
 
+    ES_i = cos(query, passage i)
     RS_i = sum_s w_s z_s(i) / sum_s w_s,    s in {ES, SC, GC},    z_s = (s - mean s) / std s
 
 The paper takes w_s = 1. That gives a score which tells nothing the same say as one which tells
@@ -9,17 +10,52 @@ buries a clear GC. Here w_s is the `separation` of s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.ragorigin.threshold import NO_CLUSTERS, two_means
+from ragguard.embedding import CachedEmbedder
+from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import InvalidInputError
+from ragguard.passage import Passage
 
-__all__ = ["Weigh", "responsibility", "separation", "z_scores"]
+__all__ = ["embedding_similarity", "responsibility", "separation", "z_scores"]
 
-Weigh = Callable[[Sequence[NDArray[np.float64]]], NDArray[np.float64]]
+
+def embedding_similarity(
+    embedder: CachedEmbedder, query: str, passages: Sequence[Passage]
+) -> NDArray[np.float64]:
+    """Return the cosine of the query with every passage (RAGOrigin, Eq. 5).
+
+    A passage's own embedding counts if it has the length of the query's and is finite; it is then
+    taken to come from the same model. The other texts are embedded in one batch, and the query by
+    the embedder's own way of reading questions, if it has one.
+
+    Returns:
+        float64 array of shape (len(passages),), in [-1, 1].
+
+    Raises:
+        EmbeddingError: The embedder's answer has the wrong shape or is not finite.
+    """
+    if not passages:
+        return np.zeros(0)
+    missing = [passage.text for passage in passages if passage.embedding is None]
+    target, embedded = embedder.embed_both(query, missing)
+    fresh = iter(embedded)
+    vectors = [next(fresh) if p.embedding is None else p.embedding for p in passages]
+    unusable = [
+        index
+        for index, vector in enumerate(vectors)
+        if vector.shape != target.shape or not np.isfinite(vector).all()
+    ]
+    if unusable:
+        again = embedder.embed([passages[index].text for index in unusable])
+        for index, row in zip(unusable, again, strict=True):
+            vectors[index] = row
+    cosines = unit_rows(np.stack(vectors)).astype(np.float64) @ target.astype(np.float64)
+    return np.asarray(np.clip(cosines, -1.0, 1.0))
 
 
 def z_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -44,14 +80,13 @@ def separation(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return np.asarray(np.maximum(0.0, (explained - NO_CLUSTERS) / (1.0 - NO_CLUSTERS)))
 
 
-def responsibility(
-    scores: Sequence[NDArray[np.float64]], weigh: Weigh = separation
-) -> NDArray[np.float64]:
+def responsibility(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return RS, the combined score of every passage in scope.
+
+    The scores are weighed by their `separation`; all alike if all would weigh nothing.
 
     Args:
         scores: ES, SC and GC, each a float64 array of shape (n,).
-        weigh: The weights of all of them; all are 1 if all would be 0.
 
     Returns:
         float64 array of shape (n,), in standard deviations; higher is more responsible.
@@ -62,7 +97,7 @@ def responsibility(
     if len({array.shape for array in scores}) != 1:
         raise InvalidInputError("scores must be arrays of one shape, one value for each passage")
     table = np.stack([z_scores(array) for array in scores])
-    weights = weigh(scores)
+    weights = separation(scores)
     if not weights.any():
         weights = np.ones(len(scores))
     return np.asarray(weights @ table / weights.sum())
