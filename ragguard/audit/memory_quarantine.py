@@ -26,10 +26,9 @@ from ragguard.audit.quarantine import (
     checked_status,
     matters,
     not_in_quarantine,
-    tell,
     utc_now,
 )
-from ragguard.audit.trail import of_allowance, of_entry, of_lapse, tell_head
+from ragguard.audit.trail import of_allowance, of_entry, of_lapse
 from ragguard.audit.watch import announce
 from ragguard.errors import InvalidInputError
 
@@ -62,20 +61,14 @@ class _Holding:
         self.changed.pop(key, None)
         self.changed[key] = self.version = version
 
-    def changes(self, since: int, version: int) -> QuarantineChanges:
-        newest_first = reversed(self.changed.items())
-        keys = {key for key, _ in takewhile(lambda change: change[1] > since, newest_first)}
+    def changes(self, since: int, version: int, due: float | None) -> QuarantineChanges:
+        newer = takewhile(lambda change: change[1] > since, reversed(self.changed.items()))
+        keys = frozenset([key for key, _ in newer])
         held, spared = self.of(keys, HELD), self.of(keys, SPARED)
+        gone = keys - held
         signatures = {key: self.entries[key].signature or b"" for key in held}
         allowed = as_allowed(self.allowances.values(), self.of(self.entries, ALLOWED))
-        released = frozenset(keys - held)
-        return QuarantineChanges(
-            version, held, released, since < 0, self.due(), signatures, spared, allowed
-        )
-
-    def due(self) -> float | None:
-        ends = [entry.until for entry in self.entries.values() if entry.until is not None]
-        return min(ends).timestamp() if ends else None
+        return QuarantineChanges(version, held, gone, since < 0, due, signatures, spared, allowed)
 
 
 @dataclass
@@ -141,9 +134,7 @@ class MemoryQuarantine(MemoryTrail):
             for one in fresh:
                 self._keep(one, changes=True)
             self._holdings.version += any(one.status in HELD + SPARED for one in fresh)
-        announce(self.place)
-        tell(fresh, self.tenant)
-        tell_head(head)
+        announce(self.place, self.tenant, head, fresh)
         return len(fresh)
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
@@ -167,9 +158,7 @@ class MemoryQuarantine(MemoryTrail):
                 if one.kept:
                     self._keep(one.entry, changes=one.quarantined)
             self._holdings.version += any(one.quarantined for one in found)
-        announce(self.place)
-        tell((one.entry for one in found if one.quarantined), self.tenant)
-        tell_head(head)
+        announce(self.place, self.tenant, head, (one.entry for one in found if one.quarantined))
         return found
 
     def lapse(self) -> int:
@@ -191,8 +180,7 @@ class MemoryQuarantine(MemoryTrail):
                 mine.note_change(entry.key, version)
             self._holdings.version += bool(over)
         if over:
-            announce(self.place)
-        tell_head(head)
+            announce(self.place, self.tenant, head)
         return len(over)
 
     def set_quarantine_status(
@@ -213,9 +201,7 @@ class MemoryQuarantine(MemoryTrail):
             head = self._append([of_entry(changed, self.tenant, said)])
             self._keep(changed, changes=changes)
             self._holdings.version += changes
-        announce(self.place)
-        tell([changed], self.tenant)
-        tell_head(head)
+        announce(self.place, self.tenant, head, [changed])
         return changed
 
     def quarantine(
@@ -252,28 +238,27 @@ class MemoryQuarantine(MemoryTrail):
 
     def quarantine_changes(self, since: int) -> QuarantineChanges:
         with self._lock:
-            version, by_tenant = self._holdings.version, dict(self._holdings.by_tenant)
-            own = by_tenant.pop(self.tenant, _Holding()).changes(since, version)
+            version, by_tenant = self._holdings.version, self._holdings.by_tenant
+            entries = [entry for one in by_tenant.values() for entry in one.entries.values()]
+            ends = [entry.until for entry in entries if entry.until is not None]
+            due = min(ends).timestamp() if ends else None
+            own = self._mine.changes(since, version, due)
             if self.tenant:
                 return own
-            ends = [one.due() for one in by_tenant.values()]
             named = {
-                tenant: one.changes(since, version)
+                tenant: one.changes(since, version, due)
                 for tenant, one in by_tenant.items()
-                if one.version > since
+                if tenant and one.version > since
             }
-        due = min([end for end in (own.due, *ends) if end is not None], default=None)
-        return replace(own, due=due, tenants=named)
+        return replace(own, tenants=named)
 
     def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
         with self._lock:
             mine = self._holdings.to_change(self.tenant)
             head = self._append([of_allowance(allowance, self.tenant, said)])
             mine.allowances[allowance.key, allowance.source, allowance.effect] = allowance
-            self._holdings.version += 1
-            mine.version = self._holdings.version
-        announce(self.place)
-        tell_head(head)
+            self._holdings.version = mine.version = self._holdings.version + 1
+        announce(self.place, self.tenant, head)
 
     def disallow(
         self, key: str, source: str, *, actor: str | None = None, said: str | None = None
@@ -291,10 +276,8 @@ class MemoryQuarantine(MemoryTrail):
             for one in ended:
                 allowances[one.key, one.source, one.effect] = one
             if ended:
-                self._holdings.version += 1
-                mine.version = self._holdings.version
-        announce(self.place)
-        tell_head(head)
+                self._holdings.version = mine.version = self._holdings.version + 1
+        announce(self.place, self.tenant, head)
         return ended
 
     def allowances(self) -> list[Allowance]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, Protocol, get_args
@@ -11,8 +10,6 @@ from typing import Literal, Protocol, get_args
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import is_current, signature
-from ragguard.quiet_log import QuietLog
-from ragguard.text import printable
 
 __all__ = [
     "ALLOWED",
@@ -30,12 +27,8 @@ __all__ = [
     "checked_status",
     "matters",
     "not_in_quarantine",
-    "tell",
     "utc_now",
 ]
-
-_lines = QuietLog(logging.getLogger(__name__))
-_CHARS = 80  # of an id or a reason in the log, which others write
 
 QuarantineStatus = Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"]
 Reporters = tuple[str | None, ...]
@@ -204,27 +197,6 @@ class QuarantineChanges:
         """Return the spared keys of now, from those of the earlier version."""
         known = frozenset() if self.complete else keys - self.held - self.released
         return known | self.spared
-
-
-def tell(entries: Iterable[QuarantineEntry], tenant: str = "") -> None:
-    """Log a line for each entry that the filter drops from now on, or that a person decided on."""
-    whose = f" of tenant {tenant}" if tenant else ""
-    if not _lines.is_read:
-        return
-    for entry in entries:
-        if entry.status == "proposed":
-            continue
-        who = "" if entry.actor is None else f" by {_cut(entry.actor)}"
-        event = "" if entry.event_id is None else f", event {_cut(entry.event_id)}"
-        _lines.info(
-            "%s%s: %s, passage %s%s%s: %s",
-            *(entry.status, who, entry.key[:12], _cut(entry.passage_id), whose, event),
-            _cut(entry.reason),
-        )
-
-
-def _cut(text: str) -> str:
-    return printable(text[: 2 * _CHARS])[:_CHARS]
 
 
 class QuarantineStore(Protocol):

@@ -13,7 +13,7 @@ from ragguard.audit.database import Database, next_version, set_version
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
 from ragguard.audit.quarantine import ALLOWED, utc_now
 from ragguard.audit.sql_trail import append
-from ragguard.audit.trail import of_allowance, tell_head
+from ragguard.audit.trail import of_allowance
 from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed
 
@@ -40,8 +40,7 @@ class SqlAllowing:
             row.changed = changed
             set_version(session, changed)
             head = append(session, [of_allowance(allowance, self.tenant, said)])
-        announce(self.place)
-        tell_head(head)
+        announce(self.place, self.tenant, head)
 
     def disallow(
         self, key: str, source: str, *, actor: str | None = None, said: str | None = None
@@ -56,8 +55,7 @@ class SqlAllowing:
                 set_version(session, changed)
             ended = [row.to_allowance() for row in rows]
             head = append(session, [of_allowance(one, self.tenant, said) for one in ended])
-        announce(self.place)
-        tell_head(head)
+        announce(self.place, self.tenant, head)
         return ended
 
     def allowances(self) -> list[Allowance]:

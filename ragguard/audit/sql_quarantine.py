@@ -27,12 +27,11 @@ from ragguard.audit.quarantine import (
     checked_status,
     matters,
     not_in_quarantine,
-    tell,
     utc_now,
 )
 from ragguard.audit.sql_allowing import allowed_now, changes_of_the_list
 from ragguard.audit.sql_trail import append
-from ragguard.audit.trail import of_entry, of_lapse, tell_head
+from ragguard.audit.trail import of_entry, of_lapse
 from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import is_current, signature
@@ -71,9 +70,7 @@ class SqlQuarantine:
             if any(entry.status in HELD + SPARED for entry in fresh):
                 set_version(session, changed)
             head = append(session, [of_entry(entry, self.tenant) for entry in fresh])
-        announce(self.place)
-        tell(fresh, self.tenant)
-        tell_head(head)
+        announce(self.place, self.tenant, head, fresh)
         return len(fresh)
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
@@ -102,9 +99,7 @@ class SqlQuarantine:
             if any(one.quarantined for one in found):
                 set_version(session, changed)
             head = append(session, told)
-        announce(self.place)
-        tell((one.entry for one in found if one.quarantined), self.tenant)
-        tell_head(head)
+        announce(self.place, self.tenant, head, (one.entry for one in found if one.quarantined))
         return found
 
     def lapse(self) -> int:
@@ -125,8 +120,7 @@ class SqlQuarantine:
             if lapsed:
                 set_version(session, changed)
             head = append(session, [of_lapse(key, tenant) for key, tenant in lapsed])
-        announce(self.place)
-        tell_head(head)
+        announce(self.place, self.tenant, head)
         return len(lapsed)
 
     def set_quarantine_status(
@@ -152,9 +146,7 @@ class SqlQuarantine:
             row.until = None
             entry = row.to_entry()
             head = append(session, [of_entry(entry, self.tenant, said)])
-        announce(self.place)
-        tell([entry], self.tenant)
-        tell_head(head)
+        announce(self.place, self.tenant, head, [entry])
         return entry
 
     def quarantine(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, delete, insert, select
+from sqlalchemy import ColumnElement, and_, delete, insert, select
+from sqlalchemy.orm import Session
 
 from ragguard.audit.answers import ANSWER_DAY, KEPT_ALIKE, KEPT_ANSWERS, Answer
 from ragguard.audit.database import Database, insert_into
@@ -35,21 +36,11 @@ class SqlVerdicts:
         rows = [VerdictRow.values(one) for one in sorted(records, key=lambda one: one.id)]
         over = [VerdictRow.recorded_at < utc_now() - timedelta(days=days)]
         for tenant in sorted({one.tenant for one in records}):
-            mine = VerdictRow.tenant == tenant
-            newest = select(VerdictRow.seq).where(mine).order_by(VerdictRow.seq.desc())
-            last = newest.offset(keep).limit(1).scalar_subquery()
-            over.append(and_(mine, VerdictRow.seq <= last))
+            over.append(_but_newest(VerdictRow, tenant, keep))
         with self._database.write() as session:
             added = insert_into(session, VerdictRow)
             session.execute(added.on_conflict_do_nothing(index_elements=[VerdictRow.id]), rows)
-            # Several writers forget the same: those that are being forgotten are left to the other.
-            for some in over:
-                gone = select(VerdictRow.seq).where(some).with_for_update(skip_locked=True)
-                session.execute(
-                    delete(VerdictRow)
-                    .where(VerdictRow.seq.in_(gone))
-                    .execution_options(synchronize_session=False)
-                )
+            _forget(session, VerdictRow, over)
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
@@ -99,22 +90,12 @@ class SqlAnswers:
             "hashes": " ".join(sorted(answer.passages)),
             "given_at": answer.given_at,
         }
-        mine = AnswerRow.tenant == self.tenant
-        newest = select(AnswerRow.seq).where(mine).order_by(AnswerRow.seq.desc())
-        last = newest.offset(KEPT_ANSWERS).limit(1).scalar_subquery()
         over = [AnswerRow.given_at < utc_now() - 2 * ANSWER_DAY]
         with self._database.write() as session:
             added = insert(AnswerRow).values(values).returning(AnswerRow.seq)
             if session.scalars(added).one() % _FORGET_EVERY == 0:
-                over.append(and_(mine, AnswerRow.seq <= last))
-            for some in over:
-                # Several writers forget the same: what another one forgets is left to it.
-                gone = select(AnswerRow.seq).where(some).with_for_update(skip_locked=True)
-                session.execute(
-                    delete(AnswerRow)
-                    .where(AnswerRow.seq.in_(gone))
-                    .execution_options(synchronize_session=False)
-                )
+                over.append(_but_newest(AnswerRow, self.tenant, KEPT_ANSWERS))
+            _forget(session, AnswerRow, over)
 
     def answers(self, digest: str, *, since: datetime) -> list[Answer]:
         named = (AnswerRow.tenant == self.tenant, AnswerRow.digest == digest)
@@ -122,3 +103,21 @@ class SqlAnswers:
         newest = found.order_by(AnswerRow.seq.desc()).limit(KEPT_ALIKE)
         with self._database.read() as session:
             return [row.to_answer() for row in session.scalars(newest)]
+
+
+_Rows = type[VerdictRow] | type[AnswerRow]
+
+
+def _but_newest(table: _Rows, tenant: str, keep: int) -> ColumnElement[bool]:
+    """Return which rows of a tenant are not among the newest `keep`."""
+    mine = table.tenant == tenant
+    newest = select(table.seq).where(mine).order_by(table.seq.desc())
+    return and_(mine, table.seq <= newest.offset(keep).limit(1).scalar_subquery())
+
+
+def _forget(session: Session, table: _Rows, over: Iterable[ColumnElement[bool]]) -> None:
+    """Delete rows; those that another writer is about to delete are left to it."""
+    for some in over:
+        gone = select(table.seq).where(some).with_for_update(skip_locked=True)
+        forgotten = delete(table).where(table.seq.in_(gone))
+        session.execute(forgotten.execution_options(synchronize_session=False))

@@ -6,18 +6,23 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ragguard.arguments import require_positive
-from ragguard.audit.quarantine import QuarantineChanges
+from ragguard.audit.quarantine import QuarantineChanges, QuarantineEntry
 from ragguard.audit.records import AuditStore
+from ragguard.audit.trail import tell_head
 from ragguard.fork import follow_forks
 from ragguard.inline.quarantined import Quarantined
+from ragguard.quiet_log import QuietLog
+from ragguard.text import printable
 
 __all__ = ["QuarantineWatch", "announce", "repeated"]
 
 logger = logging.getLogger(__name__)
 
+_lines = QuietLog(logger)
+_CHARS = 80  # of an id or a reason in the log, which others write
 _SILENT_S = 30.0
 _NOTHING = Quarantined()
 _watches: weakref.WeakValueDictionary[int, QuarantineWatch] = weakref.WeakValueDictionary()
@@ -241,9 +246,36 @@ def _after(changes: QuarantineChanges, held: Mapping[str, Quarantined]) -> dict[
     return found
 
 
-def announce(place: str) -> None:
-    """Say that the quarantine at `place` was changed in this process; return when all know it."""
+def announce(
+    place: str, tenant: str, head: str | None, told: Iterable[QuarantineEntry] = ()
+) -> None:
+    """Say that the quarantine at `place` was changed in this process; return when all know it.
+
+    The log tells of entries that the filter drops from now on, or that a person decided on.
+
+    Args:
+        place: Where the store is.
+        tenant: Whose quarantine or allow-list.
+        head: The trail's, after that.
+        told: The entries.
+    """
     for found in _watches.valuerefs():  # a copy, made at once: other threads may add to them
         watch = found()
         if watch is not None and watch.place == place:
             watch.reload()
+    whose = f" of tenant {tenant}" if tenant else ""
+    for entry in told if _lines.is_read else ():
+        if entry.status == "proposed":
+            continue
+        who = "" if entry.actor is None else f" by {_cut(entry.actor)}"
+        event = "" if entry.event_id is None else f", event {_cut(entry.event_id)}"
+        _lines.info(
+            "%s%s: %s, passage %s%s%s: %s",
+            *(entry.status, who, entry.key[:12], _cut(entry.passage_id), whose, event),
+            _cut(entry.reason),
+        )
+    tell_head(head)
+
+
+def _cut(text: str) -> str:
+    return printable(text[: 2 * _CHARS])[:_CHARS]
