@@ -120,7 +120,7 @@ class QuarantineEntry:
             object.__setattr__(self, "signature", signature(self.text))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Limits:
     """How much may be quarantined before a person has looked.
 
@@ -129,7 +129,7 @@ class Limits:
         per_reporter: Of how many events of one reporter entries may be in force unconfirmed.
         per_hour: How many entries may come into force within an hour, of all reporters.
         days: After how many days an entry lapses that nobody has confirmed; None: never.
-        proposals: How many proposals of one reporter may wait for a person.
+        proposals: How many proposals of one reporter may wait for a person; further ones are lost.
         weights: How many reporters a reporter counts for in the quorum, by name; 1 if not named,
             and 0 for one whose word does not count.
     """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragguard._version import __version__
-from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.counting import VerdictCounter, Writer
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import AuditStore
 from ragguard.audit.verdicts import (
@@ -18,7 +18,6 @@ from ragguard.audit.verdicts import (
     Outcome,
     VerdictRecord,
 )
-from ragguard.audit.writing import Writer
 from ragguard.content import content_key
 from ragguard.passage import Passage
 from ragguard.quiet_log import QuietLog

@@ -79,7 +79,7 @@ class Accuser:
                     signature=signature(passage.text, found.cleared),
                 )
             )
-        done = store.accuse(entries, self._policy.limits)
+        done = store.accuse(entries, self._policy)
         self._tell(event, done)
         return done
 

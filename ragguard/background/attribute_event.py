@@ -9,11 +9,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
+from ragguard.audit.answers import ANSWER_DAY, answer_of
 from ragguard.audit.quarantine import Accused
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
 from ragguard.background.accuser import Accuser
-from ragguard.background.answered import UNKNOWN_ANSWER, was_given
 from ragguard.background.policy import Policy, as_policy
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
@@ -25,7 +25,12 @@ from ragguard.trust import Trust
 if TYPE_CHECKING:
     from ragguard.proxy import Proxy
 
-__all__ = ["EventAttributor", "EventProcessor"]
+__all__ = ["UNKNOWN_ANSWER", "EventAttributor", "EventProcessor", "was_given"]
+
+UNKNOWN_ANSWER = (
+    "no answer of this system is on record with this question and response, over these passages, "
+    "in the day before: the report is kept, and not attributed"
+)
 
 
 class EventProcessor(Protocol):
@@ -152,6 +157,20 @@ class EventAttributor:
 @cache
 def _shipped_filter() -> ConformalFilter:
     return ConformalFilter(HashedEmbedder())
+
+
+def was_given(store: AuditStore, event: Event) -> bool:
+    """Return whether an event is about an answer that `Guard.answered` recorded in the day before.
+
+    It may name fewer passages than the generator saw, and none that it did not see.
+
+    Raises:
+        StoreError: The store fails.
+    """
+    mine = store.of_tenant(event.tenant or None)
+    told = answer_of(event.query, event.response, event.passages, mine.answer_key())
+    given = mine.answers(told.digest, since=event.created_at - ANSWER_DAY)
+    return any(told.passages <= one.passages for one in given)
 
 
 class _Unquarantined:

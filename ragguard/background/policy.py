@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from ragguard.arguments import require_choice, require_number, require_positive, require_whole
@@ -19,11 +18,10 @@ __all__ = ["Policy", "PolicyName", "as_policy", "trust_change"]
 PolicyName = Literal["observe", "review", "auto"]
 
 _NAMES = ("observe", "review", "auto")
-_DEFAULT = Limits()
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(Limits):
     """What becomes of the passages that an attribution holds responsible.
 
     A report is a claim, and whoever chooses question and response can aim it. The limits but
@@ -33,33 +31,22 @@ class Policy:
         name: "observe": nothing. "review": they are proposed, and a person confirms or rejects
             them. "auto": they go into quarantine as far as the evidence and the limits allow, and
             are proposed where these do not (`ragguard.background.evidence`).
-        quorum: How many different reporters must accuse a passage.
         top_k: How many passages the generator sees, and of one event may go into quarantine.
         attack_alpha: The p-value up to which marks of a passage are those of an attack
             (`ragguard.inline.marks`).
-        per_reporter: Of how many events of one reporter entries may be in force unconfirmed.
-        per_hour: How many entries may come into force within an hour, of all reporters.
-        days: After how many days an entry lapses that nobody has confirmed; None: never.
-        proposals: How many proposals of one reporter may wait for a person; further ones are lost.
         answered_only: Whether nothing is attributed but reports of answers that `Guard.answered`
             recorded in the day before.
-        weights: How many reporters a reporter counts for in the quorum, by name: 0 for one whose
-            word does not count, and 1 if not named.
+        quorum, per_reporter, per_hour, days, proposals, weights: As in `Limits`.
 
     Raises:
         InvalidInputError: There is no such policy, or a number is not positive.
     """
 
     name: PolicyName = "auto"
-    quorum: int = _DEFAULT.quorum
+    _: KW_ONLY
     top_k: int = 5
     attack_alpha: float = 0.05
-    per_reporter: int = _DEFAULT.per_reporter
-    per_hour: int = _DEFAULT.per_hour
-    days: float | None = _DEFAULT.days
-    proposals: int = _DEFAULT.proposals
     answered_only: bool = False
-    weights: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         require_choice("policy", self.name, _NAMES)
@@ -73,12 +60,6 @@ class Policy:
             require_whole(f"the weight of {name!r}", weight, least=0)
         if self.days is not None:
             require_positive(days=self.days)
-
-    @property
-    def limits(self) -> Limits:
-        """How much may come into force."""
-        names = ("quorum", "per_reporter", "per_hour", "days", "proposals", "weights")
-        return Limits(**{name: getattr(self, name) for name in names})
 
     @property
     def change(self) -> Change:

@@ -11,7 +11,7 @@ import logging
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import NoneType
 from typing import Any
@@ -68,10 +68,11 @@ _SAME_S = 3600
 _DURABLE_S = 10.0
 
 
+@dataclass(eq=False)
 class Reports:
     """Takes flagged responses, and waits for what a worker finds.
 
-    Args:
+    Attributes:
         worker: Saves the events, and attributes them.
         store: Keeps both.
         seen: What the generator saw, for reports that do not say it.
@@ -79,20 +80,11 @@ class Reports:
         apart: Whether each reporter's claims are events of their own, as a quorum needs them.
     """
 
-    def __init__(
-        self,
-        worker: Worker,
-        store: AuditStore,
-        *,
-        seen: RecentPassages,
-        quarantine: QuarantineWatch,
-        apart: bool = False,
-    ) -> None:
-        self._worker = worker
-        self._store = store
-        self._seen = seen
-        self._quarantine = quarantine
-        self._apart = apart
+    worker: Worker
+    store: AuditStore
+    seen: RecentPassages
+    quarantine: QuarantineWatch
+    apart: bool = False
 
     def take(
         self,
@@ -107,7 +99,7 @@ class Reports:
         if not isinstance(wait, (bool, int, float)) or wait < 0:
             raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
         whose = require_tenant(tenant)
-        seen: Sequence[Passage] = self._seen.recall(str(query), whose, str(response))
+        seen: Sequence[Passage] = self.seen.recall(str(query), whose, str(response))
         unreadable: Exception | None = None
         if passages is not None:
             try:
@@ -121,16 +113,16 @@ class Reports:
             str(response),
             seen,
             None if reporter is None else str(reporter),
-            quarantine_version=self._quarantine.version,
-            apart=self._apart,
+            quarantine_version=self.quarantine.version,
+            apart=self.apart,
             tenant=whose,
         )
         if unreadable is not None:
             logger.warning("event %s goes without the reported passages: %s", event.id, unreadable)
-        self._worker.submit(event)
+        self.worker.submit(event)
         if wait is not False:
             seconds = _DURABLE_S if wait is True else wait
-            if not self._worker.outbox.wait_saved(event, seconds):
+            if not self.worker.outbox.wait_saved(event, seconds):
                 raise StoreError(
                     f"event {event.id} was not in the audit store after {seconds:g} s; it waits in "
                     "memory, and is stored once the store answers if this process lives"
@@ -148,11 +140,11 @@ class Reports:
         whose = require_tenant(tenant)
         for name, text in (("query", query), ("response", response)):
             require_text(name, text)
-        given = self._seen.recall(query, whose) if passages is None else as_passages(passages)
-        self._seen.remember(query, given, whose, response)
+        given = self.seen.recall(query, whose) if passages is None else as_passages(passages)
+        self.seen.remember(query, given, whose, response)
         # As the event of a report has them: what is too long is cut.
         event = as_event(query, response, given, None, quarantine_version=0, tenant=whose)
-        store = self._store.of_tenant(tenant)
+        store = self.store.of_tenant(tenant)
         key = store.answer_key()
         store.add_answer(answer_of(event.query, event.response, event.passages, key))
 
@@ -163,7 +155,7 @@ class Reports:
         if not isinstance(timeout, (int, float, NoneType)):
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
         whose, left = require_tenant(tenant), 0.0 if timeout is None else timeout
-        if not self._worker.wait(event_id, left, tenant=whose):
+        if not self.worker.wait(event_id, left, tenant=whose):
             if timeout is None:
                 raise AttributionPendingError(
                     f"event {event_id} is not attributed yet; pass timeout= to wait for it"
@@ -172,7 +164,7 @@ class Reports:
                 f"event {event_id} was not attributed within {timeout:g} s; "
                 "ask again later, or start `ragguard worker --knowledge-base` on the store"
             )
-        store = self._store.of_tenant(tenant)
+        store = self.store.of_tenant(tenant)
         found = store.attribution(event_id)
         if found is None:
             raise EventFailedError(

@@ -80,7 +80,7 @@ def worker(
             opened,
             search,
             attributor=RAGOrigin(),
-            policy=Policy(policy, quorum, answered_only=answered_only),
+            policy=Policy(policy, quorum=quorum, answered_only=answered_only),
         )
         desk = _Desk(events, stop, as_json=as_json)
         runner = Worker(opened, desk, lease_s=lease)

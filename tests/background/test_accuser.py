@@ -86,7 +86,7 @@ def test_the_default_is_a_person_where_others_share_the_store():
     assert as_policy(None, shared=True) == Policy("review")
     assert as_policy(None, shared=False) == Policy("auto")
     assert as_policy("observe", shared=True) == Policy("observe")
-    assert as_policy(Policy("auto", 3), shared=True).limits.quorum == 3
+    assert as_policy(Policy("auto", quorum=3), shared=True).quorum == 3
 
 
 @pytest.mark.parametrize("wrong", ["sometimes", 5, ["auto"]])

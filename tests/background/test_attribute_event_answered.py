@@ -8,7 +8,7 @@ from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit.answers import answer_of
 from ragguard.background import Policy
-from ragguard.background.answered import UNKNOWN_ANSWER, was_given
+from ragguard.background.attribute_event import UNKNOWN_ANSWER, was_given
 from ragguard.background.reports import MAX_PASSAGES, MAX_RESPONSE, as_event
 from ragguard.errors import InvalidInputError, StoreError
 

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from ragguard.audit.writing import Writer
+from ragguard.audit.counting import Writer
 
 WAIT = 60.0
 
@@ -78,7 +78,7 @@ def test_where_there_are_no_more_threads_it_is_written_when_closed(monkeypatch, 
     def none_left(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("ragguard.audit.writing.repeated", none_left)
+    monkeypatch.setattr("ragguard.audit.counting.repeated", none_left)
     lines.add("one")
     assert "ragguard-lines does not run for now" in caplog.text
     lines.close()
