@@ -31,16 +31,13 @@ def follow_forks(owner: ForkAware) -> None:
     _aware.add(owner)
 
 
-def _nothing() -> None:
-    """Do it: what is there may be copied."""
-
-
 def _before() -> None:
     _one_fork_at_a_time.acquire()
     # Strong references: the hooks after the fork must reach the very objects of this list.
     _forking[:] = list(_aware)
     for owner in _forking:
-        getattr(owner, "_before_fork", _nothing)()
+        if before := getattr(owner, "_before_fork", None):
+            before()
 
 
 def _after_in_parent() -> None:

@@ -202,7 +202,7 @@ class SqlQuarantine:
             # time.
             now = session.scalars(VERSION).one()
             rows = session.execute(newer.where(QuarantineRow.changed > since)).all()
-            due = _seconds(session.scalar(select(func.min(QuarantineRow.until))))
+            end = session.scalar(select(func.min(QuarantineRow.until)))
             listed = changes_of_the_list(session, since)
             told = {row.changed for row in (*rows, *listed) if row.changed <= now}
             # Each version is the mark of some row, unless that changed twice, or ragguard of a
@@ -214,20 +214,17 @@ class SqlQuarantine:
             decided = {row.tenant for row in rows if row.status != "quarantined"}
             decided.update(row.tenant for row in listed)
             allowed = allowed_now(session, None if complete else decided)
+        base = QuarantineChanges(
+            now, frozenset(), complete=complete, due=None if end is None else end.timestamp()
+        )
         by_tenant: dict[str, list[Any]] = {self.tenant: []}
         if not self.tenant:
             by_tenant |= {tenant: [] for tenant in allowed}
         for row in rows:
             by_tenant.setdefault(row.tenant, []).append(row)
+        unchanged = Allowed() if complete else None
         found = {
-            tenant: _changes(
-                now,
-                some,
-                signed,
-                complete=complete,
-                due=due,
-                allowed=allowed.get(tenant, Allowed() if complete else None),
-            )
+            tenant: _with_rows(base, some, signed, allowed.get(tenant, unchanged))
             for tenant, some in by_tenant.items()
         }
         own = found.pop(self.tenant)
@@ -250,26 +247,23 @@ class SqlQuarantine:
         return Load(*(session.scalar(one) or 0 for one in (others, recent, proposed)))
 
 
-def _changes(
-    version: int,
+def _with_rows(
+    base: QuarantineChanges,
     rows: Sequence[Any],
     signed: Mapping[int, bytes],
-    *,
-    complete: bool,
-    due: float | None,
     allowed: Allowed | None,
 ) -> QuarantineChanges:
     """Return what one tenant's rows tell."""
     signatures = {row.key: signed[row.seq] for row in rows if row.status in HELD}
-    spared = frozenset(row.key for row in rows if row.status in SPARED)
-    others = frozenset(row.key for row in rows) - signatures.keys()
-    released = frozenset() if complete else others
     held = frozenset(signatures)
-    return QuarantineChanges(version, held, released, complete, due, signatures, spared, allowed)
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return None if moment is None else moment.timestamp()
+    return replace(
+        base,
+        held=held,
+        released=frozenset(() if base.complete else (row.key for row in rows)) - held,
+        signatures=signatures,
+        spared=frozenset(row.key for row in rows if row.status in SPARED),
+        allowed=allowed,
+    )
 
 
 def _signed(session: Session, rows: Sequence[Any]) -> dict[int, bytes]:
