@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragguard._version import __version__
-from ragguard.audit.counting import VerdictCounter, Writer
+from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import AuditStore
+from ragguard.audit.repeating import Writer
 from ragguard.audit.verdicts import (
     KEPT_DAYS,
     KEPT_VERDICTS,
@@ -142,7 +143,8 @@ class VerdictLog(Writer):
         self._failures = 0
         super().__init__("ragguard-verdicts", interval_s)
 
-    def _forget(self) -> None:
+    def _begin(self) -> None:
+        super()._begin()
         self._pending: deque[tuple[Judged, int]] = deque()
         self._bytes = 0
         self._unwritten: list[VerdictRecord] = []

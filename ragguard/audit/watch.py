@@ -6,18 +6,18 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from ragguard.arguments import require_positive
 from ragguard.audit.quarantine import QuarantineChanges, QuarantineEntry
 from ragguard.audit.records import AuditStore
+from ragguard.audit.repeating import Repeater
 from ragguard.audit.trail import tell_head
-from ragguard.fork import follow_forks
 from ragguard.inline.quarantined import Quarantined
 from ragguard.quiet_log import QuietLog
 from ragguard.text import printable
 
-__all__ = ["QuarantineWatch", "announce", "repeated"]
+__all__ = ["QuarantineWatch", "announce"]
 
 logger = logging.getLogger(__name__)
 
@@ -28,41 +28,12 @@ _NOTHING = Quarantined()
 _watches: weakref.WeakValueDictionary[int, QuarantineWatch] = weakref.WeakValueDictionary()
 
 
-def repeated(
-    method: Callable[[], object], stop: threading.Event, interval_s: float, name: str
-) -> threading.Thread:
-    """Call a method in a daemon thread, again and again, until its object is gone.
-
-    Once `stop` is set it is called for a last time.
-
-    Raises:
-        RuntimeError: There are no more threads, or the interpreter is going down.
-    """
-    held = weakref.WeakMethod(method)
-
-    def run() -> None:
-        stopped = False
-        while not stopped:
-            stopped = stop.wait(interval_s)
-            bound = held()
-            if bound is None:
-                return
-            bound()
-            del bound
-
-    thread = threading.Thread(target=run, name=name, daemon=True)
-    thread.start()
-    return thread
-
-
-class QuarantineWatch:
+class QuarantineWatch(Repeater):
     """The keys that the filter must drop, at the price of a look into memory.
 
     A thread asks the store for what is new, ten times a second; what is changed in this process is
     fetched at once by whoever changes it. The filter waits for neither, so a store that is slow,
     hangs or is read for long elsewhere costs queries no time.
-
-    The thread is a daemon, ends with the watch, and is started again after a fork.
 
     Attributes:
         place: Where the store is, or "" if it does not say.
@@ -86,7 +57,6 @@ class QuarantineWatch:
         require_positive(interval_s=interval_s)
         self.place = str(getattr(store, "place", ""))
         self._store = store
-        self._interval_s = interval_s
         self._polled = bool(getattr(store, "shared", True))
         self._held = {"": Quarantined()}  # by tenant; not changed, but replaced
         self._version = -1
@@ -94,12 +64,10 @@ class QuarantineWatch:
         self._heard = time.monotonic()
         self.error = None
         self._silent = False
-        self._thread: threading.Thread | None = None
-        self._make_locks()
+        super().__init__("ragguard-quarantine", interval_s)
         self.refresh()
         _watches[id(self)] = self
-        follow_forks(self)
-        self._start()
+        self._follow()
 
     @property
     def version(self) -> int:
@@ -115,11 +83,6 @@ class QuarantineWatch:
     def reachable(self) -> bool:
         """Whether the last look at the store succeeded, and is not older than 30 s."""
         return self.error is None and self.age_s <= _SILENT_S
-
-    @property
-    def threads(self) -> list[threading.Thread]:
-        """What runs for it."""
-        return [] if self._thread is None else [self._thread]
 
     @property
     def size(self) -> int:
@@ -138,7 +101,7 @@ class QuarantineWatch:
         """
         if self._polled and not self._stop.is_set():
             if self._thread is None:
-                self._start()
+                self._follow()
             if time.monotonic() - self._heard > _SILENT_S:
                 self._complain()
         elif self._is_due():
@@ -183,6 +146,11 @@ class QuarantineWatch:
         """Stop watching; `keys` goes on returning the last keys."""
         self._stop.set()
 
+    def _follow(self) -> None:
+        if self._polled:
+            with self._lock:
+                self._start()
+
     def _is_due(self) -> bool:
         return self._due is not None and time.time() >= self._due
 
@@ -212,25 +180,12 @@ class QuarantineWatch:
                 self.size,
             )
 
-    def _start(self) -> None:
-        with self._starting:
-            if self._polled and not self._stop.is_set() and self._thread is None:
-                self._thread = repeated(
-                    self.reload, self._stop, self._interval_s, "ragguard-quarantine"
-                )
-
-    def _make_locks(self) -> None:
+    def _begin(self) -> None:
+        super()._begin()
         self._reading = threading.Lock()  # never taken by a query: it is held while the store is
-        self._starting = threading.Lock()
-        self._stop = threading.Event()
-        self._thread = None
 
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            closed = self._stop.is_set()
-            self._make_locks()
-            if closed:
-                self._stop.set()
+    def _step(self) -> None:
+        self.reload()
 
 
 def _after(changes: QuarantineChanges, held: Mapping[str, Quarantined]) -> dict[str, Quarantined]:

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from ragguard.audit.counting import Writer
+from ragguard.audit.repeating import Writer
 
 WAIT = 60.0
 
@@ -18,7 +18,8 @@ class Lines(Writer):
         self.wrote = threading.Event()
         super().__init__("ragguard-lines", interval_s)
 
-    def _forget(self):
+    def _begin(self):
+        super()._begin()
         self._pending = []
 
     def add(self, line):
@@ -78,7 +79,7 @@ def test_where_there_are_no_more_threads_it_is_written_when_closed(monkeypatch, 
     def none_left(*_):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("ragguard.audit.counting.repeated", none_left)
+    monkeypatch.setattr(threading.Thread, "start", none_left)
     lines.add("one")
     assert "ragguard-lines does not run for now" in caplog.text
     lines.close()

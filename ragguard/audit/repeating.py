@@ -1,0 +1,111 @@
+"""What a thread does again and again, off the inline path: it asks the store, or writes to it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from abc import ABC, abstractmethod
+
+from ragguard.fork import follow_forks
+
+__all__ = ["Repeater", "Writer"]
+
+logger = logging.getLogger(__name__)
+
+
+class Repeater(ABC):
+    """Takes a step again and again in a thread that starts when there is something to do.
+
+    The thread is a daemon, and ends with its object. After a fork the parent goes on; the child
+    begins anew, since what was pending would else be done twice.
+
+    Args:
+        name: The thread's.
+        interval_s: Seconds between two steps.
+    """
+
+    def __init__(self, name: str, interval_s: float) -> None:
+        self._name = name
+        self._interval_s = interval_s
+        self._lock = threading.Lock()  # of what is pending
+        self._stop = threading.Event()
+        self._begin()
+        follow_forks(self)
+
+    @abstractmethod
+    def _step(self) -> None:
+        """Do it once. Never raises."""
+
+    def _begin(self) -> None:
+        """Have nothing pending."""
+        self._thread: threading.Thread | None = None
+
+    def _start(self) -> None:
+        """Have the thread, unless all was closed; called with the lock held."""
+        if self._thread is None and not self._stop.is_set():
+            work = (weakref.ref(self), self._stop, self._interval_s)
+            thread = threading.Thread(target=_repeat, args=work, name=self._name, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # no more threads, or the interpreter goes down
+                logger.warning("%s does not run for now: %s", self._name, error)
+            else:
+                self._thread = thread
+
+    @property
+    def threads(self) -> list[threading.Thread]:
+        """What runs for it."""
+        return [] if self._thread is None else [self._thread]
+
+    def stop(self) -> None:
+        """Have the last step taken, and do not wait for it."""
+        self._stop.set()
+
+    def _before_fork(self) -> None:
+        self._lock.acquire()
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            closed, self._stop = self._stop.is_set(), threading.Event()
+            self._begin()
+            if closed:
+                self._stop.set()
+        self._lock.release()
+
+
+def _repeat(of: weakref.ref[Repeater], stop: threading.Event, interval_s: float) -> None:
+    stopped = False
+    while not stopped:
+        stopped = stop.wait(interval_s)
+        if (found := of()) is None:
+            return
+        found._step()
+        del found
+
+
+class Writer(Repeater):
+    """Brings what is pending to the store about once a second."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Write what is pending; what a failing store does not take is kept. Never raises."""
+
+    def close(self, timeout: float | None = 10.0) -> None:
+        """Write the last of it and stop, in `timeout` seconds at most.
+
+        The thread writes: a store that hangs holds up nobody else.
+        """
+        self._stop.set()
+        thread = self._thread
+        if thread is None or not thread.is_alive():
+            self.flush()
+        elif thread is not threading.current_thread():
+            thread.join(timeout)
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._flushing = threading.Lock()
+
+    def _step(self) -> None:
+        self.flush()
