@@ -9,16 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Engine, event, func, select, update
+from sqlalchemy import event, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
+from ragguard.audit.engines import engine, file_identity, store_url
 from ragguard.audit.models import MetaRow
 from ragguard.audit.schema import create_tables, require_head, schema_version, upgrade
-from ragguard.audit.sqlite import file_identity, sqlite_engine
-from ragguard.audit.url import store_url
-from ragguard.errors import InvalidInputError, MissingExtraError, StoreError
+from ragguard.errors import InvalidInputError, StoreError
 from ragguard.fork import follow_forks
 
 __all__ = [
@@ -87,7 +86,7 @@ class Database:
         self._closed = False
         self._any_schema = any_schema
         self._file: tuple[int, int] | None = None  # None: it is not watched, or not now
-        self._engine = _engine(where, self.path, statement_s)
+        self._engine = engine(where, self.path, statement_s)
         event.listen(self._engine, "checkin", self._close_late)
         self._reads = sessionmaker(self._engine, expire_on_commit=False)
         self._writes = sessionmaker(
@@ -279,17 +278,6 @@ def set_version(session: Session, number: int) -> None:
 
 def _on_sqlite(session: Session) -> bool:
     return session.get_bind().dialect.name == "sqlite"
-
-
-def _engine(where: URL, path: Path | None, statement_s: float) -> Engine:
-    if where.get_backend_name() == "sqlite":
-        return sqlite_engine(where, path)
-    try:
-        from ragguard.audit.postgres import postgres_engine
-
-        return postgres_engine(where, statement_s=statement_s)
-    except ImportError as error:
-        raise MissingExtraError("an audit store in PostgreSQL", "postgres") from error
 
 
 def _first_line(error: object) -> str:

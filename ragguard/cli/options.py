@@ -132,7 +132,7 @@ def opened_store(
 
 def require_there(url: str) -> None:
     """Raise `StoreError` where `url` names a SQLite file that is not there."""
-    from ragguard.audit.url import store_url
+    from ragguard.audit.engines import store_url
 
     where = store_url(url)
     file = str(where.database)

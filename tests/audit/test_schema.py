@@ -10,8 +10,8 @@ from sqlalchemy import MetaData, NullPool, create_engine, inspect, text
 
 from ragguard.audit import open_store, schema
 from ragguard.audit.database import Database
+from ragguard.audit.engines import store_url
 from ragguard.audit.models import Base
-from ragguard.audit.url import store_url
 from ragguard.errors import StoreError
 
 RELEASED = Path(__file__).parent / "released"
