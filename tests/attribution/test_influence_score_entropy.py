@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from ragguard.attribution.semantic_entropy import (
+from ragguard.attribution.influence_score import (
     abstentions_apart,
     cluster_by_equivalence,
     cluster_by_similarity,
