@@ -9,6 +9,7 @@ refused. At last `ragguard scan` is timed.
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
 import subprocess
@@ -25,10 +26,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import new_parser, save
+from benchmarks.command import Measured, new_parser, run_command
 from benchmarks.datasets import load_folder
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
-from benchmarks.tables import Table, as_rich, share
+from benchmarks.report.table import Table, share
 from ragguard.admission.batch import Batch
 from ragguard.admission.judging import ALPHA, REVIEW, judged
 
@@ -158,22 +159,21 @@ _KEYS = ("texts", "refused", "looked_at", "below_line")
 _SAID = ("refused", "or for review", "at 0.1 % of clean")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, show and write; return the exit status."""
-    parser = new_parser("admission", __doc__)
-    parser.add_argument("--choose", action="store_true", help="measure the other half")
-    arguments = parser.parse_args(argv)
+def measure(arguments: argparse.Namespace, _: Console) -> Measured:
+    """Return the rows of `run`, and those of `timed` in the section "admission_cost"."""
     bases = knowledge_bases(arguments.data, 0 if arguments.choose else 1)
     sections = run(bases, Texts())
     every = list(dict.fromkeys(text for base in bases for text in base.clean))
     count = _SCANNED if arguments.limit is None else arguments.limit
     sections["admission_cost"] = [timed(every, count)]
-    out = Console(width=200)
-    for table in tables(sections):
-        out.print(as_rich(table))
-    out.print(sections["admission_cost"][0])
-    save(arguments, "admission", {}, load_folder(arguments.data), sections)
-    return 0
+    return sections, load_folder(arguments.data)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = new_parser("admission", __doc__)
+    parser.add_argument("--choose", action="store_true", help="measure the other half")
+    return run_command(parser, argv, measure, tables)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Runnable alone: `python -m benchmarks.attribution --data DIR --limit N --json OU
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -25,9 +26,9 @@ from benchmarks.attribution_events import (
     single_events,
 )
 from benchmarks.attribution_rows import Outcomes, summary
-from benchmarks.command import half_parser
+from benchmarks.attribution_tables import tables
+from benchmarks.command import Measured, add_half, new_parser, run_command
 from benchmarks.misgeneration import MAX_SCOPE, TOP_K, Event, rounded
-from benchmarks.report.result import describe_run, write
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.support import SupportMeter
@@ -122,22 +123,18 @@ def _scope(event: Event, least: int) -> list[str]:
     return [passage.text for passage in scope.passages]
 
 
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the section "attribution"."""
+    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
+    with Progress(console=errors) as progress:
+        return {"attribution": run(selection, progress)}, ()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run this section alone and return the exit status."""
-    arguments = half_parser("attribution", __doc__).parse_args(argv)
-    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
-    errors, out = Console(stderr=True), Console()
-    with Progress(console=errors) as progress:
-        result = run(selection, progress)
-    if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.attribution", "--data", "DIR"]
-        command += ["--half", str(arguments.half)]
-        about = describe_run(command, [], seed=arguments.seed, limit=arguments.limit)
-        write(arguments.json, about, {"attribution": result})
-    out.print_json(
-        data={key: result[key] for key in ("summary", "single", "scopes", "ms_per_event")}
-    )
-    return 0
+    parser = new_parser("attribution", __doc__, own_data=True)
+    add_half(parser)
+    return run_command(parser, argv, measure, tables)
 
 
 if __name__ == "__main__":

@@ -7,11 +7,9 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.misgeneration import MAIN_KINDS, OWN
-from benchmarks.tables import Table, share
+from benchmarks.report.table import Row, Table, as_is, crossed, grouped, listed, share
 
 __all__ = ["tables"]
-
-Row = Mapping[str, Any]
 
 _METHOD = {"response": "short", "method": "ragorigin"}
 _PLAIN = ("summary", "scopes", "clean")
@@ -53,21 +51,17 @@ _EVENTS: Mapping[tuple[str, str], str] = {
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the tables of the sections "attribution" and "events"."""
     if section := sections.get("attribution"):
-        yield from (_plain(f"Attribution: {name}", section[name]) for name in _PLAIN)
+        yield from (as_is(f"Attribution: {name}", section[name]) for name in _PLAIN)
         yield _wrong_answers(section)
         yield _one_text(section["single"])
         if section["ms_per_event"]["median"] is not None:
             yield _time(section["ms_per_event"])
-    if events := sections.get("events"):
+    # The archived result of the Influence Score has a section of this name as well.
+    if events := [row for row in sections.get("events", ()) if "stratum" in row]:
         unplanted = [row for row in events if row["stratum"] == "misreading"]
         yield _other_events([row for row in events if row not in unplanted])
         yield _misreadings(unplanted)
         yield _refusals([row for row in events if row["stratum"] == "refusal"])
-
-
-def _plain(title: str, rows: Sequence[Row]) -> Table:
-    columns = tuple(rows[0]) if rows else ()
-    return Table(title, columns, tuple(tuple(str(row[name]) for name in columns) for row in rows))
 
 
 def _source(row: Row) -> str:
@@ -82,35 +76,36 @@ def _measures(row: Row) -> str:
     return ", ".join(f"{row[name]:.3f}" for name in ("dacc", "fpr", "fnr"))
 
 
-def _cell(row: Row | None) -> str:
-    return "" if row is None else f"{_measures(row)} ({row['events']})"
+def _cell(row: Row) -> str:
+    return f"{_measures(row)} ({row['events']})"
 
 
 def _wrong_answers(section: Mapping[str, Any]) -> Table:
     poisoned = [row for row in _having(section["poisoned"], **_METHOD) if row["kind"] in MAIN_KINDS]
     clean = _having(section["clean"], **_METHOD)
-    lines = []
-    for row in _having(section["summary"], **_METHOD):
-        strata = [one for one in _having(poisoned, form=row["form"]) if _source(one) == row["data"]]
-        innocent = [one for one in clean if _source(one) == row["data"]]
-        blamed = sum(round(one["blamed"] * one["events"]) for one in innocent)
-        lines.append(
-            (
-                row["data"],
-                _FORMS[row["form"]],
-                str(sum(stratum["events"] for stratum in strata)),
-                *(f"{row[name]:.3f}" for name in ("dacc", "fpr", "fnr", "fnr_stating")),
-                _worst(strata),
-                f"{blamed} of {sum(one['events'] for one in innocent)}",
-            )
-        )
-    return Table(
+
+    def strata(line: Row) -> list[Row]:
+        return [row for row in _having(poisoned, form=line["form"]) if _source(row) == line["data"]]
+
+    def blamed(line: Row) -> str:
+        innocent = [row for row in clean if _source(row) == line["data"]]
+        count = sum(round(row["blamed"] * row["events"]) for row in innocent)
+        return f"{count} of {sum(row['events'] for row in innocent)}"
+
+    return listed(
         "Attribution: wrong answers",
-        (
-            *("data", "form", "events", "DACC", "FPR", "FNR", "FNR, stating"),
-            *("worst stratum: DACC, FPR, FNR (events)", "clean events blamed"),
-        ),
-        tuple(lines),
+        _having(section["summary"], **_METHOD),
+        {
+            "data": "data",
+            "form": lambda line: _FORMS[line["form"]],
+            "events": lambda line: str(sum(row["events"] for row in strata(line))),
+            "DACC": lambda line: f"{line['dacc']:.3f}",
+            "FPR": lambda line: f"{line['fpr']:.3f}",
+            "FNR": lambda line: f"{line['fnr']:.3f}",
+            "FNR, stating": lambda line: f"{line['fnr_stating']:.3f}",
+            "worst stratum: DACC, FPR, FNR (events)": lambda line: _worst(strata(line)),
+            "clean events blamed": blamed,
+        },
     )
 
 
@@ -122,69 +117,63 @@ def _worst(strata: Sequence[Row]) -> str:
 
 def _one_text(rows: Sequence[Row]) -> Table:
     lines = []
-    for source, form in dict.fromkeys((_source(row), row["form"]) for row in rows):
-        part = [row for row in _having(rows, form=form) if _source(row) == source]
+    by_source = [{**row, "source": _source(row)} for row in rows]
+    for (source, form), part in grouped(by_source, "source", "form").items():
         events = sum(row["events"] for row in part)
         found = sum(round(row["recall"] * row["events"]) for row in part)
         lines.append(
-            (
-                source,
-                _FORMS[form],
-                str(events),
-                f"{found} ({share(found, events)})",
-                str(sum(row["causes"]["unclear"] for row in part)),
-                *(f"{mean(row[name] for row in part):.3f}" for name in ("dacc", "fpr")),
-            )
+            {
+                **{"data": source, "form": _FORMS[form], "events": events},
+                "found": f"{found} ({share(found, events)})",
+                "ended as unclear": sum(row["causes"]["unclear"] for row in part),
+                "DACC": f"{mean(row['dacc'] for row in part):.3f}",
+                "FPR": f"{mean(row['fpr'] for row in part):.3f}",
+            }
         )
-    return Table(
-        "Attribution: one planted text",
-        ("data", "form", "events", "found", "ended as unclear", "DACC", "FPR"),
-        tuple(sorted(lines, key=lambda line: line[0] == "own")),
-    )
+    lines.sort(key=lambda line: line["data"] == "own")
+    return as_is("Attribution: one planted text", lines)
 
 
 def _time(milliseconds: Mapping[str, float]) -> Table:
-    return Table(
+    return listed(
         "Attribution: processor time of an event",
-        ("median", "95th percentile"),
-        (tuple(f"{milliseconds[name]:.1f} ms" for name in ("median", "p95")),),
+        [milliseconds],
+        {
+            "median": lambda row: f"{row['median']:.1f} ms",
+            "95th percentile": lambda row: f"{row['p95']:.1f} ms",
+        },
     )
 
 
 def _other_events(rows: Sequence[Row]) -> Table:
-    cells = {
-        (row["stratum"], row["case"], "plain" if row["form"] == "plain" else "prepend"): row
-        for row in rows
-        if row["data"] == "public" and (row["stratum"], row["case"]) != _UNPLANTED
-    }
     order = list(_EVENTS)
-    cases = sorted(
-        dict.fromkeys((stratum, case) for stratum, case, _ in cells),
-        key=lambda key: order.index(key) if key in _EVENTS else len(order),
-    )
-    return Table(
+
+    def place(row: Row) -> int:
+        key = row["stratum"], row["case"]
+        return order.index(key) if key in _EVENTS else len(order)
+
+    public = [row for row in rows if row["data"] == "public"]
+    return crossed(
         "Attribution of other events, public data: DACC, FPR, FNR (events)",
-        ("event", *_FORMS.values()),
-        tuple(
-            (_EVENTS.get(key, key[1]), *(_cell(cells.get((*key, form))) for form in _FORMS))
-            for key in cases
-        ),
+        sorted((r for r in public if (r["stratum"], r["case"]) != _UNPLANTED), key=place),
+        {"event": lambda row: _EVENTS.get((row["stratum"], row["case"]), row["case"])},
+        lambda row: _FORMS["plain" if row["form"] == "plain" else "prepend"],
+        lambda part: _cell(part[0]),
+        order=_FORMS.values(),
     )
 
 
 def _misreadings(rows: Sequence[Row]) -> Table:
-    return Table(
+    return listed(
         "Attribution of misread passages",
-        ("data", "reports", "benign passages blamed", "reports that end in blame"),
-        tuple(
-            (
-                row["data"],
-                str(row["events"]),
-                f"{100 * row['fpr']:.2f} %",
-                share(row["causes"]["poisoning"], row["events"]),
-            )
-            for row in rows
-        ),
+        rows,
+        {
+            **{"data": "data", "reports": "events"},
+            "benign passages blamed": lambda row: f"{100 * row['fpr']:.2f} %",
+            "reports that end in blame": lambda row: share(
+                row["causes"]["poisoning"], row["events"]
+            ),
+        },
     )
 
 
@@ -199,21 +188,13 @@ def _refusals(rows: Sequence[Row]) -> Table:
         if planted == "0" and row["form"] != "prepend":
             continue  # where nothing is planted the forms are the same event
         lines.append(
-            (
-                row["data"],
-                planted,
-                "" if planted == "0" else _FORMS[row["form"]],
-                str(row["events"]),
-                "" if planted == "0" else f"{100 * row['recall']:.1f} %",
-                f"{100 * row['fpr']:.2f} %",
-                str(row["causes"]["poisoning"]),
-            )
+            {
+                **{"data": row["data"], "planted": planted},
+                "form": "" if planted == "0" else _FORMS[row["form"]],
+                "reports": row["events"],
+                "planted texts found": "" if planted == "0" else f"{100 * row['recall']:.1f} %",
+                "benign passages blamed": f"{100 * row['fpr']:.2f} %",
+                "reports that end in blame": row["causes"]["poisoning"],
+            }
         )
-    return Table(
-        "Attribution of refusals",
-        (
-            *("data", "planted", "form", "reports", "planted texts found"),
-            *("benign passages blamed", "reports that end in blame"),
-        ),
-        tuple(lines),
-    )
+    return as_is("Attribution of refusals", lines)

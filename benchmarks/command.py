@@ -13,55 +13,57 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.datasets import Dataset
-from benchmarks.embedders import MiniLM, built_in, minilm_folder
+from benchmarks.embedders import EMBEDDERS, MINILM, MiniLM, built_in, minilm_folder
 from benchmarks.forms import FORMS
-from benchmarks.reading import load_with_reading
 from benchmarks.report.result import describe_run, write
-from benchmarks.tables import Table, as_rich
+from benchmarks.report.table import Table, as_rich
 from ragguard.embedding import Embedder
 from ragguard.errors import RagguardError
 
 __all__ = [
+    "Measured",
+    "add_embedders",
     "add_forms",
+    "add_half",
     "choices",
     "embedders_for",
-    "half_parser",
     "new_parser",
     "positive",
-    "run_built_in",
-    "save",
+    "run_command",
     "without_warnings",
 ]
 
+_WIDTH = 160  # characters, where no terminal says
+
+Measured = tuple[Mapping[str, Any], Sequence[Dataset]]
+"""The sections of a result, and the data that they were measured on."""
+
 
 def new_parser(
-    name: str, description: str | None, *, forms: Sequence[str] = ()
+    name: str, description: str | None, *, own_data: bool = False
 ) -> argparse.ArgumentParser:
     """Return a parser of --data, --limit and --json.
 
     Args:
-        name: Of the module, such as "plain".
+        name: Of the module, such as "protocol"; empty for `python -m benchmarks` itself.
         description: What it measures.
-        forms: The default question forms; without any there is no --forms.
+        own_data: Whether it runs on the project's own data without --data.
     """
-    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
-    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
+    module = f"benchmarks.{name}" if name else "benchmarks"
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
+    without = "; without it, the own set" if own_data else ""
     parser.add_argument(
-        "--limit", type=positive, help="records a half of a dataset at most, for quick runs"
+        "--data", type=Path, required=not own_data, help=f"folder of datasets{without}"
+    )
+    parser.add_argument(
+        "--limit", type=positive, help="records a dataset (or half of it) at most, for quick runs"
     )
     parser.add_argument("--json", type=Path, help="write the result here")
-    if forms:
-        add_forms(parser, forms)
     return parser
 
 
 def add_forms(parser: argparse.ArgumentParser, default: Sequence[str]) -> None:
-    """Add --forms to a parser.
-
-    Args:
-        parser: Of any command.
-        default: The question forms if there is no --forms.
-    """
+    """Add --forms, the question forms, with those that are taken without it."""
     parser.add_argument(
         "--forms",
         type=choices(tuple(FORMS)),
@@ -70,17 +72,18 @@ def add_forms(parser: argparse.ArgumentParser, default: Sequence[str]) -> None:
     )
 
 
-def half_parser(name: str, description: str | None) -> argparse.ArgumentParser:
-    """Return the parser of a command about attribution, which may report either half.
+def add_embedders(parser: argparse.ArgumentParser) -> None:
+    """Add --embedders."""
+    parser.add_argument(
+        "--embedders",
+        type=choices(EMBEDDERS),
+        default=EMBEDDERS,
+        help=f"comma-separated: {', '.join(EMBEDDERS)} (default: all that are installed)",
+    )
 
-    Args:
-        name: Of the module, such as "events".
-        description: What it measures.
-    """
-    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
-    parser.add_argument("--data", type=Path, help="folder of datasets; without it, the own set")
-    parser.add_argument("--limit", type=int, help="records a dataset at most")
-    parser.add_argument("--json", type=Path, help="write the result here")
+
+def add_half(parser: argparse.ArgumentParser) -> None:
+    """Add --seed and --half, for what may report either half."""
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--half",
@@ -89,19 +92,22 @@ def half_parser(name: str, description: str | None) -> argparse.ArgumentParser:
         default=1,
         help="1: the odd records, which are reported; 0: the even, which constants come from",
     )
-    return parser
 
 
-def embedders_for(texts: Iterable[str], progress: Progress) -> list[Embedder]:
-    """Return the built-in embedder and, where it is installed, MiniLM with all vectors computed."""
-    folder = minilm_folder()
-    if folder is None:
+def embedders_for(
+    texts: Iterable[str], progress: Progress, names: Sequence[str] = EMBEDDERS
+) -> list[Embedder]:
+    """Return the embedders of these names that there are, MiniLM with all vectors computed."""
+    found: list[Embedder] = [built_in()] if EMBEDDERS[0] in names else []
+    folder = minilm_folder() if MINILM in names else None
+    if folder is not None:
+        model, wanted = MiniLM(folder), list(dict.fromkeys(texts))
+        bar = progress.add_task("MiniLM vectors", total=len(wanted))
+        model.prepare(wanted, lambda done: progress.advance(bar, done))
+        found.append(model)
+    elif MINILM in names:
         progress.console.print("MiniLM is not installed", style="yellow")
-        return [built_in()]
-    model, wanted = MiniLM(folder), list(dict.fromkeys(texts))
-    bar = progress.add_task("MiniLM vectors", total=len(wanted))
-    model.prepare(wanted, lambda done: progress.advance(bar, done))
-    return [built_in(), model]
+    return found or [built_in()]
 
 
 @contextmanager
@@ -116,64 +122,53 @@ def without_warnings() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def run_built_in(
-    name: str,
-    description: str | None,
+def run_command(
+    parser: argparse.ArgumentParser,
     argv: Sequence[str] | None,
-    run: Callable[[Path, Sequence[Dataset], Embedder, Console], list[dict[str, Any]]],
-    tables: Callable[[Sequence[Mapping[str, Any]]], Iterable[Table]],
+    measure: Callable[[argparse.Namespace, Console], Measured],
+    tables: Callable[[Mapping[str, Any]], Iterable[Table]],
 ) -> int:
-    """Measure with the built-in embedder, show the tables and return the exit status.
+    """Measure, show the tables, write the result if --json was given, and return the exit status.
 
     Args:
-        name: Of the module, and of the section that holds the rows.
-        description: What it measures.
-        argv: The arguments of the command.
-        run: From the folder, its datasets, the embedder and where progress is shown to the rows.
-        tables: Of the rows.
+        parser: Of the command, as `new_parser` makes it.
+        argv: Its arguments.
+        measure: From the arguments, and the console for progress, to what is found.
+        tables: Of the sections.
     """
-    arguments = new_parser(name, description).parse_args(argv)
+    arguments = parser.parse_args(argv)
     errors, out = Console(stderr=True), Console()
     try:
-        datasets = [
-            dataset.limited(arguments.limit) for dataset in load_with_reading(arguments.data)
-        ]
-        rows = run(arguments.data, datasets, built_in(), errors)
+        with without_warnings():
+            sections, datasets = measure(arguments, errors)
     except RagguardError as error:
         errors.print(f"error: {error}", style="red", markup=False)
         return 2
-    for table in tables(rows):
+    if not out.is_terminal:
+        out.width = _WIDTH
+    for table in tables(sections):
         out.print(as_rich(table))
-    save(arguments, name, {}, datasets, {name: rows})
+    if arguments.json is not None:
+        seed = getattr(arguments, "seed", 0)
+        command = _typed(parser, arguments)
+        about = describe_run(command, datasets, seed=seed, limit=arguments.limit)
+        write(arguments.json, about, sections)
     return 0
 
 
-def save(
-    arguments: argparse.Namespace,
-    name: str,
-    options: Mapping[str, object],
-    datasets: Sequence[Dataset],
-    sections: Mapping[str, Any],
-) -> None:
-    """Write the result, if --json was given, with the command as anybody would type it.
-
-    Args:
-        arguments: What the parser read.
-        name: Of the module.
-        options: Further options of the command and their values; "seed" is recorded, else 0.
-        datasets: The data.
-        sections: What was measured.
-    """
-    if arguments.json is None:
-        return
-    command = ["python", "-m", f"benchmarks.{name}", "--data", arguments.data.resolve().name]
-    if arguments.limit is not None:
-        command += ["--limit", str(arguments.limit)]
-    for option, value in options.items():
-        command += [f"--{option}", str(value)]
-    seed = int(str(options.get("seed", 0)))
-    run = describe_run(command, datasets, seed=seed, limit=arguments.limit)
-    write(arguments.json, run, sections)
+def _typed(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> list[str]:
+    """Return the command as anybody would type it: the data folder goes by its name."""
+    command = parser.prog.split()
+    for action in parser._actions:
+        value = getattr(arguments, action.dest, action.default)
+        if value == action.default or action.dest == "json":
+            continue
+        command.append(action.option_strings[0])
+        if isinstance(value, Path):
+            command.append(value.resolve().name)
+        elif value is not True:
+            command.append(",".join(value) if isinstance(value, tuple) else str(value))
+    return command
 
 
 def positive(text: str) -> int:

@@ -2,73 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchmarks.cost import GRAM, growth
-from benchmarks.tables import Table, share
+from benchmarks.report.table import Row, Table, listed, ratio
 
-__all__ = ["cost_tables"]
-
-Row = Mapping[str, Any]
+__all__ = ["tables"]
 
 
-def cost_tables(rows: Sequence[Row]) -> Iterator[Table]:
-    """Yield the times of clean and of attacked sets, and how they grow with k.
-
-    Args:
-        rows: The section "cost".
-    """
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the times of clean and of attacked sets, and how they grow with k."""
+    rows = sections["cost"]
     for traffic in ("clean", "attacked"):
-        yield _times(traffic, [row for row in rows if row["traffic"] == traffic])
+        yield listed(
+            f"Cost of a query in milliseconds, {traffic} sets, embeddings given",
+            [row for row in rows if row["traffic"] == traffic],
+            {
+                **{"k": "k", "defence": "defence", "caches": _caches},
+                "fired": ratio("fired", "samples"),
+                **{"median": _number("median_ms", ".3g"), "p99": _number("p99_ms", ".3g")},
+                "median cpu": _number("median_cpu_ms", ".3g"),
+                "p99 cpu": _number("p99_cpu_ms", ".3g"),
+                "cpu / cold": _number("cpu_over_ragguard_cold"),
+                "cpu / warm": _number("cpu_over_ragguard_warm"),
+            },
+        )
     if any(row["defence"] == GRAM for row in rows):
-        yield _growth(growth(rows))
+        grown = growth(rows)
+        steps = [name for name in grown[0] if " to " in name]
+        yield listed(
+            "Growth of the processor time with k",
+            grown,
+            {
+                **{"sets": "traffic", "defence": "defence", "caches": _caches},
+                **{"exponent": _number("exponent"), "less gram": _number("less_gram")},
+                **{step: _number(step) for step in steps},
+            },
+        )
 
 
-def _times(traffic: str, rows: Sequence[Row]) -> Table:
-    return Table(
-        f"Cost of a query in milliseconds, {traffic} sets, embeddings given",
-        (
-            *("k", "defence", "caches", "fired", "median", "p99"),
-            *("median cpu", "p99 cpu", "cpu / cold", "cpu / warm"),
-        ),
-        tuple(
-            (
-                str(row["k"]),
-                row["defence"],
-                _caches(row),
-                share(row["fired"], row["samples"]),
-                f"{row['median_ms']:.3g}",
-                f"{row['p99_ms']:.3g}",
-                f"{row['median_cpu_ms']:.3g}",
-                f"{row['p99_cpu_ms']:.3g}",
-                f"{row['cpu_over_ragguard_cold']:.2f}",
-                f"{row['cpu_over_ragguard_warm']:.2f}",
-            )
-            for row in rows
-        ),
-    )
-
-
-def _growth(rows: Sequence[Row]) -> Table:
-    steps = [name for name in rows[0] if " to " in name]
-    return Table(
-        "Growth of the processor time with k",
-        ("sets", "defence", "caches", "exponent", "less gram", *steps),
-        tuple(
-            (
-                row["traffic"],
-                row["defence"],
-                _caches(row),
-                *("-" if row[name] is None else f"{row[name]:.2f}" for name in _EXPONENTS),
-                *(f"{row[step]:.2f}" for step in steps),
-            )
-            for row in rows
-        ),
-    )
-
-
-_EXPONENTS = ("exponent", "less_gram")
+def _number(name: str, form: str = ".2f") -> Any:
+    return lambda row: "-" if row[name] is None else format(row[name], form)
 
 
 def _caches(row: Row) -> str:

@@ -9,6 +9,7 @@ within a case and form; where nothing was planted, any blame is false.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -18,10 +19,10 @@ from rich.progress import Progress
 
 from benchmarks.attribution_events import Selection
 from benchmarks.attribution_rows import source
-from benchmarks.command import half_parser
+from benchmarks.attribution_tables import tables
+from benchmarks.command import Measured, add_half, choices, new_parser, run_command
 from benchmarks.embedders import MiniLM, minilm_folder
 from benchmarks.misgeneration import TOP_K, KnowledgeBase, Tally
-from benchmarks.report.result import describe_run, write
 from benchmarks.strata import STRATA, Setting
 from ragguard.attribution import RAGOrigin
 
@@ -67,32 +68,21 @@ def run(selection: Selection, strata: Sequence[str], progress: Progress) -> list
     ]
 
 
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the rows of `run`, in the section "events"."""
+    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
+    with Progress(console=errors) as progress:
+        return {"events": run(selection, arguments.strata, progress)}, ()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    parser = half_parser("events", __doc__)
-    parser.add_argument("--strata", default=",".join(STRATA), help="some of them, by comma")
-    arguments = parser.parse_args(argv)
-    strata = arguments.strata.split(",")
-    if unknown := set(strata) - STRATA.keys():
-        parser.error(f"no stratum {', '.join(sorted(unknown))}; there are {', '.join(STRATA)}")
-    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
-    errors, out = Console(stderr=True), Console()
-    with Progress(console=errors) as progress:
-        rows = run(selection, strata, progress)
-    if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.events", "--data", "DIR"]
-        command += ["--strata", arguments.strata, "--half", str(arguments.half)]
-        result = describe_run(command, [], seed=arguments.seed, limit=arguments.limit)
-        write(arguments.json, result, {"events": rows})
-    for row in rows:
-        out.print(
-            f"{row['data']:6} {row['stratum']:19} {row['case']:28} {row['form']:7} "
-            f"{row['events']:4} events, DACC {row['dacc']:.3f}, FPR {row['fpr']:.3f}, "
-            f"FNR {row['fnr']:.3f}, {row['causes']}",
-            highlight=False,
-            soft_wrap=True,
-        )
-    return 0
+    parser = new_parser("events", __doc__, own_data=True)
+    add_half(parser)
+    parser.add_argument(
+        "--strata", type=choices(tuple(STRATA)), default=tuple(STRATA), help="some, by comma"
+    )
+    return run_command(parser, argv, measure, tables)
 
 
 if __name__ == "__main__":

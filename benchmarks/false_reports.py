@@ -10,10 +10,11 @@ person now, with no limit in the way; "within limits" with the default limit of 
 
 from __future__ import annotations
 
+import argparse
 import logging
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from random import Random
 from typing import Any
@@ -23,10 +24,10 @@ from rich.progress import Progress
 
 from benchmarks.aimed_reports import Desk, aimed
 from benchmarks.attribution_events import Selection, clean_event, poisoned_events, single_events
-from benchmarks.command import half_parser, without_warnings
+from benchmarks.command import Measured, add_half, new_parser, run_command
 from benchmarks.datasets import load_folder, skerrin
 from benchmarks.misgeneration import MAIN_KINDS, OWN, TOP_K, KnowledgeBase, Target
-from benchmarks.report.result import describe_run, write
+from benchmarks.report.table import Table, as_is
 from ragguard.background import Policy
 from ragguard.calibrator import calibrated_on
 from ragguard.demo.corpus import load_corpus
@@ -206,24 +207,25 @@ def _calibrated(base: KnowledgeBase) -> ConformalFilter:
     return ConformalFilter(embedder, calibration=calibration)
 
 
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the sections of `run`."""
+    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
+    logging.getLogger("ragguard").setLevel(logging.CRITICAL)  # limits are reached here
+    with Progress(console=errors) as progress:
+        return run(selection, progress), ()
+
+
+def tables(sections: Mapping[str, Rows]) -> Iterator[Table]:
+    """Yield each section as it is."""
+    for name, rows in sections.items():
+        yield as_is(name, rows)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    arguments = half_parser("false_reports", __doc__).parse_args(argv)
-    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
-    out = Console()
-    with Progress(console=Console(stderr=True)) as progress, without_warnings():
-        logging.getLogger("ragguard").setLevel(logging.CRITICAL)  # limits are reached here
-        sections = run(selection, progress)
-    if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.false_reports", "--data", "DIR"]
-        result = describe_run(command, [], seed=arguments.seed, limit=arguments.limit)
-        write(arguments.json, result, sections)
-    for name, rows in sections.items():
-        out.print(name, style="bold")
-        for row in rows:
-            told = ", ".join(f"{key} {value}" for key, value in row.items())
-            out.print(f"  {told}", highlight=False, soft_wrap=True)
-    return 0
+    parser = new_parser("false_reports", __doc__, own_data=True)
+    add_half(parser)
+    return run_command(parser, argv, measure, tables)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ of each set the least of the rounds.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
@@ -19,16 +20,15 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import new_parser, save, without_warnings
+from benchmarks.command import Measured, new_parser, run_command
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.embedders import built_in
+from benchmarks.report.table import Table, listed
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from benchmarks.tables import Table, as_rich
 from ragguard import Guard
 from ragguard.audit import QuarantineEntry
 from ragguard.audit.verdict_log import VerdictLog
 from ragguard.content import content_key
-from ragguard.errors import RagguardError
 from ragguard.lru import forget_all
 
 __all__ = ["main", "run", "tables"]
@@ -95,39 +95,29 @@ def _timed(guard: Guard, found: RetrievedSet, forget: bool) -> float:
     return thread_time() - began
 
 
-def tables(rows: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    """Yield the table of the rows of `run`."""
-    columns = ("sets", "passages", "how many", "without (ms)", "with both (ms)", "ratio")
-    lines = [
-        (
-            row["kind"],
-            row["passages"],
-            str(row["sets"]),
-            f"{row['without_ms']:.3f}",
-            f"{row['with_ms']:.3f}",
-            f"{row['ratio']:.3f}",
-        )
-        for row in rows
-    ]
-    title = f"A query with {_ENTRIES} texts in quarantine and verdicts on record"
-    yield Table(title, columns, tuple(lines))
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the table of the section "holding_cost"."""
+    yield listed(
+        f"A query with {_ENTRIES} texts in quarantine and verdicts on record",
+        sections["holding_cost"],
+        {
+            **{"sets": "kind", "passages": "passages", "how many": "sets"},
+            "without (ms)": lambda row: f"{row['without_ms']:.3f}",
+            "with both (ms)": lambda row: f"{row['with_ms']:.3f}",
+            "ratio": lambda row: f"{row['ratio']:.3f}",
+        },
+    )
+
+
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the rows of `run`, in the section "holding_cost"."""
+    datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
+    return {"holding_cost": run(datasets, errors)}, datasets
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    arguments = new_parser("holding_cost", __doc__).parse_args(argv)
-    errors, out = Console(stderr=True), Console()
-    try:
-        datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
-    except RagguardError as error:
-        errors.print(f"error: {error}", style="red", markup=False)
-        return 2
-    with without_warnings():
-        rows = run(datasets, errors)
-    for table in tables(rows):
-        out.print(as_rich(table))
-    save(arguments, "holding_cost", {}, datasets, {"holding_cost": rows})
-    return 0
+    return run_command(new_parser("holding_cost", __doc__), argv, measure, tables)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ calibrated on, and what is refused without force is counted by its reason.
 
 from __future__ import annotations
 
+import argparse
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,11 +17,11 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.command import new_parser, save, without_warnings
+from benchmarks.command import Measured, new_parser, run_command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.embedders import built_in
+from benchmarks.report.table import Row, Table, listed, ratio, share
 from benchmarks.retrieval import OVER_FETCH, retrieve
-from benchmarks.tables import Table, as_rich
 from ragguard import Guard, Passage
 from ragguard.audit import MemoryStore, ScoredQuery
 from ragguard.calibrator import Calibrator
@@ -98,53 +100,42 @@ def measure(kind: str, scored: Sequence[ScoredQuery], over_fetch: int) -> Iterat
         }
 
 
-def tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
-    """Return the table of the rows."""
-    return [
-        Table(
-            "Honest calibrations",
-            (
-                "clean traffic",
-                "passages fetched",
-                "the shipped gate fires",
-                "queries",
-                "accepted",
-                "looks attacked",
-                "step too large",
-                "reference attacks missed",
-            ),
-            tuple(
-                (
-                    row["kind"],
-                    str(_K * row["over_fetch"]),
-                    f"{100 * row['fires']:.1f} %",
-                    str(row["queries"]),
-                    _share(row["draws"] - sum(row[name] for name in REASONS), row),
-                    *(_share(row[name], row) for name in REASONS),
-                )
-                for row in rows
-            ),
-        )
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the table of the section "honest_calibrations"."""
+
+    def accepted(row: Row) -> str:
+        return share(row["draws"] - sum(row[name] for name in REASONS), row["draws"], 0)
+
+    said = ("looks attacked", "step too large", "reference attacks missed")
+    yield listed(
+        "Honest calibrations",
+        sections["honest_calibrations"],
+        {
+            "clean traffic": "kind",
+            "passages fetched": lambda row: str(_K * row["over_fetch"]),
+            "the shipped gate fires": lambda row: f"{100 * row['fires']:.1f} %",
+            **{"queries": "queries", "accepted": accepted},
+            **{head: ratio(name, "draws", 0) for head, name in zip(said, REASONS, strict=True)},
+        },
+    )
+
+
+def calibrations(arguments: argparse.Namespace, _: Console) -> Measured:
+    """Return the rows of all clean traffic, in the section "honest_calibrations"."""
+    rows = [
+        row
+        for kind, records in traffic(arguments.data, arguments.limit)
+        for over_fetch in (1, OVER_FETCH)
+        for row in measure(kind, recorded(records, over_fetch), over_fetch)
     ]
-
-
-def _share(part: int, row: Mapping[str, Any]) -> str:
-    return f"{100 * part / row['draws']:.0f} %"
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, show and write."""
-    arguments = new_parser("honest_calibrations", __doc__).parse_args(argv)
-    rows: list[dict[str, Any]] = []
-    with without_warnings():
-        for kind, records in traffic(arguments.data, arguments.limit):
-            for over_fetch in (1, OVER_FETCH):
-                rows += measure(kind, recorded(records, over_fetch), over_fetch)
-    for table in tables(rows):
-        Console().print(as_rich(table))
     datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
-    save(arguments, "honest_calibrations", {}, datasets, {"honest_calibrations": rows})
+    return {"honest_calibrations": rows}, datasets
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return run_command(new_parser("honest_calibrations", __doc__), argv, calibrations, tables)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

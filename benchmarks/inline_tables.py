@@ -2,199 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchmarks.datasets import OWN
 from benchmarks.forms import FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
-from benchmarks.tables import Table, share
+from benchmarks.report.table import Row, Table, crossed, grouped, listed, ratio, summed
 
-__all__ = ["inline_tables"]
+__all__ = ["tables"]
 
-Row = Mapping[str, Any]
+_APART = {"way of writing": WRITTEN_FORMS, "held-out form": HELD_OUT_FORMS}
 
 
-def inline_tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the tables of the sections "clean" and "attack" of `python -m benchmarks`.
 
-    They leave out the defence "none", which removes nothing and leaves poison in every set.
+    They leave out the defence "none", which removes nothing and leaves poison in every set. The
+    public data and the project's own are never pooled.
     """
-    if rows := _defended(sections.get("clean", ())):
-        yield from _by_source(rows, _clean)
-        yield from (_clean_by_dataset(*part) for part in _by_embedder(rows))
-    if rows := _defended(sections.get("attack", ())):
-        yield from _by_source(rows, _attack)
-        apart = {*HELD_OUT_FORMS, *WRITTEN_FORMS}
-        for name, among in (
-            ("form", set(FORMS) - apart),
-            ("way of writing", WRITTEN_FORMS),
-            ("held-out form", HELD_OUT_FORMS),
-        ):
-            chosen = [row for row in rows if row["form"] in among]
-            yield from _by_source(chosen, partial(_attack_by_form, name))
-        for field in ("kind", "dataset"):
-            yield from _by_source(rows, partial(_attack_by, field))
+    for name, make in (("clean", _clean), ("attack", _attacks)):
+        rows = [row for row in sections.get(name, ()) if row["defence"] != "none"]
+        for (embedder,), of_it in grouped(rows, "embedder").items():
+            own = [row for row in of_it if row["dataset"] == OWN]
+            public = [row for row in of_it if row["dataset"] != OWN]
+            for source, part in (("public data", public), (f"own data ({OWN})", own)):
+                if part:
+                    yield from make(f"{source}, {embedder}", part)
+            if name == "clean":
+                yield _clean_by_dataset(embedder, of_it)
 
 
-def _defended(rows: Iterable[Row]) -> list[Row]:
-    return [row for row in rows if row["defence"] != "none"]
+def _pooled(rows: list[Row], *by: str) -> list[dict[str, Any]]:
+    return [summed(part, *by) for part in grouped(rows, *by).values()]
 
 
-def _by_embedder(rows: Sequence[Row]) -> Iterable[tuple[str, list[Row]]]:
-    names = dict.fromkeys(row["embedder"] for row in rows)
-    return ((name, [row for row in rows if row["embedder"] == name]) for name in names)
+def _noticed(rows: list[Row], whole: str) -> dict[str, Any]:
+    """Return the column of marks, or none for results from before there were any."""
+    return {"or marked": ratio("noticed", whole)} if "noticed" in rows[0] else {}
 
 
-def _by_source(rows: Sequence[Row], make: Callable[[str, list[Row]], Table]) -> Iterable[Table]:
-    """Make a table of the public data and one of the own, which is never pooled with it."""
-    for embedder, part in _by_embedder(rows):
-        own = [row for row in part if row["dataset"] == OWN]
-        public = [row for row in part if row["dataset"] != OWN]
-        for source, chosen in (("public data", public), (f"own data ({OWN})", own)):
-            if chosen:
-                yield make(f"{source}, {embedder}", chosen)
-
-
-def _pooled(rows: Iterable[Row], *by: str) -> dict[tuple[Any, ...], dict[str, int]]:
-    """Sum the counts of all rows that agree in the fields `by`."""
-    out: dict[tuple[Any, ...], dict[str, int]] = {}
-    for row in rows:
-        total = out.setdefault(tuple(row[name] for name in by), {})
-        for name, value in row.items():
-            if isinstance(value, int) and name not in by:
-                total[name] = total.get(name, 0) + value
-    return out
-
-
-def _if_noticed(row: Row, cell: str) -> tuple[str, ...]:
-    """Return the cell, or none for results from before there were marks."""
-    return (cell,) if "noticed" in row else ()
-
-
-def _clean(source: str, rows: list[Row]) -> Table:
-    return Table(
+def _clean(source: str, rows: list[Row]) -> Iterator[Table]:
+    pooled = sorted(_pooled(rows, "k", "defence"), key=lambda row: int(row["k"]))
+    yield listed(
         f"Clean traffic, {source}",
-        (
-            "k",
-            "defence",
-            "queries",
-            "touched",
-            *_if_noticed(rows[0], "or marked"),
-            "passages removed",
-            "golden passage removed",
-        ),
-        tuple(
-            (
-                str(k),
-                defence,
-                str(n["queries"]),
-                share(n["touched"], n["queries"]),
-                *_if_noticed(n, share(n.get("noticed", 0), n["queries"])),
-                share(n["removed"], n["passages"]),
-                share(n["golden_removed"], n["golden"]),
-            )
-            for (k, defence), n in sorted(
-                _pooled(rows, "k", "defence").items(), key=lambda entry: entry[0][0]
-            )
-        ),
+        pooled,
+        {
+            **{"k": "k", "defence": "defence", "queries": "queries"},
+            "touched": ratio("touched", "queries"),
+            **_noticed(rows, "queries"),
+            "passages removed": ratio("removed", "passages"),
+            "golden passage removed": ratio("golden_removed", "golden"),
+        },
     )
 
 
 def _clean_by_dataset(embedder: str, rows: list[Row]) -> Table:
-    datasets = list(dict.fromkeys(row["dataset"] for row in rows))
-    cells = _pooled(rows, "k", "defence", "dataset")
-    lines = dict.fromkeys((row["k"], row["defence"]) for row in rows)
-    return Table(
+    def cell(part: list[Row]) -> str:
+        n = summed(part)
+        return f"{ratio('touched', 'queries')(n)} / {ratio('removed', 'passages')(n)}"
+
+    return crossed(
         f"Clean traffic by dataset, {embedder}: queries touched / passages removed",
-        ("k", "defence", *datasets),
-        tuple(
-            (
-                str(k),
-                defence,
-                *(
-                    f"{share(n['touched'], n['queries'])} / {share(n['removed'], n['passages'])}"
-                    for n in (cells[k, defence, dataset] for dataset in datasets)
-                ),
-            )
-            for k, defence in sorted(lines, key=lambda line: line[0])
-        ),
+        sorted(rows, key=lambda row: int(row["k"])),
+        {"k": "k", "defence": "defence"},
+        "dataset",
+        cell,
+        order=dict.fromkeys(row["dataset"] for row in rows),
     )
 
 
-def _attack(source: str, rows: list[Row]) -> Table:
-    pooled = _pooled(rows, "form", "planted", "k", "defence")
-    return Table(
+def _attacks(source: str, rows: list[Row]) -> Iterator[Table]:
+    place = ("form", "planted", "k", "defence")
+    yield listed(
         f"Attacks, all kinds, {source}",
-        (
-            "form",
-            "planted",
-            "k",
-            "defence",
-            "sets",
-            "detected",
-            *_if_noticed(rows[0], "or marked"),
-            "poison removed",
-            "benign removed",
-            "sets with poison left",
-        ),
-        tuple(
-            (
-                form,
-                str(planted),
-                str(k),
-                defence,
-                str(n["sets"]),
-                share(n["fired"], n["sets"]),
-                *_if_noticed(n, share(n.get("noticed", 0), n["sets"])),
-                share(n["poison_removed"], n["poison"]),
-                share(n["benign_removed"], n["benign"]),
-                share(n["poison_left"], n["sets"]),
-            )
-            for (form, planted, k, defence), n in pooled.items()
-        ),
+        _pooled(rows, *place),
+        {
+            **{name: name for name in (*place, "sets")},
+            "detected": ratio("fired", "sets"),
+            **_noticed(rows, "sets"),
+            "poison removed": ratio("poison_removed", "poison"),
+            "benign removed": ratio("benign_removed", "benign"),
+            "sets with poison left": ratio("poison_left", "sets"),
+        },
     )
-
-
-def _attack_by_form(name: str, source: str, rows: list[Row]) -> Table:
+    apart = {form for forms in _APART.values() for form in forms}
     ours = [row for row in rows if row["defence"].startswith("ragguard")]
-    cells = _pooled(ours, "form", "defence", "planted", "k")
-    columns = sorted({(planted, k) for _, _, planted, k in cells})
-    return Table(
-        f"Attacks by {name}, {source}: detected / poison removed / benign removed",
-        ("form", "defence", *(f"planted {planted}, k = {k}" for planted, k in columns)),
-        tuple(
-            (
-                form,
-                defence,
-                *(
-                    f"{share(n['fired'], n['sets'])} / {share(n['poison_removed'], n['poison'])}"
-                    f" / {share(n['benign_removed'], n['benign'])}"
-                    for n in (cells[form, defence, *column] for column in columns)
-                ),
+    for name, forms in {"form": set(FORMS) - apart, **_APART}.items():
+        if any(row["form"] in forms for row in rows):
+            yield crossed(
+                f"Attacks by {name}, {source}: detected / poison removed / benign removed",
+                [row for row in ours if row["form"] in forms],
+                {"form": "form", "defence": "defence"},
+                lambda row: f"planted {row['planted']}, k = {row['k']}",
+                _found_and_lost,
+                order=_settings(ours),
             )
-            for form, defence in dict.fromkeys((form, defence) for form, defence, _, _ in cells)
-        ),
-    )
+    for field in ("kind", "dataset"):
+        yield crossed(
+            f"Attacks by {field}, ragguard, {source}: detected / poison removed (sets)",
+            [row for row in rows if row["defence"] == "ragguard"],
+            {field: field, "form": "form", "planted": "planted"},
+            lambda row: f"k = {row['k']}",
+            lambda part: f"{_found(part)} ({summed(part)['sets']})",
+            order=[f"k = {k}" for k in sorted({row["k"] for row in rows})],
+        )
 
 
-def _attack_by(field: str, source: str, rows: list[Row]) -> Table:
-    ours = [row for row in rows if row["defence"] == "ragguard"]
-    cells = _pooled(ours, field, "form", "planted", "k")
-    sizes = sorted({k for *_, k in cells})
-    strata = dict.fromkeys(stratum[:-1] for stratum in cells)
-    return Table(
-        f"Attacks by {field}, ragguard, {source}: detected / poison removed (sets)",
-        (field, "form", "planted", *(f"k = {k}" for k in sizes)),
-        tuple(
-            (
-                *(str(value) for value in stratum),
-                *(
-                    f"{share(n['fired'], n['sets'])} / {share(n['poison_removed'], n['poison'])}"
-                    f" ({n['sets']})"
-                    for n in (cells[*stratum, k] for k in sizes)
-                ),
-            )
-            for stratum in strata
-        ),
-    )
+def _settings(rows: list[Row]) -> list[str]:
+    pairs = sorted({(row["planted"], row["k"]) for row in rows})
+    return [f"planted {planted}, k = {k}" for planted, k in pairs]
+
+
+def _found(rows: list[Row]) -> str:
+    n = summed(rows)
+    return f"{ratio('fired', 'sets')(n)} / {ratio('poison_removed', 'poison')(n)}"
+
+
+def _found_and_lost(rows: list[Row]) -> str:
+    return f"{_found(rows)} / {ratio('benign_removed', 'benign')(summed(rows))}"

@@ -10,7 +10,9 @@ ones are reported.
 
 from __future__ import annotations
 
+import argparse
 import re
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,11 +22,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import half_parser
+from benchmarks.command import Measured, add_half, new_parser, run_command
 from benchmarks.embedders import built_in
-from benchmarks.report.result import describe_run, write
+from benchmarks.report.table import Table, share
 from benchmarks.retrieval import OVER_FETCH
-from benchmarks.tables import Table, as_rich, share
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.jsonl import open_input, read_lines
 from ragguard.passage import Passage
@@ -35,7 +36,6 @@ _SETTINGS = ((5, False), (5, True), (10, False), (10, True))
 _NEAR = 120  # characters on both sides of an answer, where no sentence ends
 _END = re.compile(r"(?<=[.!?\u0964])\s+|(?<=[\u3002\uff01\uff1f])\s*")
 _FILE = "languages.jsonl"
-_ERRORS = Console(stderr=True)
 
 
 def _sentence(record: Mapping[str, Any]) -> str:
@@ -85,7 +85,10 @@ def _planted(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def measured(
-    records: Sequence[Mapping[str, Any]], half: int, limit: int | None = None
+    records: Sequence[Mapping[str, Any]],
+    half: int,
+    limit: int | None = None,
+    errors: Console | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every language and setting.
 
@@ -96,12 +99,13 @@ def measured(
         records: Of all languages.
         half: 0 or 1: the even records of each language, or the odd.
         limit: Records of a language at most.
+        errors: Where progress is shown.
     """
     guard = ConformalFilter(built_in())
     by_language: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
         by_language.setdefault(record["language"], []).append(record)
-    for language, all_of_it in track(by_language.items(), "languages", console=_ERRORS):
+    for language, all_of_it in track(by_language.items(), "languages", console=errors):
         for k, over_fetched in _SETTINGS:
             counts: Counter[str] = Counter()
             for place, record in enumerate(all_of_it[half::2][:limit]):
@@ -133,8 +137,9 @@ def measured(
             }
 
 
-def tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the tables of a result; what is found is counted over all settings."""
+    rows: Sequence[Mapping[str, Any]] = sections["languages"]
     by_language: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         by_language.setdefault(row["language"], []).append(row)
@@ -164,28 +169,19 @@ def _values(path: Path) -> list[Mapping[str, Any]]:
         return [one.value for one in read_lines(stream, str(path))]
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, show and write."""
-    parser = half_parser("languages", __doc__)
-    arguments = parser.parse_args(argv)
-    if arguments.data is None:
-        parser.error("--data is needed: a folder with languages.jsonl")
-    rows = list(measured(_values(arguments.data / _FILE), arguments.half, arguments.limit))
-    for table in tables(rows):
-        Console(width=160).print(as_rich(table))
-    if arguments.json is not None:
-        command = ["python", "-m", "benchmarks.languages", "--data", arguments.data.resolve().name]
-        for option, value, default in (
-            ("limit", arguments.limit, None),
-            ("half", arguments.half, 1),
-        ):
-            command += [f"--{option}", str(value)] if value != default else []
-        write(
-            arguments.json,
-            describe_run(command, [], seed=0, limit=arguments.limit),
-            {"languages": rows},
-        )
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the rows of every language, in the section "languages"."""
+    records = _values(arguments.data / _FILE)
+    rows = list(measured(records, arguments.half, arguments.limit, errors))
+    return {"languages": rows}, ()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = new_parser("languages", __doc__)
+    add_half(parser)
+    return run_command(parser, argv, measure, tables)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,6 +11,7 @@ clears nothing. The cost is the least processor time of twelve rounds, with 100,
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,12 +22,11 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.command import new_parser, save
+from benchmarks.command import Measured, new_parser, run_command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.edits import EDITS, updated
-from benchmarks.tables import Table, as_rich, share
+from benchmarks.report.table import Table, share
 from ragguard.content import content_key
-from ragguard.errors import RagguardError
 from ragguard.inline.fingerprints import signature
 from ragguard.inline.near_copies import NearCopies
 from ragguard.inline.quarantined import Quarantined
@@ -171,25 +171,18 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     yield Table("Processor time that a set of ten passages takes more", headings, tuple(lines))
 
 
+def measure(arguments: argparse.Namespace, _: Console) -> Measured:
+    """Return the sections "near_copies" and "near_copies_cost"."""
+    datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
+    found = run(datasets, choosing=arguments.choose)
+    return {"near_copies": found, "near_copies_cost": cost(datasets)}, datasets
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     parser = new_parser("near_copies", __doc__)
     parser.add_argument("--choose", action="store_true", help="report the other half")
-    arguments = parser.parse_args(argv)
-    errors, out = Console(stderr=True), Console()
-    try:
-        datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
-    except RagguardError as error:
-        errors.print(f"error: {error}", style="red", markup=False)
-        return 2
-    sections = {
-        "near_copies": run(datasets, choosing=arguments.choose),
-        "near_copies_cost": cost(datasets),
-    }
-    for table in tables(sections):
-        out.print(as_rich(table))
-    save(arguments, "near_copies", {}, datasets, sections)
-    return 0
+    return run_command(parser, argv, measure, tables)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ best clean hits.
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -18,14 +20,14 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.command import embedders_for, new_parser, save, without_warnings
+from benchmarks.command import Measured, add_forms, embedders_for, new_parser, run_command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import Defence, all_defences
 from benchmarks.forms import FORMS
 from benchmarks.protocol_tables import compared, tables
 from benchmarks.retrieval import RetrievedSet
-from benchmarks.tables import as_rich
 from ragguard.embedding import Embedder
+from ragguard.errors import InvalidInputError
 
 __all__ = ["BENIGN", "RATIOS", "TOGETHER", "Cell", "main", "poisoned_set", "run", "texts_of"]
 
@@ -163,30 +165,27 @@ def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:
             yield from texts_of(record, TOGETHER, form)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, show and write."""
-    parser = new_parser("protocol", __doc__, forms=("prepend",))
-    arguments = parser.parse_args(argv)
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the sections "defences" and "cells"."""
     found = [dataset for dataset in load_folder(arguments.data) if dataset.name in BENIGN]
     if not found:
-        parser.error(f"{arguments.data} holds none of {', '.join(BENIGN)}")
+        raise InvalidInputError(f"{arguments.data} holds none of {', '.join(BENIGN)}")
     datasets = [dataset.limited(arguments.limit) for dataset in found]
-    with (
-        ExitStack() as stack,
-        without_warnings(),
-        Progress(console=Console(stderr=True)) as progress,
-    ):
+    with ExitStack() as stack, Progress(console=errors) as progress:
         embedders = embedders_for(_texts(datasets, arguments.forms), progress)
         records = sum(len(dataset.report) for dataset in datasets) * len(embedders)
         bar = progress.add_task("cells", total=records)
         defences = [one for one in all_defences(stack) if one.name != "none"]
         rows = run(datasets, embedders, defences, arguments.forms, lambda: progress.advance(bar))
-    cells = compared(rows)
-    for table in tables(cells):
-        Console().print(as_rich(table))
-    options = {"forms": ",".join(arguments.forms)}
-    save(arguments, "protocol", options, datasets, {"defences": rows, "cells": cells})
+    return {"defences": rows, "cells": compared(rows)}, datasets
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = new_parser("protocol", __doc__)
+    add_forms(parser, ("prepend",))
+    return run_command(parser, argv, measure, tables)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -13,6 +13,8 @@ gate's line goes by itself.
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
@@ -25,15 +27,15 @@ from rich.console import Console
 from rich.progress import track
 from scipy.stats import beta
 
-from benchmarks.command import new_parser, save
+from benchmarks.command import Measured, new_parser, run_command
 from benchmarks.datasets import OWN, Dataset, Record, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.fitting.offsets import ALPHA
 from benchmarks.fitting.samples import signals_of
 from benchmarks.forms import FORMS
 from benchmarks.reading import load_with_reading
+from benchmarks.report.table import Table, share
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
-from benchmarks.tables import Table, as_rich, share
 from ragguard.embedding import Embedder
 from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.query_form import titles_named
@@ -278,22 +280,23 @@ def _values(path: Path) -> Iterator[Any]:
             yield one.value
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Choose, measure, show and write."""
-    arguments = new_parser("query_forms", __doc__).parse_args(argv)
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Choose the offset, and return the sections "topic_offset" and "query_forms"."""
     folder, embedder = arguments.data, built_in()
     halves = list(as_given(folder / "keyword_traffic.jsonl"))
     found = [one for _, one in halves[0::2]]
     found += titles(folder, [one.question for _, one in halves[1::2]], embedder)
     offset, rows = chosen([one for one in found if names_page(one)])
-    _ERRORS.print(f"offset: {offset:g} nats; in force: {TOPIC:g}")
+    errors.print(f"offset: {offset:g} nats; in force: {TOPIC:g}")
     datasets = [one.limited(arguments.limit) for one in load_with_reading(folder)]
     counts = list(measured(folder, datasets, embedder))
-    sections = {"topic_offset": rows, "query_forms": counts}
-    for table in tables(sections):
-        Console(width=200).print(as_rich(table))
-    save(arguments, "query_forms", {}, datasets, sections)
+    return {"topic_offset": rows, "query_forms": counts}, datasets
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return run_command(new_parser("query_forms", __doc__), argv, measure, tables)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

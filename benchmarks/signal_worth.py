@@ -7,11 +7,11 @@ without three times as many passages fetched. With the built-in embedder.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import run_built_in
-from benchmarks.datasets import Dataset
+from benchmarks.command import Measured, new_parser, run_command
+from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score, with_manner
 from benchmarks.fitting.offsets import ALPHA, offsets
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import Samples, drawn, samples, thinned
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
-from benchmarks.tables import Table
-from ragguard.embedding import Embedder
+from benchmarks.reading import load_with_reading
+from benchmarks.report.table import Table
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import BY_HAND, SCORER, Detector
@@ -116,32 +116,33 @@ def _fires(choosing: Samples, report: Samples, chosen: Floats, seen: Floats) -> 
     return hit
 
 
-def run(
-    folder: Path, datasets: Sequence[Dataset], embedder: Embedder, console: Console
-) -> list[dict[str, Any]]:
-    """Return the rows of every change.
+def run(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the rows of every change, in the section "signal_worth".
 
     Raises:
         CalibrationError: There are too few clean sets for a threshold at `ALPHA`.
     """
-    choosing = list(samples(datasets, [embedder], fit_folds(folder, datasets)))
+    datasets = [one.limited(arguments.limit) for one in load_with_reading(arguments.data)]
+    embedder = built_in()
+    choosing = list(samples(datasets, [embedder], fit_folds(arguments.data, datasets)))
     report = [
         sample
         for dataset in datasets
         for position, record in enumerate(
-            track(dataset.report, f"report: {dataset.name}", console=console)
+            track(dataset.report, f"report: {dataset.name}", console=errors)
         )
         for forms in [() if thinned(dataset, position) else (*FITTED_FORMS, *HELD_OUT_FORMS)]
         for sample in drawn(record, embedder, forms, position % FOLDS)
     ]
-    changes = track(list(left_out()), "signals", console=console)
-    return list(detected(Samples(choosing), Samples(report), iter(changes)))
+    changes = track(list(left_out()), "signals", console=errors)
+    rows = list(detected(Samples(choosing), Samples(report), iter(changes)))
+    return {"signal_worth": rows}, datasets
 
 
-def tables(rows: Sequence[Mapping[str, Any]]) -> list[Table]:
+def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the table of a result: shares with all signals, then differences in points."""
     found: dict[str, dict[tuple[str, int], float]] = {}
-    for row in rows:
+    for row in sections["signal_worth"]:
         shares = found.setdefault(row["without"], {})
         shares[row["form"], row["planted"]] = 100 * row["detected"] / row["sets"]
     lines = []
@@ -165,7 +166,7 @@ def _points(pairs: Sequence[tuple[float, float]]) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    return run_built_in("signal_worth", __doc__, argv, run, tables)
+    return run_command(new_parser("signal_worth", __doc__), argv, run, tables)
 
 
 if __name__ == "__main__":

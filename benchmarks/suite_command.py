@@ -19,8 +19,8 @@ from benchmarks.report.figures import shown, suite_tables
 from benchmarks.report.page import page
 from benchmarks.report.result import describe_run
 from benchmarks.report.rows import read_rows, write_rows
+from benchmarks.report.table import as_markdown, as_rich
 from benchmarks.running import finished, pending, run
-from benchmarks.tables import as_markdown, as_rich
 from ragguard.errors import RagguardError
 
 __all__ = ["COMMANDS", "main"]

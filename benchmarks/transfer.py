@@ -9,6 +9,8 @@ calibrate and those that are judged.
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,12 +22,11 @@ from rich.progress import Progress
 from scipy.stats import beta
 
 from benchmarks.clean import SIZES
-from benchmarks.command import embedders_for, new_parser, save, without_warnings
+from benchmarks.command import Measured, embedders_for, new_parser, run_command
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.defences.contenders import GuardDefence
 from benchmarks.metrics.thresholds import threshold
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
-from benchmarks.tables import as_rich
 from benchmarks.transfer_tables import tables
 from ragguard import Guard, Passage
 from ragguard.embedding import Embedder
@@ -250,15 +251,11 @@ def _scores(judge: ConformalFilter, sets: Sequence[RetrievedSet], k: int, factor
     return np.array(found, dtype=np.float64)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, show and write."""
-    parser = new_parser("transfer", __doc__)
-    parser.add_argument("--splits", type=int, default=1000, help="of the simulation")
-    parser.add_argument("--seed", type=int, default=0, help="of the splits")
-    arguments = parser.parse_args(argv)
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the sections "pairs" and "simulation"."""
     datasets = [dataset.limited(arguments.limit) for dataset in load_folder(arguments.data)]
     records = [record for dataset in datasets for record in dataset.records]
-    with without_warnings(), Progress(console=Console(stderr=True)) as progress:
+    with Progress(console=errors) as progress:
         texts = (text for record in records for text in (record.question, *record.hits))
         embedders = embedders_for(texts, progress)
         steps = len(embedders) * len(_SETTINGS)
@@ -272,11 +269,16 @@ def main(argv: Sequence[str] | None = None) -> None:
             advance=lambda: progress.advance(simulating),
         )
         rows = run(datasets, embedders, lambda: progress.advance(pairing))
-    for table in tables(rows, simulated):
-        Console().print(as_rich(table))
-    options = {"splits": arguments.splits, "seed": arguments.seed}
-    save(arguments, "transfer", options, datasets, {"pairs": rows, "simulation": simulated})
+    return {"pairs": rows, "simulation": simulated}, datasets
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = new_parser("transfer", __doc__)
+    parser.add_argument("--splits", type=int, default=1000, help="of the simulation")
+    parser.add_argument("--seed", type=int, default=0, help="of the splits")
+    return run_command(parser, argv, measure, tables)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,19 +8,21 @@ the known source. Counted are the sets that are touched: those from which a pass
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import run_built_in
+from benchmarks.command import Measured, new_parser, run_command
 from benchmarks.datasets import Dataset
+from benchmarks.embedders import built_in
+from benchmarks.reading import load_with_reading
+from benchmarks.report.table import Table, listed, ratio, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from benchmarks.tables import Table, share
 from ragguard.embedding import Embedder
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
@@ -85,41 +87,31 @@ def rows(datasets: Sequence[Dataset], embedder: Embedder, errors: Console) -> li
 _COUNTED = ("sets", "touched", "found", "benign", "not_open")
 
 
-def tables(found: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    """Yield the table of the rows."""
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the table of the section "trust"."""
     said = {"prepend": "question in front", "plain": "no question", "": "nothing"}
-    lines = tuple(
-        (
-            said[row["form"]] + (f", {row['planted_in']}" if row["planted_in"] else ""),
-            row["policy"],
-            str(row["sets"]),
-            share(row["found"], row["sets"]) if row["form"] else "",
-            share(row["benign"], row["sets"]),
-            share(row["not_open"], row["sets"]),
-        )
-        for row in sorted(found, key=lambda row: (row["form"], row["planted_in"]))
+    yield listed(
+        "Policies over sources",
+        sorted(sections["trust"], key=lambda row: (row["form"], row["planted_in"])),
+        {
+            "planted": lambda row: ", ".join(filter(None, (said[row["form"]], row["planted_in"]))),
+            **{"policy": "policy", "sets": "sets"},
+            "it is dropped": lambda row: share(row["found"], row["sets"]) if row["form"] else "",
+            "another": ratio("benign", "sets"),
+            "of those known or protected": ratio("not_open", "sets"),
+        },
     )
-    columns = (
-        "planted",
-        "policy",
-        "sets",
-        "it is dropped",
-        "another",
-        "of those known or protected",
-    )
-    yield Table("Policies over sources", columns, lines)
+
+
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the rows of every policy, in the section "trust"."""
+    datasets = [one.limited(arguments.limit) for one in load_with_reading(arguments.data)]
+    return {"trust": rows(datasets, built_in(), errors)}, datasets
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, show and write; return the exit status."""
-
-    def run(
-        folder: Path, datasets: Sequence[Dataset], embedder: Embedder, errors: Console
-    ) -> list[dict[str, Any]]:
-        del folder
-        return rows(datasets, embedder, errors)
-
-    return run_built_in("trust", __doc__, argv, run, tables)
+    """Run the command and return its exit status."""
+    return run_command(new_parser("trust", __doc__), argv, measure, tables)
 
 
 if __name__ == "__main__":

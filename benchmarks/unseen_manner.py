@@ -9,6 +9,8 @@ another kind, without the other signals and before the gate shares its 1 % out.
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.command import new_parser, save
+from benchmarks.command import Measured, new_parser, run_command
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import Folds, groups, rounded
 from benchmarks.fitting.offsets import ALPHA
 from benchmarks.reading import load_with_reading
+from benchmarks.report.table import Table, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from benchmarks.tables import Table, as_rich, share
 from ragguard.inline.features.coverage import LEAST_COVERAGE, idf_coverage, idf_weights
 from ragguard.inline.features.manner import COVERAGE, MannerModel
 from ragguard.inline.tokens import tokenize_passages, tokenize_query
@@ -115,22 +117,23 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     return [Table("Plain texts found by manner and coverage alone", columns, lines)]
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, show and write."""
-    arguments = new_parser("unseen_manner", __doc__).parse_args(argv)
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the rows of `measured`, in the section "unseen_manner"."""
     datasets = load_with_reading(arguments.data)
     found = Folds(groups(arguments.data, datasets))
 
     def fit(dataset: str, kind: str) -> MannerModel:
-        _ERRORS.print(f"fit without {dataset or kind or 'nothing'}")
+        errors.print(f"fit without {dataset or kind or 'nothing'}")
         return rounded(found.without(dataset=dataset, kind=kind))[0]
 
     limited = [data.limited(arguments.limit) for data in datasets]
-    sections = {"unseen_manner": list(measured(limited, fit))}
-    for table in tables(sections):
-        Console(width=200).print(as_rich(table))
-    save(arguments, "unseen_manner", {}, datasets, sections)
+    return {"unseen_manner": list(measured(limited, fit))}, datasets
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    return run_command(new_parser("unseen_manner", __doc__), argv, measure, tables)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

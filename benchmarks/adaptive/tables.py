@@ -2,98 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.tables import Table
+from benchmarks.report.table import Row, Table, crossed, grouped, listed, share, summed
 
 __all__ = ["tables"]
-
-Row = Mapping[str, Any]
 
 _ORDER = ("published", "plain text", "wording", "borrowed words", "split", "mimicry", "flooding")
 
 
-def tables(sections: Mapping[str, Sequence[Row]]) -> list[Table]:
-    """Return the tables of the sections "attacks", "denial" and "tracing"."""
-    attacks = sections["attacks"]
-    out = []
-    for embedder in dict.fromkeys(row["embedder"] for row in attacks):
-        rows = [row for row in attacks if row["embedder"] == embedder]
-        out += [_passed(embedder, rows), _price(embedder, rows)]
-    out += [_denial(sections["denial"])] if sections["denial"] else []
-    out += [_tracing(sections["tracing"])] if sections["tracing"] else []
-    return out
-
-
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %" if whole else "-"
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the tables of the parts "attacks", "denial" and "tracing" of the section "adaptive"."""
+    parts = sections["adaptive"]
+    for (embedder,), found in grouped(parts["attacks"], "embedder").items():
+        rows = sorted(found, key=lambda row: (_ORDER.index(row["attack"]), row["planted"]))
+        yield crossed(
+            f"Adaptive attacks, {embedder}: among the first k / undetected of those",
+            rows,
+            {"attack": "attack", "planted": "planted", "targets": "targets"},
+            _setting,
+            _passed,
+            order=dict.fromkeys(map(_setting, found)),
+        )
+        strata = grouped(rows, "attack", "planted").values()
+        yield listed(
+            f"What adaptive attacks cost, {embedder}, all k", [*map(_price, strata)], _PRICE
+        )
+    if parts["denial"]:
+        pairs = grouped(parts["denial"], "embedder", "planted", "k", "over_fetch").values()
+        yield listed(
+            "Denial by copies of the answering passage: question in front / most harmful of four",
+            [_denied(pair) for pair in pairs],
+            {name: name for name in ("embedder", "planted", "setting", "questions", *_DENIED)},
+        )
+    if parts["tracing"]:
+        yield listed(
+            "What attribution finds of attacks that were not detected, k = 5",
+            sorted(
+                (row for row in parts["tracing"] if row["events"]),
+                key=lambda row: (_ORDER.index(row["attack"]), row["embedder"], row["planted"]),
+            ),
+            {
+                **{name: name for name in ("attack", "embedder", "planted")},
+                "reports": "events",
+                "poison blamed": lambda row: share(row["blamed"], row["poison"], 0),
+                "all of it blamed": lambda row: share(row["traced"], row["events"], 0),
+                "over after quarantine": lambda row: share(row["over"], row["events"], 0),
+                "anything benign blamed": lambda row: share(row["benign_blamed"], row["events"], 0),
+            },
+        )
 
 
 def _setting(row: Row) -> str:
     return f"k = {row['k']}" + (f", {row['over_fetch']}x" if row["over_fetch"] > 1 else "")
 
 
-def _strata(rows: Sequence[Row]) -> list[tuple[str, int]]:
-    found = {(row["attack"], row["planted"]) for row in rows}
-    return sorted(found, key=lambda stratum: (_ORDER.index(stratum[0]), stratum[1]))
+def _passed(rows: list[Row]) -> str:
+    (row,) = rows
+    return f"{share(row['sets'], row['targets'], 0)} / {share(row['undetected'], row['sets'], 0)}"
 
 
-def _passed(embedder: str, rows: Sequence[Row]) -> Table:
-    cells = {(row["attack"], row["planted"], _setting(row)): row for row in rows}
-    settings = list(dict.fromkeys(_setting(row) for row in rows))
-    return Table(
-        f"Adaptive attacks, {embedder}: among the first k / undetected of those",
-        ("attack", "planted", "targets", *settings),
-        tuple(
-            (
-                attack,
-                str(planted),
-                str(cells[attack, planted, settings[0]]["targets"]),
-                *(
-                    f"{_share(n['sets'], n['targets'])} / {_share(n['undetected'], n['sets'])}"
-                    for n in (cells[attack, planted, setting] for setting in settings)
-                ),
-            )
-            for attack, planted in _strata(rows)
-        ),
-    )
+def _price(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the sums over the settings of an attack, and the ranges of its medians."""
+    lost = sum(row["similarity_lost"] for row in rows) / len(rows)
+    ranges = {
+        name: _range([row[name] for row in rows if row[name] is not None], form)
+        for name, form in (("asked", ".0f"), ("p_value", ".2g"))
+    }
+    return {**summed(rows, "attack", "planted"), "lost": f"{lost:.3f}", **ranges}
 
 
-def _price(embedder: str, rows: Sequence[Row]) -> Table:
-    lines = []
-    for attack, planted in _strata(rows):
-        part = [row for row in rows if (row["attack"], row["planted"]) == (attack, planted)]
-        asked = [row["asked"] for row in part if row["asked"] is not None]
-        p_values = [row["p_value"] for row in part if row["p_value"] is not None]
-        lines.append(
-            (
-                attack,
-                str(planted),
-                f"{sum(row['similarity_lost'] for row in part) / len(part):.3f}",
-                _range(asked, ".0f"),
-                _range(p_values, ".2g"),
-                _share(sum(r["undetected"] for r in part), sum(r["sets"] for r in part)),
-                _share(sum(r["undetected_own"] for r in part), sum(r["sets_own"] for r in part)),
-                _share(sum(r["poison_removed"] for r in part), sum(r["poison"] for r in part)),
-                _share(sum(r["benign_removed"] for r in part), sum(r["benign"] for r in part)),
-            )
-        )
-    return Table(
-        f"What adaptive attacks cost, {embedder}, all k",
-        (
-            "attack",
-            "planted",
-            "similarity lost",
-            "questions to the guard",
-            "p-value",
-            "undetected",
-            "undetected, own calibration",
-            "poison removed",
-            "benign removed",
-        ),
-        tuple(lines),
-    )
+_PRICE: Mapping[str, Any] = {
+    **{"attack": "attack", "planted": "planted", "similarity lost": "lost"},
+    **{"questions to the guard": "asked", "p-value": "p_value"},
+    "undetected": lambda row: share(row["undetected"], row["sets"], 0),
+    "undetected, own calibration": lambda row: share(row["undetected_own"], row["sets_own"], 0),
+    "poison removed": lambda row: share(row["poison_removed"], row["poison"], 0),
+    "benign removed": lambda row: share(row["benign_removed"], row["benign"], 0),
+}
 
 
 def _range(values: Sequence[float], form: str) -> str:
@@ -104,65 +91,20 @@ def _range(values: Sequence[float], form: str) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _denial(rows: Sequence[Row]) -> Table:
-    cells = {(r["embedder"], r["planted"], _setting(r), r["decoys"]): r for r in rows}
-    strata = list(dict.fromkeys(key[:-1] for key in cells))
-    lines = []
-    for stratum in strata:
-        both = [cells[*stratum, decoys] for decoys in ("copies", "best")]
-        lines.append(
-            (
-                *map(str, stratum),
-                str(both[0]["targets"]),
-                " / ".join(_share(row["pushed_out"], row["targets"]) for row in both),
-                " / ".join(_share(row["golden_removed"], row["golden"]) for row in both),
-                " / ".join(_share(row["golden_reaching"], row["targets"]) for row in both),
-                " / ".join(_share(row["benign_removed"], row["benign"]) for row in both),
-            )
-        )
-    return Table(
-        "Denial by copies of the answering passage: question in front / most harmful of four",
-        (
-            "embedder",
-            "planted",
-            "setting",
-            "questions",
-            "answer pushed out",
-            "answer removed by the guard",
-            "answer reaches the generator",
-            "benign removed",
-        ),
-        tuple(lines),
-    )
+_DENIED = {
+    "answer pushed out": ("pushed_out", "targets"),
+    "answer removed by the guard": ("golden_removed", "golden"),
+    "answer reaches the generator": ("golden_reaching", "targets"),
+    "benign removed": ("benign_removed", "benign"),
+}
 
 
-def _tracing(rows: Sequence[Row]) -> Table:
-    return Table(
-        "What attribution finds of attacks that were not detected, k = 5",
-        (
-            "attack",
-            "embedder",
-            "planted",
-            "reports",
-            "poison blamed",
-            "all of it blamed",
-            "over after quarantine",
-            "anything benign blamed",
-        ),
-        tuple(
-            (
-                row["attack"],
-                row["embedder"],
-                str(row["planted"]),
-                str(row["events"]),
-                _share(row["blamed"], row["poison"]),
-                _share(row["traced"], row["events"]),
-                _share(row["over"], row["events"]),
-                _share(row["benign_blamed"], row["events"]),
-            )
-            for row in sorted(
-                rows, key=lambda r: (_ORDER.index(r["attack"]), r["embedder"], r["planted"])
-            )
-            if row["events"]
-        ),
-    )
+def _denied(pair: Sequence[Row]) -> dict[str, str]:
+    """Return a line of the plain decoys, which come first, and of the most harmful."""
+    plain = pair[0]
+    cells = {
+        head: " / ".join(share(row[part], row[whole], 0) for row in pair)
+        for head, (part, whole) in _DENIED.items()
+    }
+    place = {name: str(plain[name]) for name in ("embedder", "planted")}
+    return {**place, "setting": _setting(plain), "questions": str(plain["targets"]), **cells}

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.metrics.intervals import difference
 from benchmarks.report.figures import Shown, title_of
-from benchmarks.tables import Table
+from benchmarks.report.table import Table
 
 __all__ = ["compared"]
 

@@ -11,8 +11,8 @@ from benchmarks.measuring import Place
 from benchmarks.metrics.counting import attributed, figures
 from benchmarks.metrics.intervals import Rate
 from benchmarks.plugins import find
+from benchmarks.report.table import Table
 from benchmarks.running import finished
-from benchmarks.tables import Table
 from ragguard.errors import InvalidInputError
 
 __all__ = ["Shown", "judged", "shown", "suite_tables", "title_of"]

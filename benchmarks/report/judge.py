@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.tables import Table, share
+from benchmarks.report.table import Table, share
 
-__all__ = ["judge_table"]
+__all__ = ["tables"]
 
 
-def judge_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the table of the section "judged".
 
-    Args:
-        rows: One an answer, with `right` and `attacked` as it was labelled, and
-            `judged_right` and `judged_attacked`.
+    Its rows are one an answer, with `right` and `attacked` as it was labelled, and `judged_right`
+    and `judged_attacked`.
     """
-    body = []
+    rows, body = sections["judged"], []
     for what, name in (("right", "right"), ("the attacker's", "attacked")):
         found = [(bool(row[name]), bool(row[f"judged_{name}"])) for row in rows]
         labelled, said = sum(one for one, _ in found), sum(one for _, one in found)
@@ -26,4 +25,4 @@ def judge_table(rows: Sequence[Mapping[str, Any]]) -> Table:
         errors = share(len(found) - both - found.count((False, False)), len(found))
         body.append((what, str(len(found)), str(labelled), str(said), missed, wrong, errors))
     head = ("answer is", "answers", "on reading", "by the judge", "missed", "wrongly so")
-    return Table("The judge beside labels by reading", (*head, "errors"), tuple(body))
+    return [Table("The judge beside labels by reading", (*head, "errors"), tuple(body))]

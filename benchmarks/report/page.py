@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.metrics.intervals import Rate
 from benchmarks.report.figures import Shown, suite_tables, title_of
-from benchmarks.tables import Table
+from benchmarks.report.table import Table
 
 __all__ = ["page"]
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.cells import Cell
-from benchmarks.report.figures import Shown, judged
+from benchmarks.report.figures import Shown, judged, suite_tables
 from benchmarks.report.result import read, write
+from benchmarks.report.table import Table
 
-__all__ = ["of_sections", "read_rows", "sections_of", "write_rows"]
+__all__ = ["of_sections", "read_rows", "sections_of", "tables", "write_rows"]
 
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
 
@@ -39,6 +40,11 @@ def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
         cell = Cell(**{name: fields[name] for name in fields if name not in ("id", "reason")})
         kept[cell.key] = (cell, rows.get(number, []), reason)
     return judged(kept)
+
+
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the tables of a suite's result."""
+    yield from suite_tables(of_sections(sections))
 
 
 def write_rows(path: Path, about: Mapping[str, Any], found: Sequence[Shown]) -> None:

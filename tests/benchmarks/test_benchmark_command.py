@@ -6,8 +6,9 @@ import pytest
 from benchmarks.__main__ import main
 from benchmarks.defences.contenders import PackageDefence, package_version
 from benchmarks.report.result import read, write
+from benchmarks.report.table import Table, as_markdown
 from benchmarks.retrieval import RetrievedSet
-from benchmarks.tables import README, Table, as_markdown, tables
+from benchmarks.tables import README, tables
 
 QUICK = ["--limit", "2", "--sections", "clean,attack", "--embedders", "built-in", "--no-package"]
 
@@ -22,7 +23,6 @@ RUN_KEYS = {
     "machine",
     "versions",
     "records",
-    "missing",
     "sections",
 }
 DEFENCES = ["none", "ragguard", "ragguard 3x", "paper clustering", "paper concentration"]

@@ -36,5 +36,5 @@ def test_reasons_are_told_apart():
     ]
     counts = [[row[name] for name in honest_calibrations.REASONS] for row in found]
     assert counts == [[0, 0, 0], [0, 50, 0], [50, 0, 0]]
-    (table,) = honest_calibrations.tables(found)
+    (table,) = honest_calibrations.tables({"honest_calibrations": found})
     assert [row[4:6] for row in table.rows] == [("100 %", "0 %"), ("0 %", "0 %"), ("0 %", "100 %")]

@@ -50,7 +50,7 @@ def test_each_language_is_counted_in_every_setting(half, queries):
         assert row["touched"] == row["right_page_lost"] == 0
         found = {kind: row["found"][kind] for kind in (*PLANTED, "spaced", "zero-width")}
         assert found == dict.fromkeys(found, row["queries"])
-    clean, attacked = tables(rows)
+    clean, attacked = tables({"languages": rows})
     assert clean.rows[0] == ("en", str(queries[0]), *["0.0 %"] * 5)
     assert attacked.rows[-1][:4] == ("all", *["100.0 %"] * 3)
 

@@ -81,7 +81,7 @@ def test_the_cost_of_holding_is_measured_in_pairs(monkeypatch):
         (kind, passages) for kind in ("clean", "attacked") for passages in ("read before", "new")
     }
     assert all(row["sets"] == 4 and row["without_ms"] > 0 for row in rows)
-    (table,) = holding_cost.tables(rows)
+    (table,) = holding_cost.tables({"holding_cost": rows})
     assert len(table.rows) == 4
 
 

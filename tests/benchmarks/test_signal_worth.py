@@ -83,17 +83,13 @@ def row(without, form, planted, found, sets=100):
 
 
 def test_the_table_gives_differences_in_points_of_means_over_forms():
-    (table,) = tables(
-        [
-            *(row("", "clean", 0, 1, 200), row("", "prepend", 1, 90)),
-            *(row("", "middle", 1, 40), row("", "spread", 1, 60)),
-            *(
-                row("boundary_overlap", "clean", 0, 3, 200),
-                row("boundary_overlap", "prepend", 1, 90),
-            ),
-            *(row("boundary_overlap", "middle", 1, 41), row("boundary_overlap", "spread", 1, 30)),
-        ]
-    )
+    rows = [
+        *(row("", "clean", 0, 1, 200), row("", "prepend", 1, 90)),
+        *(row("", "middle", 1, 40), row("", "spread", 1, 60)),
+        *(row("boundary_overlap", "clean", 0, 3, 200), row("boundary_overlap", "prepend", 1, 90)),
+        *(row("boundary_overlap", "middle", 1, 41), row("boundary_overlap", "spread", 1, 30)),
+    ]
+    (table,) = tables({"signal_worth": rows})
     every, line = table.rows
     assert every == ("all", "0.50", "90.0 / -", "50.0 / -", "- / -", "- / -")
     assert line == ("boundary_overlap", "1.50", "+0.0 / -", "-14.5 / -", "- / -", "- / -")

@@ -74,7 +74,7 @@ def test_bad_arguments_are_refused(arguments, capsys):
 
 
 def test_all_stands_for_every_form():
-    found = command.new_parser("protocol", None, forms=("plain",)).parse_args(
-        ["--data", "x", "--forms", "all"]
-    )
+    parser = command.new_parser("protocol", None)
+    command.add_forms(parser, ("plain",))
+    found = parser.parse_args(["--data", "x", "--forms", "all"])
     assert {"plain", "prepend", "spread"} <= set(found.forms)

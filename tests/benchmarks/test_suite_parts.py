@@ -12,7 +12,7 @@ from benchmarks.metrics.matching import judged, place, refuses
 from benchmarks.plugins import ROOMS, known
 from benchmarks.readers.base import Answer, Kept, Prompt
 from benchmarks.readers.likelihood import READER
-from benchmarks.report.judge import judge_table
+from benchmarks.report import judge
 from ragguard.errors import GenerationError, InvalidInputError
 
 FIDELITIES = {"original", "released texts", "templated"}
@@ -256,6 +256,6 @@ def test_the_judge_is_held_against_labels():
     rows = [
         dict(zip(names, row, strict=True)) for row in [(1, 1, 0, 0), (1, 0, 0, 0), (0, 0, 1, 1)]
     ]
-    table = judge_table(rows)
+    (table,) = judge.tables({"judged": rows})
     assert table.rows[0] == ("right", "3", "2", "1", "50.0 %", "0.0 %", "33.3 %")
     assert table.rows[1] == ("the attacker's", "3", "1", "1", "0.0 %", "0.0 %", "0.0 %")

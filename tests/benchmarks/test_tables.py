@@ -3,7 +3,8 @@
 import pytest
 
 from benchmarks.report.result import write
-from benchmarks.tables import Table, filled, tables
+from benchmarks.report.table import Table
+from benchmarks.tables import filled, tables
 from ragguard.errors import InvalidInputError
 
 

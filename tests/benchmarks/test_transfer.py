@@ -10,7 +10,7 @@ from benchmarks import transfer
 from benchmarks.datasets import Dataset, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.transfer import interval, simulate
-from benchmarks.transfer_tables import tables, worst
+from benchmarks.transfer_tables import tables
 
 
 @given(st.integers(1, 60), st.data())
@@ -98,19 +98,14 @@ def test_rows_count_the_report_half(rows):
     assert sizes["shipped", "shipped"] == 0
 
 
-def test_the_worst_rows_come_first():
-    found = [{"touched": t, "queries": q} for t, q in ((1, 10), (3, 10), (2, 4))]
-    assert [row["touched"] for row in worst(found)] == [2, 3, 1]
-
-
 @pytest.mark.slow
 def test_tables_name_every_kind(datasets, rows):
     simulated = transfer.simulations(datasets, [built_in()], splits=5, seed=0, advance=lambda: None)
     assert {row["traffic"] for row in simulated} == {"all", "large"}
-    of_one, worst_of_one, of_five, worst_of_five, simulation = tables(rows, simulated)
+    of_one, of_five, simulation = tables({"pairs": rows, "simulation": simulated})
     assert of_five.columns == ("calibrated on", "large", "small", "other")
     assert [row[0] for row in of_five.rows] == ["large", "own", "all others", "shipped"]
     assert [row[0] for row in of_one.rows] == ["shipped"]
     assert [row[0] for row in simulation.rows] == ["all", "large"]
-    for table in (of_one, worst_of_one, of_five, worst_of_five, simulation):
+    for table in (of_one, of_five, simulation):
         assert all(len(row) == len(table.columns) for row in table.rows)

@@ -24,7 +24,7 @@ def test_no_policy_drops_what_is_protected_and_none_finds_more_than_no_policy():
         assert row["sets"] == plain["sets"]
         assert row["found"] <= plain["found"]
         assert row["benign"] >= row["not_open"]
-    (table,) = trust.tables(found)
+    (table,) = trust.tables({"trust": found})
     assert len(table.rows) == len(found)
 
 

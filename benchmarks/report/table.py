@@ -1,0 +1,145 @@
+"""Tables of strings, and how rows of a result become their lines and cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table as RichTable
+
+__all__ = [
+    "Row",
+    "Table",
+    "Text",
+    "as_is",
+    "as_markdown",
+    "as_rich",
+    "crossed",
+    "grouped",
+    "listed",
+    "ratio",
+    "share",
+    "summed",
+]
+
+Row = Mapping[str, Any]
+Text = str | Callable[[Row], str]
+"""The name of a field, or what makes a cell of a row."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of strings with a title."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def listed(title: str, rows: Iterable[Row], columns: Mapping[str, Text]) -> Table:
+    """Return a table with a line for each row.
+
+    Args:
+        title: Of the table.
+        rows: Of the result.
+        columns: The heads, each with what stands below it.
+    """
+    lines = tuple(tuple(_text(row, one) for one in columns.values()) for row in rows)
+    return Table(title, tuple(columns), lines)
+
+
+def as_is(title: str, rows: Sequence[Row]) -> Table:
+    """Return the rows as a table, a column for each of their fields."""
+    fields = dict.fromkeys(name for row in rows for name in row)
+    return Table(
+        title, tuple(fields), tuple(tuple(str(r.get(f, "")) for f in fields) for r in rows)
+    )
+
+
+def crossed(
+    title: str,
+    rows: Sequence[Row],
+    down: Mapping[str, Text],
+    across: Text,
+    cell: Callable[[list[Row]], str],
+    *,
+    order: Iterable[str] = (),
+    empty: str = "",
+) -> Table:
+    """Return a table with a line and a column for each of the values that rows have.
+
+    Args:
+        title: Of the table.
+        rows: Of the result, in the order of the lines.
+        down: The heads of the first columns, each with what tells lines apart.
+        across: What tells columns apart, and is their head.
+        cell: Makes a cell of the rows that belong into it.
+        order: The columns that come first; the others come in the order of the rows.
+        empty: Stands where no row belongs.
+    """
+    cells: dict[tuple[str, ...], dict[str, list[Row]]] = {}
+    found: dict[str, None] = {}
+    for row in rows:
+        column = _text(row, across)
+        found[column] = None
+        line = cells.setdefault(tuple(_text(row, one) for one in down.values()), {})
+        line.setdefault(column, []).append(row)
+    columns = [one for one in dict.fromkeys([*order, *found]) if one in found]
+    lines = tuple(
+        (*head, *(cell(line[one]) if one in line else empty for one in columns))
+        for head, line in cells.items()
+    )
+    return Table(title, (*down, *columns), lines)
+
+
+def _text(row: Row, how: Text) -> str:
+    return str(row[how]) if isinstance(how, str) else how(row)
+
+
+def grouped(rows: Iterable[Row], *fields: str) -> dict[tuple[Any, ...], list[Row]]:
+    """Return the rows by their values of these fields, in order."""
+    out: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        out.setdefault(tuple(row[name] for name in fields), []).append(row)
+    return out
+
+
+def summed(rows: Sequence[Row], *fields: str) -> dict[str, Any]:
+    """Return one row with the sums of all counts, and these fields as the first row has them."""
+    counts = {
+        name: sum(row[name] for row in rows if isinstance(row.get(name), int))
+        for name, value in rows[0].items()
+        if isinstance(value, int)
+    }
+    return {**counts, **{name: rows[0][name] for name in fields}}
+
+
+def share(part: int, whole: int, digits: int = 1) -> str:
+    """Return a share in per cent, or a dash where there is nothing to have a share of."""
+    return f"{100 * part / whole:.{digits}f} %" if whole else "-"
+
+
+def ratio(part: str, whole: str, digits: int = 1) -> Callable[[Row], str]:
+    """Return what gives the share that one count of a row has in another."""
+    return lambda row: share(row[part], row[whole], digits)
+
+
+def as_markdown(table: Table) -> str:
+    """Return a table in Markdown under its title."""
+    lines = [
+        f"**{table.title}**",
+        "",
+        f"| {' | '.join(table.columns)} |",
+        f"|{'---|' * len(table.columns)}",
+        *(f"| {' | '.join(row)} |" for row in table.rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def as_rich(table: Table) -> RichTable:
+    """Return a table for the terminal."""
+    out = RichTable(*table.columns, title=table.title, title_justify="left")
+    for row in table.rows:
+        out.add_row(*row)
+    return out
