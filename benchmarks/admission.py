@@ -15,7 +15,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +29,7 @@ from rich.progress import track
 from benchmarks.command import Measured, new_parser, run_command
 from benchmarks.datasets import load_folder
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
-from benchmarks.report.table import Table, share
+from benchmarks.report.table import Table, as_is, grouped, listed, ratio, share, summed
 from ragguard.admission.batch import Batch
 from ragguard.admission.judging import ALPHA, REVIEW, judged
 
@@ -109,54 +109,39 @@ def timed(texts: Sequence[str], count: int) -> dict[str, Any]:
         }
 
 
-def tables(sections: Mapping[str, Any]) -> list[Table]:
-    """Return the tables of a result."""
-    return [
-        _clean_table(sections["admission_clean"]),
-        _planted_table(sections["admission_planted"]),
-    ]
-
-
-def _clean_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    keys = ("passages", "refused", "looked_at")
-    whole = {"base": "all"} | {key: sum(row[key] for row in rows) for key in keys}
-    lines = tuple(
-        (
-            row["base"],
-            f"{row['passages']:,}",
-            *[f"{100 * row[key] / row['passages']:.2f} %" for key in keys[1:]],
-        )
-        for row in (*rows, whole)
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the tables of a result."""
+    clean = sections["admission_clean"]
+    yield listed(
+        "Clean passages",
+        [*clean, {**summed(clean), "base": "all"}],
+        {
+            "knowledge base": "base",
+            "clean passages": lambda row: f"{row['passages']:,}",
+            "refused": ratio("refused", "passages", 2),
+            "refused or for review": ratio("looked_at", "passages", 2),
+        },
     )
-    columns = ("knowledge base", "clean passages", "refused", "refused or for review")
-    return Table("Clean passages", columns, lines)
+    lines = []
+    for (kind, form), rows in grouped(sections["admission_planted"], "kind", "form").items():
+        where = "in front" if form == "prepend" else "as released" if "(" in kind else "none"
+        counted = {count: summed(part) for (count,), part in grouped(rows, "count").items()}
+        cells = {
+            f"{count}: {said}": share(counted[count][key], counted[count]["texts"])
+            for count in COUNTS
+            for key, said in _SAID.items()
+        }
+        lines.append({"texts": kind, "question": where, **cells})
+    yield as_is("Planted passages", lines)
+    if timed := sections.get("admission_cost"):
+        yield as_is("What a scan takes", timed)
 
 
-def _planted_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    cells: dict[tuple[str, str], dict[int, dict[str, int]]] = {}
-    for row in rows:
-        total = cells.setdefault((row["kind"], row["form"]), {})
-        own = total.setdefault(row["count"], dict.fromkeys(_KEYS, 0))
-        for key in _KEYS:
-            own[key] += row[key]
-    lines = tuple(
-        (
-            kind,
-            "in front" if form == "prepend" else "as released" if "(" in kind else "none",
-            *[
-                share(by_count[count][key], by_count[count]["texts"])
-                for count in COUNTS
-                for key in _KEYS[1:]
-            ],
-        )
-        for (kind, form), by_count in cells.items()
-    )
-    columns = ("texts", "question", *[f"{n}: {key}" for n in COUNTS for key in _SAID])
-    return Table("Planted passages", columns, lines)
-
-
-_KEYS = ("texts", "refused", "looked_at", "below_line")
-_SAID = ("refused", "or for review", "at 0.1 % of clean")
+_SAID = {
+    "refused": "refused",
+    "looked_at": "or for review",
+    "below_line": "at 0.1 % of clean",
+}
 
 
 def measure(arguments: argparse.Namespace, _: Console) -> Measured:

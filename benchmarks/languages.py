@@ -24,7 +24,7 @@ from rich.progress import track
 
 from benchmarks.command import Measured, add_half, new_parser, run_command
 from benchmarks.embedders import built_in
-from benchmarks.report.table import Table, share
+from benchmarks.report.table import Row, Table, as_is, grouped, ratio, share, summed
 from benchmarks.retrieval import OVER_FETCH
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.jsonl import open_input, read_lines
@@ -139,28 +139,26 @@ def measured(
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the tables of a result; what is found is counted over all settings."""
-    rows: Sequence[Mapping[str, Any]] = sections["languages"]
-    by_language: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        by_language.setdefault(row["language"], []).append(row)
+    rows: list[Row] = sections["languages"]
+    kinds = {**{kind: f"the {kind}" for kind in PLANTED}, **{kind: kind for kind in DISGUISES}}
     clean, attacked = [], []
-    for language, of in [*by_language.items(), ("all", list(rows))]:
-        queries = sum(one["queries"] for one in of)
-        shares = [
-            share(sum(one["touched"] for one in at), sum(one["queries"] for one in at))
-            for setting in _SETTINGS
-            if (at := [one for one in of if (one["k"], one["with_reference"]) == setting])
-        ]
-        lost = share(sum(one["right_page_lost"] for one in of), queries)
-        clean.append((language, str(queries // len(_SETTINGS)), *shares, lost))
-        found = [sum(one["found"][kind] for one in of) for kind in (*PLANTED, *DISGUISES)]
-        attacked.append((language, *(share(count, queries) for count in found)))
-    settings = [f"k = {k}{', 3x' if below else ''}" for k, below in _SETTINGS]
-    columns = ("language", "queries", *settings, "right page lost")
-    kinds = (*(f"the {kind}" for kind in PLANTED), *DISGUISES)
+    parts = {**grouped(rows, "language"), ("all",): rows}
+    for (language,), of in parts.items():
+        total = summed(of)
+        by_setting = grouped(of, "k", "with_reference")
+        shares = {
+            f"k = {k}{', 3x' if below else ''}": ratio("touched", "queries")(summed(at))
+            for (k, below), at in by_setting.items()
+        }
+        queries = {"language": language, "queries": total["queries"] // len(_SETTINGS)}
+        lost = {"right page lost": ratio("right_page_lost", "queries")(total)}
+        clean.append({**queries, **shares, **lost})
+        found = {kind: sum(one["found"][kind] for one in of) for kind in kinds}
+        shown = {said: share(found[kind], total["queries"]) for kind, said in kinds.items()}
+        attacked.append({"language": language, **shown})
     return [
-        Table("Languages: clean queries touched", columns, tuple(clean)),
-        Table("Languages: planted text found", ("language", *kinds), tuple(attacked)),
+        as_is("Languages: clean queries touched", clean),
+        as_is("Languages: planted text found", attacked),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from benchmarks.measuring import Place
 from benchmarks.metrics.counting import attributed, figures
 from benchmarks.metrics.intervals import Rate
 from benchmarks.plugins import find
-from benchmarks.report.table import Table
+from benchmarks.report.table import Table, as_is
 from benchmarks.running import finished
 from ragguard.errors import InvalidInputError
 
@@ -168,27 +169,30 @@ def _honest(found: Sequence[Shown]) -> Table:
         "benign_removed": "passages removed",
         "golden_removed": "golden passages removed",
     }
-    body = []
+    lines = []
     for reader, k, method in dict.fromkeys(
         (one.cell.reader, one.cell.k, one.cell.method) for one in found
     ):
         here = [one for one in found if one.cell.method == method and one.cell.k == k]
         rows = [row for one in here if one.cell.reader == reader for row in one.rows]
         count = figures(rows)
-        wrong = figures(rows)["attack_success"]
+        wrong = count["attack_success"]
         assert isinstance(wrong, Rate)
-        line = [title_of("defences", method), title_of("readers", reader), str(k), str(len(rows))]
-        line += [str(count[name]) for name in names]
-        line += [wrong.short, f"{count['ms_p50']:.1f} / {count['ms_p95']:.1f}"]
-        body.append((*line, f"{count['calls']:.1f}"))
-    head = ("defence", "reader", "k", "questions", *names.values(), "attacker's answer by itself")
-    return Table(
-        "What honest users pay", (*head, "ms, p50 / p95", "answers asked for"), tuple(body)
-    )
+        lines.append(
+            {
+                **{"defence": title_of("defences", method), "reader": title_of("readers", reader)},
+                **{"k": k, "questions": len(rows)},
+                **{said: count[name] for name, said in names.items()},
+                "attacker's answer by itself": wrong.short,
+                "ms, p50 / p95": f"{count['ms_p50']:.1f} / {count['ms_p95']:.1f}",
+                "answers asked for": f"{count['calls']:.1f}",
+            }
+        )
+    return as_is("What honest users pay", lines)
 
 
 def _empty(found: Sequence[Shown]) -> Table:
-    body = [
+    counted = Counter(
         (
             title_of("attacks", one.cell.attack),
             title_of(one.cell.room, one.cell.method),
@@ -196,10 +200,6 @@ def _empty(found: Sequence[Shown]) -> Table:
             one.reason,
         )
         for one in found
-    ]
-    counted = {line: body.count(line) for line in body}
-    return Table(
-        "Cells without rows",
-        ("attack", "method", "data", "why", "cells"),
-        tuple((*line, str(count)) for line, count in counted.items()),
     )
+    lines = tuple((*line, str(count)) for line, count in counted.items())
+    return Table("Cells without rows", ("attack", "method", "data", "why", "cells"), lines)
