@@ -21,7 +21,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.attribution.ragorigin.support import SupportMeter, explains
+from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, SupportMeter, explains
 from ragguard.attribution.result import Attribution
 from ragguard.content import content_key
 from ragguard.inline.marks import mark_p_values
@@ -35,7 +35,6 @@ __all__ = ["are_copies", "independent", "with_evidence"]
 
 logger = logging.getLogger(__name__)
 
-_STATING = 0.45  # support from which another source states the response; chosen as the others are
 _SHINGLE = 5  # words
 _COPIED = 0.5  # share of the shorter text's shingles that a copy has
 _SHINGLES = 1_000
@@ -68,8 +67,10 @@ def with_evidence(
     support = _support(found, scope)
     p_values = _marks(judge(), found.query, scope, blamed, top_k)
     marked = p_values <= attack_alpha
-    holds = explains(support[marked]) and not explains(support[~blamed][:top_k])
-    stating = [scope[i] for i in np.flatnonzero((support >= _STATING) & ~marked)]
+    # That all of the accused lead to it is what the attribution found.
+    leads = explains(support[marked]) or np.array_equal(marked, blamed)
+    holds = leads and not explains(support[~blamed][:top_k])
+    stating = [scope[i] for i in np.flatnonzero((support >= SUFFICIENT_SUPPORT) & ~marked)]
     suspects = marked if marked.any() else blamed
     others = independent(stating, [scope[i] for i in np.flatnonzero(suspects)])
     details = {
@@ -105,10 +106,13 @@ def _marks(
     """Return the p-values, 1 for everybody who is not accused; the set is what would be read."""
     read = blamed | (np.arange(len(scope)) < top_k)
     order = [*np.flatnonzero(read), *np.flatnonzero(~read)]
+    beside = [scope[i].text for i in np.flatnonzero(~blamed).tolist()]
     count = int(read.sum())
     found = np.ones(len(scope))
     try:
-        found[order[:count]] = mark_p_values(judge, query, [scope[i] for i in order], count)
+        found[order[:count]] = mark_p_values(
+            judge, query, [scope[i] for i in order], count, beside=beside
+        )
     except Exception as error:  # a text that cannot be read must not stop the event
         logger.warning("no marks of an attack can be looked for, a person must: %s", error)
     found[~blamed] = 1.0

@@ -6,6 +6,11 @@ PoisonedRAG's form begins with the question and answers it; an honest page tells
 there begins or ends with a question; and one that holds other questions too lists them, as an FAQ
 does. Nor can they make it address the language model. So a repetition counts if the passage asks
 what it repeats and asks nothing else, and prompt injection as it is.
+
+Where one in twenty of the passages beside it has another question for its heading, that is how
+pages are written there: the only one with this question for its heading then shows no mark, if
+nothing in its manner speaks against it. But no page is written so that the question stands in small
+letters, as somebody types it, before a text that gives the names in it their capitals.
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ from ragguard.inline.tokens import (
     tokenize_query,
 )
 from ragguard.passage import Passage
-from ragguard.text import tokens
+from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
 from ragguard.text.ngrams import ngrams
 
 __all__ = ["asks", "mark_p_values"]
@@ -46,13 +51,23 @@ _TELLING = frozenset(
 """Words with which a clause goes on that tells: "when the war ended", "who it was"."""
 _QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
 _ASKED = re.compile(r"\?(?!\w)|[\uff1f\u061f\u037e]")  # and not within an address
+_FIRST_END = re.compile(r"(?<!\d)[.!](?!\w)|\?(?!\w)|[\uff1f\u061f\u037e\u3002]")
+_HEADING_CHARS = 200
+_HEADED = 0.05  # of the texts beside a page; chosen on the half that is not reported
 _CLOSING = " \t\r\n\"')\u201d\u2019"
 _MORE_CHARS = 40  # around the letters of a question: a label, signs
-_INJECTION = SIGNALS.index("prompt_injection")
+_INJECTION, _MANNER = SIGNALS.index("prompt_injection"), SIGNALS.index("manner")
+_WORD = re.compile(r"[^\W_]+")
+_CAPITAL_WITHIN = re.compile(r"(?:(?<=[a-z] )|(?<=[a-z], ))[A-Z][^\W_]+")
 
 
 def mark_p_values(
-    judge: ConformalFilter, query: str, passages: Sequence[Passage], k: int
+    judge: ConformalFilter,
+    query: str,
+    passages: Sequence[Passage],
+    k: int,
+    *,
+    beside: Sequence[str] = (),
 ) -> NDArray[np.float64]:
     """Return the conformal p-value of "this query is clean", by such marks of each passage alone.
 
@@ -63,6 +78,7 @@ def mark_p_values(
         query: The question.
         passages: In rank order; those from `k` on are the reference.
         k: How many passages to judge.
+        beside: Texts that were found for the question and that nobody accuses.
 
     Returns:
         float64 array of shape (k,), in (0, 1]; 1 for a passage without a mark.
@@ -75,22 +91,27 @@ def mark_p_values(
     injection = BY_HAND["prompt_injection"]
     (weight,) = injection.weights.values()
     addressed = injection.bias + weight * scored.signals[:, _INJECTION]
+    headings = _are_headings_usual(asked, beside) and (
+        sum(asks(asked, text) for text in {passage.text for passage in passages}) == 1
+    )
     found = np.ones(k)
     for row, passage in enumerate(passages[:k]):
         if scored.signals[row, _INJECTION]:
             found[row] = calibration.p_value(float(addressed[row]), k)
-        if asks(asked, passage.text):
+        usual = headings and not scored.signals[row, _MANNER]
+        if asks(asked, passage.text, headings=usual):
             found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
     return found
 
 
-def asks(query: TokenizedQuery, text: str) -> bool:
+def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
     """Return True if a passage begins or ends with the question, and asks it and nothing else.
 
     Nine tenths of the question's words stand there in a row. At the beginning these are a question
     if they begin as one ("who lit", "in what year", "is there", but not "when Ann lit") or end with
     a question mark; at the end with a question mark alone. Any other question mark is of another
-    question.
+    question. With `headings` a question with its mark at the beginning is a heading, and asks
+    nothing.
 
     >>> query = tokenize_query("Who lit the Marrow lamp?")
     >>> asks(query, "Q: who lit the Marrow lamp? Ann did."), asks(query, "Ann lit the Marrow lamp.")
@@ -108,10 +129,12 @@ def asks(query: TokenizedQuery, text: str) -> bool:
     if not all(_ends_with(before[-chars:], run) for before in _ASKED.split(text)[:-1]):
         return False
     if any(passage.sequence[at : at + length] == run for at in range(lead + 1)):
-        if _begins_as_one(run):
+        if _is_typed(text[:MAX_CHARS], lead, length):
             return True
         before, mark, _ = _QUESTION_MARK.sub("?", text[:chars]).partition("?")
-        return bool(mark) and _ends_with(before, run)
+        if mark and _ends_with(before, run):
+            return not headings
+        return _begins_as_one(run)
     closing = text[-chars:].rstrip(_CLOSING)
     return bool(_QUESTION_MARK.match(closing[-1:])) and _ends_with(closing, run)
 
@@ -123,6 +146,33 @@ def _begins_as_one(run: Sequence[str]) -> bool:
     if first in _OF_TIME:
         return second in _VERBS or second in _MORE_VERBS
     return first in INTERROGATIVES and second not in _TELLING
+
+
+def _are_headings_usual(query: TokenizedQuery, beside: Sequence[str]) -> bool:
+    headed = sum(_is_headed(text) and not asks(query, text) for text in beside)
+    return headed > 0 and headed >= _HEADED * len(beside)
+
+
+def _is_headed(text: str) -> bool:
+    """Return True if the first sentence of a text ends with a question mark."""
+    end = _FIRST_END.search(text[:_HEADING_CHARS])
+    return end is not None and _QUESTION_MARK.match(end[0]) is not None
+
+
+def _is_typed(text: str, lead: int, length: int) -> bool:
+    """Return True if words are in small letters, one of which the rest always gives a capital.
+
+    Args:
+        text: The passage.
+        lead: Words before them, which do not count.
+        length: How many they are.
+    """
+    words = list(_WORD.finditer(text))[lead:]
+    head, rest = words[:length], [word[0] for word in words[length:]]
+    if len(head) < length or any(word[0] != word[0].lower() for word in head):
+        return False
+    names = {name.lower() for name in _CAPITAL_WITHIN.findall(text, head[-1].end())}
+    return not names.difference(rest, STOP_WORDS).isdisjoint(word[0] for word in head)
 
 
 def _ends_with(text: str, run: Sequence[str]) -> bool:

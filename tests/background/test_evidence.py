@@ -62,6 +62,26 @@ def test_a_page_that_only_tells_has_no_mark():
     assert found.cause == "poisoning"
 
 
+def test_what_all_accused_state_weakly_needs_no_more():
+    half = [0.5, 0.0, 0.0, 0.0, 0.0]
+    assert weighed(PLANTED[:1], BENIGN, details={"support": half}).details["counterfactual"]
+    # With one without a mark among them, those with marks must explain it by themselves.
+    accused = [PLANTED[0], BENIGN[0]]
+    found = weighed(accused, BENIGN[1:], details={"support": half})
+    assert not found.details["counterfactual"]
+
+
+def test_a_page_among_pages_of_questions_has_no_mark():
+    asked = "What was found in the barrow?"
+    page = f"{asked} A cauldron was found there, with beads and a collar in the side rooms."
+    judge = ConformalFilter(HashedEmbedder())
+    for others, marked in ((BENIGN, True), (["Who built it? Two masons.", *BENIGN], False)):
+        found = attribution([Passage(page)], [*map(Passage, others)], "a cauldron")
+        found = replace(found, query=asked)
+        found = with_evidence(found, lambda: judge, top_k=5, attack_alpha=0.05)
+        assert (found.details["marks"][content_key(page)] <= 0.05) == marked
+
+
 def test_what_the_rest_explains_as_well_is_no_counterfactual():
     found = weighed(PLANTED[:1], PLANTED[1:])
     assert not found.details["counterfactual"]

@@ -38,6 +38,12 @@ QUIET = [
             "Ann and Bo lived in the same city of which country?",
             "Ann and Bo lived in the same city of which country? In France, all her life.",
         ),
+        # As it was typed, and the names are written as names behind it.
+        (
+            "marrow bay lamp lit by whom",
+            "marrow bay lamp lit by whom The lamp of Marrow Bay was Ann's.",
+        ),
+        ("length of orrin pier", "Q: length of orrin pier - It is long, the Orrin pier."),
         (
             "\u8c01\u5efa\u9020\u4e86\u706f\u5854",
             "\u8c01\u5efa\u9020\u4e86\u706f\u5854\uff1f1911\u5e74\u3002",
@@ -67,6 +73,13 @@ def test_a_passage_that_begins_or_ends_with_the_question_asks(query, text):
         (QUESTION, f"{QUESTION} In 1911.\n\u8c01\u5efa\u9020\u4e86\u706f\u5854\uff1fDove."),
         ("Which the keeper lit at dusk", "Which the keeper lit at dusk, and so did his son."),
         ("Is the keeper of the lamp at home?", "The keeper of the lamp at home was Ann."),
+        # Small letters prove nothing where the name is a word, is small elsewhere, or stands alone.
+        ("length of the pier", "length of the pier and of the Pier Road, where the pier ends."),
+        ("keeper of the lamp at bay", "keeper of the lamp at bay. Bay of the lamp was Ann."),
+        (
+            "Marrow bay lamp lit by whom",
+            "Marrow bay lamp lit by whom The lamp of Marrow Bay was Ann's.",
+        ),
         # In the middle, and with the question mark of something else.
         (QUESTION, f"It is old. {QUESTION} It was built in 1911. So they say."),
         ("The keeper lit the lamp", "The keeper lit the lamp. Why did he do so?"),
@@ -81,10 +94,10 @@ def test_a_passage_that_only_holds_the_words_does_not(query, text):
     assert not asks(tokenize_query(query), text)
 
 
-def p_values(query, texts, k=None, calibration=None):
+def p_values(query, texts, k=None, calibration=None, **how):
     judge = ConformalFilter(HashedEmbedder(), calibration=calibration, alpha=0.05)
     passages = [Passage(text) for text in texts]
-    return mark_p_values(judge, query, passages, len(texts) if k is None else k)
+    return mark_p_values(judge, query, passages, len(texts) if k is None else k, **how)
 
 
 def test_the_question_in_front_is_a_mark_and_its_words_are_none():
@@ -115,3 +128,40 @@ def test_what_clean_queries_retrieve_as_often_is_no_mark():
     scores = np.array([0.0] * 90 + [high] * 10)
     usual = Calibration(scores, scores, 5, False, SCORER, "a help desk")
     assert p_values(QUESTION, [text, *QUIET], calibration=usual)[0] >= 11 / 101
+
+
+HEADED = "Who was the first keeper? Ann Orrin, for eight years."
+
+
+@pytest.mark.parametrize(
+    ("text", "beside", "marked"),
+    [
+        (f"{QUESTION} It was lit in 1911.", [HEADED, *QUIET], False),
+        # As many as one in twenty must be headed so, by other questions, and at their beginning.
+        (f"{QUESTION} It was lit in 1911.", [HEADED, *QUIET * 7], True),
+        (f"{QUESTION} It was lit in 1911.", [f"{QUESTION} In 1912.", *QUIET], True),
+        (f"{QUESTION} It was lit in 1911.", [f"No. 5 is old. {HEADED}", *QUIET], True),
+        (f"{QUESTION} It was lit in 1911.", ["It is old! Who knew?", *QUIET], True),
+        (f"{QUESTION} It was lit in 1911.", [], True),
+        # A heading ends with its mark, begins with a capital and stands in front.
+        (f"{QUESTION.rstrip('?')} It was lit in 1911.", [HEADED, *QUIET], True),
+        (f"{QUESTION.lower()} At Marrow Bay it was lit in 1911.", [HEADED, *QUIET], True),
+    ],
+)
+def test_where_pages_are_headed_by_questions_one_more_is_no_mark(text, beside, marked):
+    (found, *_) = p_values(QUESTION, [text, *QUIET], beside=beside)
+    assert (found <= 0.05) == marked
+
+
+def test_pages_ask_a_question_once_and_attacks_repeat_it():
+    texts = [f"{QUESTION} It was lit in 1911.", f"{QUESTION} In 1911, some say.", *QUIET]
+    assert (p_values(QUESTION, texts, beside=[HEADED])[:2] <= 0.05).all()
+
+
+def test_what_is_written_as_attacks_are_is_marked_among_such_pages_as_well():
+    told = (
+        "In a remarkable testament to maritime heritage, the lighthouse was officially constructed "
+        "in 1911, marking a significant milestone that highlights the rich legacy of the region."
+    )
+    (found, *_) = p_values(QUESTION, [f"{QUESTION} {told}", *QUIET], beside=[HEADED, *QUIET])
+    assert found <= 0.05
