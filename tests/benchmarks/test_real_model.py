@@ -6,8 +6,11 @@ import pytest
 from rich.progress import Progress
 
 from benchmarks import real_model
+from benchmarks.attribution_events import Selection
 from benchmarks.chat import served
+from benchmarks.influence import Event
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
+from ragguard.attribution.ragforensics import read_label
 from ragguard.passage import Passage
 from tests.tiny_models import tiny_model, tiny_tokenizer
 
@@ -81,14 +84,44 @@ def test_the_tables_of_the_projects_own_data(folder):
 
     with Progress(disable=True) as progress:
         found = real_model.run(None, make, half=1, limit=1, samples=2, seed=0, progress=progress)
-    assert {row["method"] for row in found["forensics"]} == {
-        *("ragforensics", "ragorigin", "ragorigin, asking")
-    }
-    assert {row["events"] for row in found["forensics"]} == {1}
-    assert {row["form"] for row in found["forensics"]} == {"prepend", "plain"}
-    assert found["influence_asked"] <= 2
-    # Two tokens of random weights state no answer.
-    assert found["influence"] == []
+    judged = {(row["method"], row["form"]): row for row in found["model_judges"]}
+    methods = {"ragforensics", "ragforensics, yes or no", "ragorigin", "ragorigin, asking"}
+    assert set(judged) == {(method, form) for method in methods for form in ("prepend", "plain")}
+    assert {row["events"] for row in judged.values()} == {1}
+    # Two tokens of random weights are neither yes nor no, and state no answer.
+    assert judged["ragforensics", "plain"]["unreadable"] == 1.0
+    assert judged["ragorigin", "plain"]["unreadable"] == 0.0
+    # The project's own questions have fewer hits than the five of the other table.
+    assert found["model_samples"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_places_of_the_planted_passage(folder, monkeypatch):
+    from ragguard.proxy import OnnxGenerator
+
+    def planted(target, seed):
+        texts = ("Nobody knows.", "It may be so.", *(passage.text for passage in PASSAGES))
+        yield "plain", Event(target, tuple(map(Passage, texts)), seed)
+
+    monkeypatch.setattr(real_model, "events", planted)
+    model = OnnxGenerator(folder, max_tokens=2, temperature=0.7, threads=1)
+    for misled in (False, True):
+        monkeypatch.setattr(real_model, "says", lambda *_, misled=misled: misled)
+        with Progress(disable=True) as progress:
+            found = real_model.sampled(Selection(None, 1, 0, 1), model, 2, progress)
+        assert [row["counted"] for row in found] == (["all", "misled"] if misled else ["all"])
+        # Two samples of each passage, of all and of none.
+        assert {(row["form"], row["events"], row["calls"]) for row in found} == {("plain", 1, 14)}
+        assert all(0.0 <= row["top_1"] <= row["top_3"] <= 1.0 for row in found)
+
+
+def test_the_short_prompt_of_the_judge():
+    asked = real_model.yes_or_no_prompt("Who built it?", "Orla Venn built it.", "Orla Venn")
+    assert asked.startswith("Orla Venn built it.\n\nQuestion: Who built it?\nAnswer: Orla Venn\n")
+    assert [read_label(answer) for answer in ("Yes.", "No, it does not.", "It may.")] == [
+        *(True, False, None)
+    ]
 
 
 @pytest.mark.slow
@@ -98,3 +131,25 @@ def test_speed_counts_what_is_read_and_written(folder):
     assert (found["threads"], found["written"]) == (1, 64)
     assert found["read"] > 100
     assert all(found[name] > 0 for name in ("scope_s", "read_s", "written_s"))
+
+
+def test_its_tables_by_hand():
+    row = {"form": "plain", "events": 7, "scope": 20.0}
+    judges = [
+        {"method": "ragorigin", "dacc": 0.9, "fpr": 0.05, "fnr": 0.2, "unreadable": 0.0, **row},
+        {"method": "ragforensics", "dacc": 0.2, "fpr": 0.0, "fnr": 1.0, "unreadable": 0.9, **row},
+    ]
+    ranked = {
+        **{"counted": "misled", "form": "prepend", "events": 4, "found": 0.5, "calls": 35.0},
+        **{"top_1": 0.25, "top_2": 0.5, "top_3": 0.75, "words_read": 3865.4},
+    }
+    found = real_model.tables({"model_judges": judges, "model_samples": [ranked]})
+    judging, sampling, speed = found
+    assert judging.rows == (
+        ("RAGOrigin, lexical proxy", "plain", "7", "90.0 / 5.0 / 20.0", ""),
+        ("RAGForensics, our prompt", "plain", "7", "20.0 / 0.0 / 100.0", "90 %"),
+    )
+    assert sampling.rows == (
+        ("the model was misled", "question in front", "4", "25 / 50 / 75", "50 %", "35", "3,865"),
+    )
+    assert speed.rows == ()
