@@ -193,9 +193,9 @@ class StoreStates(RuleBasedStateMachine):
         who=st.none() | texts,
         limits=st.builds(
             Limits,
-            st.integers(1, 2),
-            st.integers(0, 2),
-            st.integers(0, 3),
+            quorum=st.integers(1, 2),
+            per_reporter=st.integers(0, 2),
+            per_hour=st.integers(0, 3),
             proposals=st.integers(0, 3),
         ),
     )
