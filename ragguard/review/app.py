@@ -27,7 +27,7 @@ from ragguard._version import __version__
 from ragguard.arguments import require_tenant
 from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
-from ragguard.review import details, lists, plots
+from ragguard.review import pages, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
 from ragguard.review.decide import decide
 from ragguard.review.visit import Answer, Fields, Page, Settings, Visit, address_of, parsed
@@ -47,17 +47,17 @@ _MENU = {
 }
 _Answering = Callable[[Request, Person], Awaitable[Response]]
 _PAGES: dict[str, Callable[[Visit], Page]] = {
-    "/": lists.proposals,
-    "/events": lists.events,
-    "/verdicts": lists.verdicts,
-    "/quarantine": lists.quarantine,
-    "/allowed": lists.allowed,
-    "/reporters": lists.reporters,
-    "/history": details.history,
+    "/": pages.proposals,
+    "/events": pages.events,
+    "/verdicts": pages.verdicts,
+    "/quarantine": pages.quarantine,
+    "/allowed": pages.allowed,
+    "/reporters": pages.reporters,
+    "/history": pages.history,
     "/charts": plots.charts,
-    "/event": details.event,
-    "/verdict": details.verdict,
-    "/entry": details.entry,
+    "/event": pages.event,
+    "/verdict": pages.verdict,
+    "/entry": pages.entry,
 }
 
 
@@ -138,7 +138,7 @@ class _Site:
 
     async def _text(self, request: Request, person: Person) -> Response:
         visit = self._visit(person, parsed(request.scope["query_string"]))
-        return PlainTextResponse(visible(await run_in_threadpool(details.text, visit)))
+        return PlainTextResponse(visible(await run_in_threadpool(pages.text, visit)))
 
     async def _decide(self, request: Request, person: Person) -> Response:
         visit = self._visit(person, {}, await form_of(request))
@@ -205,7 +205,7 @@ class _Site:
             tenants=visit.others,
             person=person,
             form_token=self._access.form_token(person),
-            waiting=lists.waiting(visit.store),
+            waiting=pages.waiting(visit.store),
             done=visit.get("done"),
             count=visit.number("count", 0),
             version=__version__,

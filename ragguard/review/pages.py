@@ -1,29 +1,35 @@
-"""The pages that list: proposals, events, verdicts, quarantine, allow-list and reporters."""
+"""The pages: what lists proposals, events, verdicts and the like, and what shows one of them."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, get_args
 
 from ragguard.attribution import Attribution
-from ragguard.audit.decisions import Decisions
+from ragguard.audit.decisions import Decisions, match
 from ragguard.audit.quarantine import HELD, SPARED, QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import AuditStore, Event, EventStatus
+from ragguard.audit.retelling import retold
+from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError
+from ragguard.review.plots import axes
 from ragguard.review.shown import Sought
 from ragguard.review.visit import Page, Visit
 
 __all__ = [
-    "Case",
-    "Reporter",
     "allowed",
-    "case_of",
+    "entry",
+    "event",
     "events",
+    "history",
     "proposals",
     "quarantine",
     "reporters",
+    "text",
+    "verdict",
     "verdicts",
     "waiting",
 ]
@@ -32,6 +38,9 @@ _ROWS = 50
 _PROPOSED = 20  # passages on the page of proposals, by event
 _TENANTS = 100  # whose proposals are counted
 _EVENTS = 1_000  # the newest, of which reporters are counted
+_NEWEST = 500  # rows of the trail that the page shows
+_SEARCHED = 5_000  # newest rows among which those of one passage are looked for
+_TOLD = ("event", "effect", "until", "queries", "scorer", "unreadable")
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ class Case:
         return Sought.of(self.event.query, self.event.response) if self.event else Sought()
 
 
-def case_of(store: AuditStore, entries: list[QuarantineEntry]) -> Case:
+def _case_of(store: AuditStore, entries: list[QuarantineEntry]) -> Case:
     """Return the case of entries that the same event accuses."""
     event_id = entries[0].event_id
     if event_id is None:
@@ -79,7 +88,7 @@ def proposals(visit: Visit) -> Page:
         "proposals.html",
         "Proposals",
         {
-            "cases": [case_of(visit.store, entries) for entries in cases.values()],
+            "cases": [_case_of(visit.store, entries) for entries in cases.values()],
             "pages": pages,
             "elsewhere": _elsewhere(visit),
             "held": sum(tally[status] for status in HELD),
@@ -206,3 +215,78 @@ def _paged(total: int, visit: Visit, size: int) -> tuple[int, dict[str, int]]:
 def _one_of(kind: Any, wanted: str) -> Any:
     """Return the status that is asked for, or None for all of them."""
     return wanted if wanted in get_args(kind) else None
+
+
+def event(visit: Visit) -> Page:
+    """One event: what was said, what attribution found, and what became of the passages."""
+    event_id = visit.get("id")
+    found = visit.store.event(event_id)
+    attribution = visit.store.attribution(event_id)
+    scores = [] if attribution is None else attribution.scores
+    keys = [content_key(score.passage.text) for score in scores]
+    entries = {one.key: one for one in visit.store.quarantine(keys=keys)}
+    rows = [
+        (rank, score, entries.get(key))
+        for rank, (score, key) in enumerate(zip(scores, keys, strict=True), start=1)
+    ]
+    shows = {
+        "event": found,
+        "found": attribution,
+        "axes": axes(attribution) if attribution is not None else [],
+        "rows": rows,
+        "accused": bool(entries),
+        "sought": Sought.of(found.query, found.response),
+    }
+    return Page("event.html", "Event", shows)
+
+
+def verdict(visit: Visit) -> Page:
+    """One verdict: every passage that it did not simply keep, and why."""
+    found = visit.store.verdict(visit.get("id"))
+    keys = [one.key for one in found.passages]
+    entries = {one.key: one for one in visit.store.quarantine(keys=keys)}
+    allowed = {one.key for one in visit.store.allowances() if one.holds and one.effect == "allowed"}
+    told = retold(found)
+    rows = [
+        (passage, words, entries.get(passage.key), passage.key in allowed)
+        for passage, words in zip(found.passages, told.passages, strict=True)
+    ]
+    shows = {
+        "verdict": found,
+        "told": told,
+        "rows": rows,
+        "sought": Sought.of(found.query or "", ""),
+    }
+    return Page("verdict.html", "Verdict", shows)
+
+
+def entry(visit: Visit) -> Page:
+    """One passage that was accused, with all of its text that a page can show."""
+    found = _entry(visit)
+    case = _case_of(visit.store, [found])
+    done = [one for one in _done(visit.store, _SEARCHED) if one["row"].subject == found.key]
+    return Page("entry.html", "Passage", {"entry": found, "case": case, "history": done})
+
+
+def text(visit: Visit) -> str:
+    """Return the whole text of a passage that was accused."""
+    return _entry(visit).text
+
+
+def _entry(visit: Visit) -> QuarantineEntry:
+    key = visit.get("key")
+    return match(visit.store.quarantine(keys=[key]), key)
+
+
+def history(visit: Visit) -> Page:
+    """Who did what lately to quarantine, allow-list, policy and calibration, the newest first."""
+    return Page("history.html", "History", {"rows": list(_done(visit.store, _NEWEST))})
+
+
+def _done(store: AuditStore, newest: int) -> Iterator[dict[str, Any]]:
+    """Yield the tenant's rows of the trail, with why somebody did it, and the rest by name."""
+    for row in reversed(store.newest_trail(newest)):
+        if row.tenant == store.tenant:
+            told = row.told
+            rest = {name: str(told[name]) for name in _TOLD if told.get(name)}
+            yield {"row": row, "why": str(told.get("said", "")), "rest": rest}
