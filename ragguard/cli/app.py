@@ -14,13 +14,13 @@ import typer
 from typer.core import TyperGroup
 
 from ragguard._version import __version__
+from ragguard.cli import options
 from ragguard.cli.audit import audit, store
 from ragguard.cli.calibrate import calibrate, drift
 from ragguard.cli.decisions import allow, allowed, disallow, protect, quarantine
 from ragguard.cli.events import attribute, events, report
 from ragguard.cli.filter import explain, filter_traffic
 from ragguard.cli.info import info
-from ragguard.cli.options import JsonOption
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json
 from ragguard.cli.proxy import proxy
 from ragguard.cli.review import review
@@ -111,7 +111,7 @@ def demo(
         typer.Option(help="An exported model (smollm2), which then answers and attributes."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the choice of questions.")] = 0,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Poison a small fictional knowledge base, and watch the filter and the attribution work.
 
@@ -157,7 +157,7 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def root(
     debug: Annotated[
         bool,
         typer.Option(

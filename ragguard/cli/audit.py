@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ragguard.cli.options import (
-    DefaultListGroup,
-    EveryTenantOption,
-    JsonOption,
-    StoreOption,
-    opened_store,
-    require_there,
-)
+from ragguard.cli import options
 from ragguard.cli.output import FINDING, SHOWN_KEY, show_table, write_json
 from ragguard.text import printable
 
@@ -25,7 +18,7 @@ __all__ = ["audit", "store"]
 
 audit = typer.Typer(
     name="audit",
-    cls=DefaultListGroup,
+    cls=options.DefaultListGroup,
     help="List who did what to quarantine, allow-list, policy and calibration, and verify it.",
 )
 
@@ -40,15 +33,15 @@ _LONGEST = 1_000  # characters of details; whoever writes to the store can write
 
 @audit.command("list")
 def list_rows(
-    store: StoreOption,
+    store: options.Store,
     limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 100,
-    tenant: EveryTenantOption = None,
-    as_json: JsonOption = False,
+    tenant: options.EveryTenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the newest rows of the trail, the newest first (UTC); they are not verified."""
     from ragguard.audit.encoding import unescape
 
-    with opened_store(store, tenant=tenant) as opened:
+    with options.opened_store(store, tenant=tenant) as opened:
         rows = opened.newest_trail(limit)[::-1]
     if as_json:
         write_json([{**asdict(row), "details": row.told} for row in rows])
@@ -65,7 +58,7 @@ def list_rows(
 
 @audit.command("verify")
 def verify(
-    store: StoreOption,
+    store: options.Store,
     head: Annotated[
         list[str] | None,
         typer.Option(help="A head that was kept elsewhere; the trail must still reach it."),
@@ -73,7 +66,7 @@ def verify(
     unsigned: Annotated[
         int, typer.Option(min=0, help="So many rows, from before there was a key, may have none.")
     ] = 0,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Verify that no row of the trail was changed, and that the store is as the trail tells.
 
@@ -84,7 +77,7 @@ def verify(
     from ragguard.audit.trail_keys import KEY, Keys
 
     keys = Keys.from_environment()
-    with opened_store(store) as opened:
+    with options.opened_store(store) as opened:
         found = check(opened, keys, heads=head or (), unsigned=unsigned)
     if as_json:
         write_json(asdict(found))
@@ -115,7 +108,7 @@ def _group() -> None:
 
 
 @store.command("upgrade")
-def upgrade(store: StoreOption, as_json: JsonOption = False) -> None:
+def upgrade(store: options.Store, as_json: options.AsJson = False) -> None:
     """Move the tables of an earlier release on to what this ragguard needs.
 
     Stop what writes to the store, and make a backup before. All of it is done, or nothing.
@@ -123,7 +116,7 @@ def upgrade(store: StoreOption, as_json: JsonOption = False) -> None:
     from ragguard.audit.database import Database
     from ragguard.audit.schema import HEAD
 
-    require_there(store)
+    options.require_there(store)
     database = Database(store, statement_s=_UPGRADE_S, any_schema=True)
     try:
         before = database.upgrade()

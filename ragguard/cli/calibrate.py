@@ -10,17 +10,7 @@ from typing import Annotated
 import typer
 
 from ragguard.arguments import require_share
-from ragguard.cli.options import (
-    AlphaOption,
-    CalibrationOption,
-    JsonOption,
-    KOption,
-    StoreOption,
-    flag,
-    opened_store,
-    output_option,
-    source_argument,
-)
+from ragguard.cli import options
 from ragguard.cli.output import FINDING, write_json
 from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
@@ -30,15 +20,15 @@ __all__ = ["calibrate", "drift"]
 
 
 def calibrate(
-    source: Annotated[str, source_argument("Clean traffic as JSON lines; - is stdin.")] = "-",
-    output: Annotated[Path, output_option("Where to write the calibration.")] = Path(
+    source: Annotated[str, options.source("Clean traffic as JSON lines; - is stdin.")] = "-",
+    output: Annotated[Path, options.output("Where to write the calibration.")] = Path(
         "calibration.json"
     ),
     alpha: Annotated[
         float,
         typer.Option(help="The share of clean queries that it has to serve: 1/ALPHA - 1 lines."),
     ] = 0.01,
-    k: KOption = None,
+    k: options.K = None,
     from_store: Annotated[
         str | None,
         typer.Option(
@@ -54,7 +44,10 @@ def calibrate(
         ),
     ] = None,
     clean_looking: Annotated[
-        bool, flag("--clean-looking", "Learn nothing above the threshold in force: it cannot rise.")
+        bool,
+        options.flag(
+            "--clean-looking", "Learn nothing above the threshold in force: it cannot rise."
+        ),
     ] = False,
     in_force: Annotated[
         Path | None,
@@ -65,7 +58,7 @@ def calibrate(
         ),
     ] = None,
     force: Annotated[
-        bool, flag("--force", "Write it although it looks as if attacks were in it.")
+        bool, options.flag("--force", "Write it although it looks as if attacks were in it.")
     ] = False,
     trail: Annotated[
         str | None,
@@ -73,7 +66,7 @@ def calibrate(
             "--store", metavar="URL", help="With FILE: tell of it in this audit store's trail."
         ),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Learn from trusted clean traffic, and write a file for `filter --calibration`.
 
@@ -91,7 +84,7 @@ def calibrate(
             if newest is not None or clean_looking:
                 raise InvalidInputError("--newest and --clean-looking need --from-store URL")
             stream = opened.enter_context(opened_traffic(source))
-            told = None if trail is None else opened.enter_context(opened_store(trail))
+            told = None if trail is None else opened.enter_context(options.opened_store(trail))
             guard = opened.enter_context(Guard(alpha=alpha, store=told, calibration=in_force))
             traffic = read_traffic(stream, source, progress=True)
             pairs = ((retrieval.query, retrieval.passages) for retrieval in traffic)
@@ -102,7 +95,7 @@ def calibrate(
                     "--from-store takes neither FILE nor --k nor --store; the guards that recorded "
                     "it had a k, and its own trail tells of it"
                 )
-            store = opened.enter_context(opened_store(from_store))
+            store = opened.enter_context(options.opened_store(from_store))
             guard = opened.enter_context(Guard(alpha=alpha, store=store, calibration=in_force))
             calibration = guard.calibrate_from_store(
                 newest=newest, clean_looking=clean_looking, force=force
@@ -133,10 +126,10 @@ def calibrate(
 
 
 def drift(
-    store: StoreOption,
-    calibration: CalibrationOption = None,
-    alpha: AlphaOption = 0.01,
-    as_json: JsonOption = False,
+    store: options.Store,
+    calibration: options.Calibration = None,
+    alpha: options.Alpha = 0.01,
+    as_json: options.AsJson = False,
 ) -> None:
     """Compare the newest queries of a store with the calibration, and exit with 1 on drift.
 
@@ -153,7 +146,7 @@ def drift(
     measure = None if calibration is None else load_calibration(calibration)
     if measure is not None:
         measure.require(alpha)
-    with opened_store(store) as opened:
+    with options.opened_store(store) as opened:
         p_values, calibrated = recent_p_values(opened.scores(), SCORER, measure, alpha=alpha)
     found = compare(p_values, calibrated, alpha)
     if as_json:

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragguard.cli.options import (
-    ActorOption,
-    DefaultListGroup,
-    JsonOption,
-    StoreOption,
-    TenantOption,
-    flag,
-    login_name,
-    opened_store,
-)
+from ragguard.cli import options
 from ragguard.cli.output import SHOWN_KEY, excerpt, minute, show_table, write_json
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_passages
@@ -33,7 +24,7 @@ __all__ = ["allow", "allowed", "disallow", "protect", "quarantine"]
 
 quarantine = typer.Typer(
     name="quarantine",
-    cls=DefaultListGroup,
+    cls=options.DefaultListGroup,
     help="List what is proposed or quarantined, and decide about it.",
 )
 
@@ -44,7 +35,7 @@ TargetsArgument = Annotated[
     list[str] | None,
     typer.Argument(metavar="[TARGET]...", help="A content key, or what `quarantine list` names."),
 ]
-SourceOption = Annotated[bool, flag("--source", "The targets are names of sources.")]
+SourceOption = Annotated[bool, options.flag("--source", "The targets are names of sources.")]
 PassagesOption = Annotated[
     Path | None, typer.Option(help="JSON lines of passages, instead of targets or beside them.")
 ]
@@ -54,16 +45,16 @@ UntilOption = Annotated[datetime | None, typer.Option(help="When it ends (UTC)."
 
 @quarantine.command("list")
 def list_entries(
-    store: StoreOption,
+    store: options.Store,
     status: Annotated[
         Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"] | None,
         typer.Option(help="Only these."),
     ] = None,
-    tenant: TenantOption = None,
-    as_json: JsonOption = False,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the newest entries first (UTC)."""
-    with opened_store(store, tenant=tenant) as opened:
+    with options.opened_store(store, tenant=tenant) as opened:
         _write_entries(opened.quarantine(status=status), as_json=as_json)
 
 
@@ -71,15 +62,15 @@ def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
     @quarantine.command(name, help=help)
     def decide(
         targets: EntriesArgument,
-        store: StoreOption,
-        actor: ActorOption = None,
-        tenant: TenantOption = None,
-        as_json: JsonOption = False,
+        store: options.Store,
+        actor: options.Actor = None,
+        tenant: options.Tenant = None,
+        as_json: options.AsJson = False,
     ) -> None:
         from ragguard.audit.decisions import Decisions
 
-        who = actor or login_name()
-        with opened_store(store, tenant=tenant) as opened:
+        who = actor or options.login_name()
+        with options.opened_store(store, tenant=tenant) as opened:
             changed = Decisions(opened).decide(*targets, status=status, actor=who)
         _write_entries(changed, as_json=as_json)
 
@@ -100,21 +91,21 @@ _deciding(
 
 @quarantine.command("undo")
 def undo(
-    store: StoreOption,
+    store: options.Store,
     event: Annotated[str | None, typer.Option(help="What this event accused.")] = None,
     reporter: Annotated[str | None, typer.Option(help="What this reporter accused.")] = None,
     since: Annotated[
         datetime | None, typer.Option(help="What was accused or came into force since then (UTC).")
     ] = None,
-    actor: ActorOption = None,
-    tenant: TenantOption = None,
-    as_json: JsonOption = False,
+    actor: options.Actor = None,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Take back what attributions did: proposals, and entries that nobody has confirmed."""
     from ragguard.audit.decisions import Decisions
 
-    who = actor or login_name()
-    with opened_store(store, tenant=tenant) as opened:
+    who = actor or options.login_name()
+    with options.opened_store(store, tenant=tenant) as opened:
         decisions = Decisions(opened)
         undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who)
     _write_entries(undone, as_json=as_json)
@@ -141,20 +132,20 @@ def _write_entries(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None
 
 def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
     def vouch(
-        store: StoreOption,
+        store: options.Store,
         why: WhyOption,
         targets: TargetsArgument = None,
         source: SourceOption = False,
         passages: PassagesOption = None,
         until: UntilOption = None,
-        actor: ActorOption = None,
-        tenant: TenantOption = None,
-        as_json: JsonOption = False,
+        actor: options.Actor = None,
+        tenant: options.Tenant = None,
+        as_json: options.AsJson = False,
     ) -> None:
         from ragguard.audit.decisions import Decisions
 
-        who, wanted = actor or login_name(), _named(targets, passages)
-        with opened_store(store, tenant=tenant) as opened:
+        who, wanted = actor or options.login_name(), _named(targets, passages)
+        with options.opened_store(store, tenant=tenant) as opened:
             found, put = _found(opened, wanted, source=source), Decisions(opened).allow
             made = [put(name, why=why, effect=effect, until=until, actor=who) for name in found]
         _write_allowances(made, as_json=as_json)
@@ -173,29 +164,31 @@ protect = _vouching(
 
 
 def disallow(
-    store: StoreOption,
+    store: options.Store,
     targets: TargetsArgument = None,
     source: SourceOption = False,
     passages: PassagesOption = None,
-    actor: ActorOption = None,
-    tenant: TenantOption = None,
-    as_json: JsonOption = False,
+    actor: options.Actor = None,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Take back what was allowed, protected or released."""
     from ragguard.audit.decisions import Decisions
 
-    who, wanted = actor or login_name(), _named(targets, passages)
-    with opened_store(store, tenant=tenant) as opened:
+    who, wanted = actor or options.login_name(), _named(targets, passages)
+    with options.opened_store(store, tenant=tenant) as opened:
         found = _found(opened, wanted, source=source)
         ended = [one for name in found for one in Decisions(opened).disallow(name, actor=who)]
     _write_allowances(ended, as_json=as_json)
 
 
-def allowed(store: StoreOption, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+def allowed(
+    store: options.Store, tenant: options.Tenant = None, as_json: options.AsJson = False
+) -> None:
     """List what is allowed or protected now, the newest first (UTC)."""
     from ragguard.audit.decisions import Decisions
 
-    with opened_store(store, tenant=tenant) as opened:
+    with options.opened_store(store, tenant=tenant) as opened:
         _write_allowances(Decisions(opened).allowed(), as_json=as_json)
 
 

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ragguard.arguments import require_whole
-from ragguard.cli.options import (
-    DefaultListGroup,
-    JsonOption,
-    StoreOption,
-    TenantOption,
-    flag,
-    opened_store,
-    optional_store,
-)
+from ragguard.cli import options
 from ragguard.cli.output import FINDING, excerpt, minute, show_facts, show_table, write_json
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_json, read_passages, require_fields
@@ -29,7 +21,7 @@ __all__ = ["attribute", "events", "report"]
 
 events = typer.Typer(
     name="events",
-    cls=DefaultListGroup,
+    cls=options.DefaultListGroup,
     help="Show reported responses: all of them, or with `show ID` one.",
 )
 
@@ -50,13 +42,15 @@ def attribute(
     top_k: Annotated[int, typer.Option(help="How many passages the generator was given, K.")] = 5,
     store: Annotated[
         str | None,
-        optional_store("Audit store whose quarantine is left out of the search, as a worker does."),
+        options.optional_store(
+            "Audit store whose quarantine is left out of the search, as a worker does."
+        ),
     ] = None,
-    tenant: TenantOption = None,
+    tenant: options.Tenant = None,
     fail_on_poisoning: Annotated[
-        bool, flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning.")
+        bool, options.flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning.")
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Search a knowledge base for the passages responsible for a wrong response.
 
@@ -77,7 +71,7 @@ def attribute(
     if store is None:
         attribution = origin.attribute(asked, answered, base)
     else:
-        with opened_store(store, tenant=tenant) as opened:
+        with options.opened_store(store, tenant=tenant) as opened:
             event_alone = Event("attribute", query=asked, response=answered, tenant=opened.tenant)
             attributor = EventAttributor(opened, base.retrieve, attributor=origin)
             attribution = attributor.attribute(event_alone)
@@ -145,7 +139,7 @@ def _question(event: Path | None, query: str | None, response: str | None) -> tu
 
 
 def report(
-    store: StoreOption,
+    store: options.Store,
     query: Annotated[str, typer.Option(help="The user's question.")],
     response: Annotated[str, typer.Option(help="The response that is wrong.")],
     passages: Annotated[
@@ -154,10 +148,13 @@ def report(
     ] = None,
     reporter: Annotated[str | None, typer.Option(help="Who says that it is wrong.")] = None,
     apart: Annotated[
-        bool, flag("--apart", "Do not count it with others' reports: for a worker with a --quorum.")
+        bool,
+        options.flag(
+            "--apart", "Do not count it with others' reports: for a worker with a --quorum."
+        ),
     ] = False,
-    tenant: TenantOption = None,
-    as_json: JsonOption = False,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """File a wrong response for attribution, and print the event's id.
 
@@ -170,7 +167,7 @@ def report(
         if not text.strip():
             raise InvalidInputError(f"{option} is blank; pass the text")
     seen = [] if passages is None else read_passages(passages)
-    with opened_store(store, create=True, tenant=tenant) as opened:
+    with options.opened_store(store, create=True, tenant=tenant) as opened:
         event = as_event(
             *(query, response, seen, reporter),
             quarantine_version=opened.quarantine_version(),
@@ -186,16 +183,16 @@ def report(
 
 @events.command("list")
 def list_events(
-    store: StoreOption,
+    store: options.Store,
     status: Annotated[
         Literal["pending", "running", "done", "failed"] | None, typer.Option(help="Only these.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="At most this many.")] = 100,
-    tenant: TenantOption = None,
-    as_json: JsonOption = False,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the newest events first (UTC)."""
-    with opened_store(store, tenant=tenant) as opened:
+    with options.opened_store(store, tenant=tenant) as opened:
         found = opened.events(status=status, limit=limit)
     if as_json:
         write_json([_event_to_dict(event) for event in found])
@@ -211,12 +208,12 @@ def list_events(
 @events.command("show")
 def show_event(
     event_id: Annotated[str, typer.Argument(metavar="ID")],
-    store: StoreOption,
-    tenant: TenantOption = None,
-    as_json: JsonOption = False,
+    store: options.Store,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show one event, and its attribution when there is one."""
-    with opened_store(store, tenant=tenant) as opened:
+    with options.opened_store(store, tenant=tenant) as opened:
         event = opened.event(event_id)
         attribution = opened.attribution(event_id)
     if as_json:

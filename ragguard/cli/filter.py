@@ -11,20 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragguard.cli.options import (
-    AlphaOption,
-    CalibrationOption,
-    JsonOption,
-    KOption,
-    MarkAlphaOption,
-    StrategyOption,
-    TenantOption,
-    flag,
-    opened_store,
-    optional_store,
-    output_option,
-    source_argument,
-)
+from ragguard.cli import options
 from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
@@ -37,26 +24,28 @@ __all__ = ["explain", "filter_traffic"]
 
 
 def filter_traffic(
-    source: Annotated[str, source_argument("JSON lines to read; - is stdin.")] = "-",
-    output: Annotated[Path | None, output_option("Write JSON lines here, not to stdout.")] = None,
-    alpha: AlphaOption = 0.01,
-    mark_alpha: MarkAlphaOption = None,
-    strategy: StrategyOption = "auto",
+    source: Annotated[str, options.source("JSON lines to read; - is stdin.")] = "-",
+    output: Annotated[Path | None, options.output("Write JSON lines here, not to stdout.")] = None,
+    alpha: options.Alpha = 0.01,
+    mark_alpha: options.MarkAlpha = None,
+    strategy: options.Strategy = "auto",
     mode: Annotated[
         Literal["filter", "monitor"],
         typer.Option(help="monitor judges everything and drops nothing."),
     ] = "filter",
-    calibration: CalibrationOption = None,
+    calibration: options.Calibration = None,
     store: Annotated[
         str | None,
-        optional_store("Audit store whose quarantine is dropped and whose counters are kept."),
+        options.optional_store(
+            "Audit store whose quarantine is dropped and whose counters are kept."
+        ),
     ] = None,
-    tenant: TenantOption = None,
-    k: KOption = None,
+    tenant: options.Tenant = None,
+    k: options.K = None,
     fail_on_attack: Annotated[
-        bool, flag("--fail-on-attack", "Exit with 1 if any query was attacked.")
+        bool, options.flag("--fail-on-attack", "Exit with 1 if any query was attacked.")
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Judge retrieved passages: JSON lines in, one verdict a line out.
 
@@ -154,17 +143,19 @@ def _show(query: str, verdict: Verdict) -> None:
 
 
 def explain(
-    source: Annotated[str, source_argument("JSON lines as for `filter`; - is stdin.")] = "-",
+    source: Annotated[str, options.source("JSON lines as for `filter`; - is stdin.")] = "-",
     line: Annotated[int, typer.Option(min=1, help="Which of the queries to explain.")] = 1,
-    output: Annotated[Path, output_option("The picture: .svg or .png.")] = Path("explain.svg"),
-    alpha: AlphaOption = 0.01,
-    mark_alpha: MarkAlphaOption = None,
-    strategy: StrategyOption = "auto",
-    calibration: CalibrationOption = None,
-    store: Annotated[str | None, optional_store("Audit store whose quarantine is dropped.")] = None,
-    tenant: TenantOption = None,
-    k: KOption = None,
-    as_json: JsonOption = False,
+    output: Annotated[Path, options.output("The picture: .svg or .png.")] = Path("explain.svg"),
+    alpha: options.Alpha = 0.01,
+    mark_alpha: options.MarkAlpha = None,
+    strategy: options.Strategy = "auto",
+    calibration: options.Calibration = None,
+    store: Annotated[
+        str | None, options.optional_store("Audit store whose quarantine is dropped.")
+    ] = None,
+    tenant: options.Tenant = None,
+    k: options.K = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Draw one query's passages in similarity space: what is dropped or marked, and why.
 
@@ -186,7 +177,7 @@ def explain(
     # A copy of the quarantine: looking at a query must not count it, nor record what it scored.
     held = MemoryStore()
     if store is not None:
-        with opened_store(store, tenant=tenant) as opened:
+        with options.opened_store(store, tenant=tenant) as opened:
             held.add_quarantine(opened.quarantine())
             for allowance in opened.allowances():
                 held.allow(allowance)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragguard._version import __version__
-from ragguard.cli.options import JsonOption, opened_store, optional_store
+from ragguard.cli import options
 from ragguard.cli.output import OPERATIONAL, show_facts, write_json
 from ragguard.errors import RagguardError
 
@@ -29,8 +29,8 @@ _REQUIREMENT = re.compile(r"""^([\w.-]+)(?:.*\bextra\s*==\s*["']([\w.-]+)["'])?"
 
 
 def info(
-    store: Annotated[str | None, optional_store("An audit store to try.")] = None,
-    as_json: JsonOption = False,
+    store: Annotated[str | None, options.optional_store("An audit store to try.")] = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show versions, installed extras, the embedder and proxy in use, and try the store.
 
@@ -95,7 +95,7 @@ def _proxy() -> str:
 def _try_store(url: str) -> dict[str, Any]:
     began = time.perf_counter()
     try:
-        with opened_store(url) as store:
+        with options.opened_store(url) as store:
             counts = store.counts()
             keys = len(store.quarantine_keys())
             tenants = {name: _entries(store.of_tenant(name)) for name in store.tenants()}

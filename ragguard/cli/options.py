@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from ragguard.audit.records import AuditStore
 
 __all__ = [
-    "ActorOption",
-    "AlphaOption",
-    "CalibrationOption",
+    "Actor",
+    "Alpha",
+    "AsJson",
+    "Calibration",
     "DefaultListGroup",
-    "EveryTenantOption",
-    "JsonOption",
-    "KOption",
-    "MarkAlphaOption",
-    "StoreOption",
-    "StrategyOption",
-    "TenantOption",
+    "EveryTenant",
+    "K",
+    "MarkAlpha",
+    "Store",
+    "Strategy",
+    "Tenant",
     "flag",
     "login_name",
     "opened_store",
     "optional_store",
-    "output_option",
+    "output",
     "require_there",
-    "source_argument",
+    "source",
 ]
 
 
@@ -43,7 +43,7 @@ def flag(name: str, help: str) -> Any:
     return typer.Option(name, metavar="", help=help)
 
 
-def output_option(help: str) -> Any:
+def output(help: str) -> Any:
     """Return the option that names a file to write, for `Annotated[Path, ...]`."""
     return typer.Option("--output", "--out", "-o", help=help)
 
@@ -53,35 +53,33 @@ def optional_store(help: str) -> Any:
     return typer.Option("--store", envvar="RAGGUARD_STORE", metavar="URL", help=help)
 
 
-StoreOption = Annotated[
+Store = Annotated[
     str,
     optional_store("The audit store: a path, sqlite:///path or postgresql://user@host/database."),
 ]
-TenantOption = Annotated[
+Tenant = Annotated[
     str | None, typer.Option(metavar="NAME", help="Whose; else the default tenant's.")
 ]
-EveryTenantOption = Annotated[
+EveryTenant = Annotated[
     str | None, typer.Option(metavar="NAME", help="Only this tenant's; else those of all.")
 ]
-ActorOption = Annotated[
+Actor = Annotated[
     str | None, typer.Option(help="Who decides this, for the audit; else your login name.")
 ]
-JsonOption = Annotated[bool, flag("--json", "Write JSON to stdout, nothing else.")]
-AlphaOption = Annotated[
-    float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")
-]
-MarkAlphaOption = Annotated[
+AsJson = Annotated[bool, flag("--json", "Write JSON to stdout, nothing else.")]
+Alpha = Annotated[float, typer.Option(help="Share of clean queries that it may touch, in (0, 1).")]
+MarkAlpha = Annotated[
     float | None,
     typer.Option(help="Share in which passages may be marked or dropped; 5 alpha by default."),
 ]
-StrategyOption = Annotated[
+Strategy = Annotated[
     Literal["auto", "clustering", "concentration"],
     typer.Option(help="How attacked passages are told apart."),
 ]
-CalibrationOption = Annotated[
+Calibration = Annotated[
     Path | None, typer.Option(help="What `ragguard calibrate` wrote; else the shipped one.")
 ]
-KOption = Annotated[
+K = Annotated[
     int | None, typer.Option(min=1, help="Passages wanted per query; those beyond are a reserve.")
 ]
 
@@ -98,7 +96,7 @@ def login_name() -> str:
         raise InvalidInputError("your login name is unknown here; pass --actor NAME") from error
 
 
-def source_argument(help: str) -> Any:
+def source(help: str) -> Any:
     """Return the argument that names the traffic to read, for `Annotated[str, ...]`."""
     return typer.Argument(metavar="FILE", help=help)
 

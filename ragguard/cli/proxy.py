@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ragguard.cli.options import JsonOption, flag, output_option
+from ragguard.cli import options
 from ragguard.cli.output import show_facts, write_json
 from ragguard.text import printable
 
@@ -39,13 +39,13 @@ def export(
             "package:NAME for that of an installed package, or a name of the Hugging Face hub."
         ),
     ],
-    output: Annotated[Path, output_option("A new folder for the proxy.")],
+    output: Annotated[Path, options.output("A new folder for the proxy.")],
     precision: PrecisionOption = "fp16-weights",
     max_length: LengthOption = 1024,
     generator: Annotated[
-        bool, flag("--generator", "Write a second graph, which answers prompts.")
+        bool, options.flag("--generator", "Write a second graph, which answers prompts.")
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Export a language model as an ONNX graph that scores, and with --generator one that answers.
 
@@ -54,8 +54,8 @@ def export(
     downloaded but a model of the hub that you name, and not that with HF_HUB_OFFLINE=1. Stages and
     their times go to stderr.
     """
-    options = {"precision": precision, "max_length": max_length, "generator": generator}
-    _export(model, output, f"RAGGUARD_PROXY={output}", as_json=as_json, **options)
+    how = {"precision": precision, "max_length": max_length, "generator": generator}
+    _export(model, output, f"RAGGUARD_PROXY={output}", as_json=as_json, **how)
 
 
 @proxy.command("get")
@@ -63,7 +63,7 @@ def get(
     name: Annotated[str, typer.Argument(help="A model that ragguard knows by name: smollm2.")],
     precision: PrecisionOption = "fp16-weights",
     max_length: LengthOption = 1024,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Export a model that is known by name into your cache folder, to score and to answer.
 
@@ -81,11 +81,11 @@ def get(
     if (folder / "manifest.json").is_file():
         raise InvalidInputError(f"{folder} holds an export already; remove it to export it again")
     use = f'Guard(proxy="{name}"); the default mixes it in, unless RAGGUARD_PROXY=lexical'
-    options = {"precision": precision, "max_length": max_length, "generator": True}
-    _export(MODELS[name], folder, use, as_json=as_json, **options)
+    how = {"precision": precision, "max_length": max_length, "generator": True}
+    _export(MODELS[name], folder, use, as_json=as_json, **how)
 
 
-def _export(model: str, output: Path, use: str, *, as_json: bool, **options: Any) -> None:
+def _export(model: str, output: Path, use: str, *, as_json: bool, **how: Any) -> None:
     from ragguard.export import export_proxy
 
     began = time.monotonic()
@@ -93,7 +93,7 @@ def _export(model: str, output: Path, use: str, *, as_json: bool, **options: Any
     def tell(stage: str) -> None:
         typer.echo(f"{time.monotonic() - began:5.0f} s  {printable(stage)}", err=True)
 
-    manifest = export_proxy(model, output, on_stage=tell, **options)
+    manifest = export_proxy(model, output, on_stage=tell, **how)
     tell("done")
     if as_json:
         write_json({"folder": str(output), **asdict(manifest)})
@@ -111,7 +111,7 @@ def verify(
         str | None,
         typer.Option(help="The original, as for export: compare the scores with its own, too."),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Check that a proxy's files are those that were exported, and that it scores.
 
@@ -137,7 +137,7 @@ def info(
     folder: Annotated[
         Path | None, typer.Argument(help="Folder of an exported proxy; the one in use if left out.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show a proxy's manifest, size and providers, and which proxy is used by default.
 

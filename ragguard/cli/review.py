@@ -10,14 +10,7 @@ from typing import Annotated
 import typer
 
 from ragguard.arguments import require_share
-from ragguard.cli.options import (
-    AlphaOption,
-    CalibrationOption,
-    EveryTenantOption,
-    StoreOption,
-    login_name,
-    opened_store,
-)
+from ragguard.cli import options
 from ragguard.errors import InvalidInputError, MissingExtraError
 
 __all__ = ["review"]
@@ -27,7 +20,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def review(
-    store: StoreOption,
+    store: options.Store,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port; 0 takes one that is free.")
@@ -44,9 +37,9 @@ def review(
         list[str] | None,
         typer.Option(help="An address or network of that proxy; may be given again."),
     ] = None,
-    alpha: AlphaOption = 0.01,
-    calibration: CalibrationOption = None,
-    tenant: EveryTenantOption = None,
+    alpha: options.Alpha = 0.01,
+    calibration: options.Calibration = None,
+    tenant: options.EveryTenant = None,
 ) -> None:
     """Serve the page where a person looks at proposals, events and verdicts, and decides.
 
@@ -70,9 +63,9 @@ def review(
     token = os.environ.get(_TOKEN) or secrets.token_urlsafe(24)
     access = Access(token, proxy=proxy)
     settings = Settings(alpha, None if calibration is None else load_calibration(calibration))
-    owner = login_name()
+    owner = options.login_name()
     hosts = (*_LOOPBACK, host, *(served_as or ()))
-    with opened_store(store) as opened, _listening(host, port) as listening:
+    with options.opened_store(store) as opened, _listening(host, port) as listening:
         here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         app = review_app(opened, access, settings=settings, hosts=hosts, owner=owner, tenant=tenant)
         config = uvicorn.Config(

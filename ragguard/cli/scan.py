@@ -17,14 +17,7 @@ from typing import IO, TYPE_CHECKING, Annotated, BinaryIO
 import typer
 
 from ragguard.arguments import require_share
-from ragguard.cli.options import (
-    JsonOption,
-    TenantOption,
-    flag,
-    opened_store,
-    optional_store,
-    source_argument,
-)
+from ragguard.cli import options
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar
 from ragguard.jsonl import passage_from_json, read_lines
@@ -51,7 +44,7 @@ ul { margin: 0; padding-left: 1.1rem } details { color: #555 }
 
 
 def scan(
-    source: Annotated[str, source_argument("Passages as JSON lines; - is stdin.")] = "-",
+    source: Annotated[str, options.source("Passages as JSON lines; - is stdin.")] = "-",
     alpha: Annotated[
         float, typer.Option(help="Share of clean passages that may be refused, in (0, 1).")
     ] = 0.001,
@@ -64,13 +57,14 @@ def scan(
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write a report for people here.")] = None,
     store: Annotated[
-        str | None, optional_store("Audit store: what is refused is proposed to a person there.")
+        str | None,
+        options.optional_store("Audit store: what is refused is proposed to a person there."),
     ] = None,
-    tenant: TenantOption = None,
+    tenant: options.Tenant = None,
     fail_on_refused: Annotated[
-        bool, flag("--fail-on-refused", "Exit with 1 if any passage is refused.")
+        bool, options.flag("--fail-on-refused", "Exit with 1 if any passage is refused.")
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Judge passages before they are searchable: admitted, for review, or refused.
 
@@ -88,7 +82,7 @@ def scan(
         kept: AuditStore | None = None
         held = None
         if store is not None:
-            kept = opened.enter_context(opened_store(store, create=True, tenant=tenant))
+            kept = opened.enter_context(options.opened_store(store, create=True, tenant=tenant))
             watch = QuarantineWatch(kept)
             opened.callback(watch.close)
             watch.refresh()

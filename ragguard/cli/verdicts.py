@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragguard.cli.options import (
-    DefaultListGroup,
-    JsonOption,
-    StoreOption,
-    TenantOption,
-    opened_store,
-)
+from ragguard.cli import options
 from ragguard.cli.output import SHOWN_KEY, excerpt, minute, show_facts, show_table, write_json
 
 if TYPE_CHECKING:
@@ -24,7 +18,7 @@ __all__ = ["verdicts"]
 
 verdicts = typer.Typer(
     name="verdicts",
-    cls=DefaultListGroup,
+    cls=options.DefaultListGroup,
     help="Show what guards dropped, and with `show ID` or `explain ID` one verdict.",
 )
 
@@ -33,7 +27,7 @@ _SENTENCE = 400  # characters
 
 @verdicts.command("list")
 def list_verdicts(
-    store: StoreOption,
+    store: options.Store,
     limit: Annotated[int, typer.Option(min=1, help="At most this many.")] = 20,
     before: Annotated[
         datetime | None, typer.Option(help="Only those that were recorded before then (UTC).")
@@ -41,11 +35,11 @@ def list_verdicts(
     passage: Annotated[
         str | None, typer.Option(help="Only those that did not simply keep this passage.")
     ] = None,
-    tenant: TenantOption = None,
-    as_json: JsonOption = False,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the newest verdicts first (UTC)."""
-    with opened_store(store, tenant=tenant) as opened:
+    with options.opened_store(store, tenant=tenant) as opened:
         found = opened.verdicts(limit=limit, before=before, passage_id=passage)
     if as_json:
         write_json([_to_dict(record) for record in found])
@@ -68,12 +62,12 @@ def list_verdicts(
 @verdicts.command("show")
 def show_verdict(
     verdict_id: Annotated[str, typer.Argument(metavar="ID")],
-    store: StoreOption,
-    tenant: TenantOption = None,
-    as_json: JsonOption = False,
+    store: options.Store,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show one verdict: every passage that it did not simply keep, and why."""
-    with opened_store(store, tenant=tenant) as opened:
+    with options.opened_store(store, tenant=tenant) as opened:
         record = opened.verdict(verdict_id)
     if as_json:
         write_json(_to_dict(record))
@@ -109,9 +103,9 @@ def show_verdict(
 @verdicts.command("explain")
 def explain_verdict(
     verdict_id: Annotated[str, typer.Argument(metavar="ID")],
-    store: StoreOption,
-    tenant: TenantOption = None,
-    as_json: JsonOption = False,
+    store: options.Store,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Tell one verdict in words: what was found, what became of each passage, and why.
 
@@ -119,7 +113,7 @@ def explain_verdict(
     """
     from ragguard.audit.retelling import retold
 
-    with opened_store(store, tenant=tenant) as opened:
+    with options.opened_store(store, tenant=tenant) as opened:
         record = opened.verdict(verdict_id)
     told = retold(record)
     if as_json:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ragguard.cli.options import EveryTenantOption, JsonOption, StoreOption, flag, opened_store
+from ragguard.cli import options
 from ragguard.cli.output import OPERATIONAL, log_to_stderr, write_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ logger = logging.getLogger("ragguard.worker")
 
 def worker(
     context: typer.Context,
-    store: StoreOption,
+    store: options.Store,
     knowledge_base: Annotated[
         Path | None,
         typer.Option(
@@ -37,7 +37,9 @@ def worker(
             help='JSON lines of {"id", "text"}, read once. Without it, an event\'s own passages.',
         ),
     ] = None,
-    once: Annotated[bool, flag("--once", "Attribute what is pending now, then exit.")] = False,
+    once: Annotated[
+        bool, options.flag("--once", "Attribute what is pending now, then exit.")
+    ] = False,
     lease: Annotated[
         float,
         typer.Option(
@@ -56,10 +58,12 @@ def worker(
     ] = 1,
     answered_only: Annotated[
         bool,
-        flag("--answered-only", "Attribute only what `Guard.answered` recorded in the day before."),
+        options.flag(
+            "--answered-only", "Attribute only what `Guard.answered` recorded in the day before."
+        ),
     ] = False,
-    tenant: EveryTenantOption = None,
-    as_json: JsonOption = False,
+    tenant: options.EveryTenant = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Attribute pending events and propose or quarantine what is responsible, until stopped.
 
@@ -73,7 +77,10 @@ def worker(
     from ragguard.knowledge.memory import KnowledgeBase
 
     log_to_stderr(debug=context.find_root().params["debug"], progress=True)
-    with _stopped_by_signals() as stop, opened_store(store, create=True, tenant=tenant) as opened:
+    with (
+        _stopped_by_signals() as stop,
+        options.opened_store(store, create=True, tenant=tenant) as opened,
+    ):
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
         search = None if base is None else base.retrieve
         events = EventAttributor(
