@@ -30,7 +30,7 @@ from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.review import pages, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
 from ragguard.review.decide import decide
-from ragguard.review.visit import Answer, Fields, Page, Settings, Visit, address_of, parsed
+from ragguard.review.visit import Fields, Page, Settings, Visit, address_of, parsed
 
 __all__ = ["COOKIE", "review_app"]
 
@@ -144,10 +144,7 @@ class _Site:
         visit = self._visit(person, {}, await form_of(request))
         if not self._access.form_holds(person, visit.filled("form")):
             return self._refused(request, person)
-        answer: Answer = await run_in_threadpool(decide, visit)
-        joint = "&" if "?" in answer.path else "?"
-        done = address_of("", done=answer.done, count=answer.count)[1:]
-        return RedirectResponse(f"{answer.path}{joint}{done}", 303)
+        return RedirectResponse(await run_in_threadpool(decide, visit), 303)
 
     async def _login(self, request: Request) -> Response:
         address = _address(request)

@@ -11,7 +11,7 @@ from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
-from ragguard.review.visit import Answer, Visit
+from ragguard.review.visit import Visit, address_of
 
 __all__ = ["ACTIONS", "decide"]
 
@@ -32,8 +32,8 @@ _PAGES = (
 )
 
 
-def decide(visit: Visit) -> Answer:
-    """Do what a form asks for, and keep why.
+def decide(visit: Visit) -> str:
+    """Do what a form asks for, keep why, and return the address that leads back and says so.
 
     Raises:
         InvalidInputError: It does not say what, of which passages, or why.
@@ -46,8 +46,10 @@ def decide(visit: Visit) -> Answer:
         raise InvalidInputError("say why: whoever looks at this later must understand it")
     by = _By(actor=visit.person.name, said=why[:_LONGEST_WHY])
     changed = ACTIONS[wanted](visit, Decisions(visit.store), by)
-    path = visit.filled("back")
-    return Answer(path if path.partition("?")[0] in _PAGES else "/", wanted, len(changed))
+    back = visit.filled("back")
+    back = back if back.partition("?")[0] in _PAGES else "/"
+    said = address_of("", done=wanted, count=len(changed))
+    return back + (said.replace("?", "&", 1) if "?" in back else said)
 
 
 def _named(visit: Visit) -> list[str]:

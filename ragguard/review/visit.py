@@ -13,7 +13,7 @@ from ragguard.errors import InvalidInputError
 from ragguard.inline.conformal import Calibration
 from ragguard.review.access import Person
 
-__all__ = ["Answer", "Fields", "Page", "Settings", "Visit", "address_of", "parsed", "quoted"]
+__all__ = ["Fields", "Page", "Settings", "Visit", "address_of", "parsed", "quoted"]
 
 Fields = Mapping[str, Sequence[str]]
 
@@ -88,15 +88,6 @@ class Page:
     title: str
     shows: Mapping[str, Any]
     status: int = 200
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Where a decision leads back to, and what is said of it there."""
-
-    path: str
-    done: str
-    count: int
 
 
 def parsed(encoded: bytes) -> Fields:
