@@ -122,7 +122,7 @@ class Calibrator:
         """
         if newest is not None and (type(newest) is not int or newest < 1):
             raise InvalidInputError(f"newest must be a positive int or None, not {newest!r}")
-        recording = Recording.of(scored, SCORER, newest=newest)
+        recording = Recording.of(scored, newest=newest)
         fired = recording.fired(self.adopted, self._alpha)
         if not clean_looking:
             made = recording.calibration(fired)

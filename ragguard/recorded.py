@@ -64,7 +64,7 @@ class Recording:
     other_kind: int
 
     @classmethod
-    def of(cls, scored: Sequence[ScoredQuery], scorer: str, *, newest: int | None = None) -> Self:
+    def of(cls, scored: Sequence[ScoredQuery], *, newest: int | None = None) -> Self:
         """Choose from what a store keeps.
 
         Only one kind of query can be calibrated on at a time, with or without reference passages:
@@ -72,19 +72,18 @@ class Recording:
         nobody gets more weight by asking again.
 
         Args:
-            scored: What the store keeps, oldest first.
-            scorer: Records of other versions of the scorer are left out.
+            scored: What the store keeps, oldest first; other scorers' records are left out.
             newest: None for the sample of all traffic, else the newest so many questions, of the
                 newest `RECENT_SIZE` queries.
 
         Raises:
             CalibrationError: No usable query was recorded.
         """
-        known = [record for record in scored if record.scorer == scorer]
+        known = [record for record in scored if record.scorer == SCORER]
         found = sampled(known) if newest is None else known[-RECENT_SIZE:]
         if not found:
             raise CalibrationError(
-                f"the store has no usable scores of scorer {scorer!r}; run a Guard on it in "
+                f"the store has no usable scores of scorer {SCORER!r}; run a Guard on it in "
                 "monitor mode first, over clean traffic"
             )
         last: dict[object, ScoredQuery] = {}
@@ -138,7 +137,7 @@ class Recording:
             ],
             size=self.size,
             with_reference=self.with_reference,
-            scorer=self.queries[0].scorer,
+            scorer=SCORER,
             source=(
                 f"{len(self.queries)} queries recorded from {min(moments):%Y-%m-%d} to "
                 f"{max(moments):%Y-%m-%d} UTC; the gate in force fires on {fired.above} of them"
@@ -149,17 +148,12 @@ class Recording:
 
 
 def recent_p_values(
-    scored: Sequence[ScoredQuery],
-    scorer: str,
-    calibration: Calibration | None,
-    *,
-    alpha: float,
+    scored: Sequence[ScoredQuery], calibration: Calibration | None, *, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the p-values of the newest queries, and the size of what each is compared with.
 
     Args:
-        scored: What the store keeps, oldest first.
-        scorer: Records of other versions of the scorer are left out.
+        scored: What the store keeps, oldest first; other scorers' records are left out.
         calibration: None for the shipped one. Queries that differ from what they are compared with
             in having reference passages or not are left out.
         alpha: Of the gates that recorded them; it says how many passages of a query they looked at.
@@ -168,7 +162,7 @@ def recent_p_values(
         float64 array of shape (m,), m at most `RECENT_SIZE`, and int64 array of shape (m,): how
         many queries the sample of each has.
     """
-    recent = [record for record in scored if record.scorer == scorer][-RECENT_SIZE:]
+    recent = [record for record in scored if record.scorer == SCORER][-RECENT_SIZE:]
     alike = [
         record
         for record in recent

@@ -15,13 +15,14 @@ from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift
 from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage
 from ragguard.recorded import Recording, recent_p_values, record_of
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
-def scored(number, priority=0.0, scorer="s", **fields):
+def scored(number, priority=0.0, scorer=SCORER, **fields):
     values = {
         "score": float(number),
         "suspicions": (float(number), -1.0 / 3.0),
@@ -40,7 +41,7 @@ def lines(asking, naming=None):
 
 
 def made(records, **options):
-    return Recording.of(records, "s", **options).calibration(CALM)
+    return Recording.of(records, **options).calibration(CALM)
 
 
 def test_calibration_from_the_sample_and_from_the_newest():
@@ -48,7 +49,7 @@ def test_calibration_from_the_sample_and_from_the_newest():
     sample = made(records)
     assert sample.scores.tolist() == [float(n) for n in range(SAMPLE_SIZE)]
     assert len(sample.passage_scores) == 2 * SAMPLE_SIZE
-    assert (sample.size, sample.with_reference, sample.scorer) == (2, False, "s")
+    assert (sample.size, sample.with_reference, sample.scorer) == (2, False, SCORER)
     assert "2000 queries recorded from 2024-05-01 to 2024-05-01 UTC" in sample.source
     newest = made(records, newest=100)
     assert newest.scores.tolist() == [float(n) for n in range(2400, 2500)]
@@ -101,7 +102,7 @@ def test_nobody_gets_more_weight_by_asking_again(asked, newest):
 
 def test_below_a_threshold_nothing_from_it_on_is_learned():
     records = [scored(n, suspicions=(float(n), -1.0)) for n in range(20)]
-    recording = Recording.of(records, "s")
+    recording = Recording.of(records)
     capped = recording.calibration(CALM, below=lines(15.0))
     just_below = np.nextafter(15.0, 0.0)
     assert capped.scores.tolist() == [*map(float, range(15)), *[just_below] * 5]
@@ -119,7 +120,7 @@ def test_below_a_threshold_nothing_from_it_on_is_learned():
 )
 def test_a_capped_calibration_never_raises_the_threshold(scores, line, judged):
     records = [scored(0, score=score, suspicions=(score,) * judged) for score in scores]
-    capped = Recording.of(records, "s").calibration(CALM, below=lines(line))
+    capped = Recording.of(records).calibration(CALM, below=lines(line))
     assert capped.threshold(0.1, judged) <= line
 
 
@@ -129,17 +130,17 @@ def test_how_often_the_gate_in_force_fires_on_a_record():
     )
     records = [scored(n) for n in (1, 8, 9, 10, 11)]
     # Of 9 scores a share of 0.2 allows one above: the gate fires from beyond 9 on, and at 9.
-    fired = Recording.of(records, "s").fired(in_force, 0.2)
+    fired = Recording.of(records).fired(in_force, 0.2)
     assert (fired.queries, fired.above, fired.alpha) == (5, 3, 0.2)
-    assert "fires on 3 of them" in Recording.of(records, "s").calibration(fired).source
+    assert "fires on 3 of them" in Recording.of(records).calibration(fired).source
     attacked = [scored(n) for n in (*range(100), *[50] * 100)]
-    assert Recording.of(attacked, "s").fired(in_force, 0.2).drifted
+    assert Recording.of(attacked).fired(in_force, 0.2).drifted
 
 
 @pytest.mark.parametrize("records", [[], [scored(1, scorer="old")]])
 def test_nothing_recorded_is_said_so(records):
     with pytest.raises(CalibrationError, match="monitor mode"):
-        Recording.of(records, "s")
+        Recording.of(records)
 
 
 def test_recent_p_values_are_those_of_the_calibration():
@@ -154,13 +155,13 @@ def test_recent_p_values_are_those_of_the_calibration():
         scored(10, scorer="other"),
         scored(10, suspicions=(10.0, 0.0, 0.0)),
     ]
-    p_values, sizes = recent_p_values(records, "s", calibration, alpha=0.2)
+    p_values, sizes = recent_p_values(records, calibration, alpha=0.2)
     assert sizes.tolist() == [9] * 4
     assert p_values.tolist() == pytest.approx([6 / 10, 2 / 10, 1 / 10, 2 / 10])
-    p_values, sizes = recent_p_values([], "s", calibration, alpha=0.2)
+    p_values, sizes = recent_p_values([], calibration, alpha=0.2)
     assert (p_values.tolist(), sizes.tolist()) == ([], [])
     p_values, sizes = recent_p_values(
-        [scored(-100, suspicions=(-100.0, -200.0)), scored(100)], "s", None, alpha=0.2
+        [scored(-100, suspicions=(-100.0, -200.0)), scored(100)], None, alpha=0.2
     )
     queries = len(default_calibration(3, with_reference=False).scores)
     assert (p_values.tolist(), sizes.tolist()) == ([1.0, 1 / (queries + 1)], [queries] * 2)
@@ -172,15 +173,15 @@ def test_recent_p_values_are_of_the_passages_that_the_gate_looks_at():
     )
     behind = scored(10, suspicions=(4.0, 5.0, 10.0))
     # Of 9 queries a share of 0.1 allows one block of two passages, and 0.2 allows two blocks.
-    assert recent_p_values([behind], "s", calibration, alpha=0.1)[0] == pytest.approx([6 / 10])
-    assert recent_p_values([behind], "s", calibration, alpha=0.2)[0] == pytest.approx([2 / 10])
+    assert recent_p_values([behind], calibration, alpha=0.1)[0] == pytest.approx([6 / 10])
+    assert recent_p_values([behind], calibration, alpha=0.2)[0] == pytest.approx([2 / 10])
     largest = default_calibration(10_000, with_reference=False).size
     for place, p_value in ((largest - 1, 0.01), (largest, 1.0)):
         suspicions = [-100.0] * (largest + 1)
         suspicions[place] = 100.0
         shipped = scored(100, suspicions=tuple(suspicions))
-        assert recent_p_values([shipped], "s", None, alpha=0.01)[0] <= p_value
-        assert recent_p_values([shipped], "s", None, alpha=0.01)[0] >= p_value / 100
+        assert recent_p_values([shipped], None, alpha=0.01)[0] <= p_value
+        assert recent_p_values([shipped], None, alpha=0.01)[0] >= p_value / 100
 
 
 # Queries that ask, and queries that only name
@@ -195,7 +196,7 @@ def test_what_is_recorded_says_whether_the_query_only_names():
 
 def test_each_class_is_learned_by_itself_and_below_its_own_line():
     records = [scored(n, naming=n % 2 == 1, suspicions=(float(n),)) for n in range(20)]
-    recording = Recording.of(records, "s")
+    recording = Recording.of(records)
     both = recording.calibration(CALM)
     assert both.scores.tolist() == both.passage_scores.tolist() == [*range(0, 20, 2)]
     assert both.naming.tolist() == both.passage_naming.tolist() == [*range(1, 20, 2)]
@@ -209,12 +210,12 @@ def test_a_query_is_compared_with_its_class():
     asking, naming = np.arange(1.0, 10.0), np.arange(11.0, 30.0)
     both = Calibration(asking, asking, 2, False, "s", "test", naming=naming, passage_naming=naming)
     records = [scored(10), scored(10, naming=True), scored(30, naming=True)]
-    p_values, sizes = recent_p_values(records, "s", both, alpha=0.1)
+    p_values, sizes = recent_p_values(records, both, alpha=0.1)
     assert p_values.tolist() == pytest.approx([1 / 10, 1.0, 1 / 20])
     assert sizes.tolist() == [9, 19, 19]
     # Who has no sample of its own goes by the shipped one, whatever the other class scores.
     alone = Calibration(asking, asking, 2, False, "s", "test")
     shipped = default_calibration(2, with_reference=False)
-    p_values, sizes = recent_p_values(records, "s", alone, alpha=0.1)
+    p_values, sizes = recent_p_values(records, alone, alpha=0.1)
     assert p_values[1:].tolist() == [shipped.p_value(n, 2) for n in (10.0, 30.0)]
     assert sizes.tolist() == [9, *[len(shipped.scores)] * 2]

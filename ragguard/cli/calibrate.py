@@ -139,7 +139,6 @@ def drift(
     """
     from ragguard.inline.calibration_file import load_calibration
     from ragguard.inline.drift import drift as compare
-    from ragguard.inline.scoring import SCORER
     from ragguard.recorded import recent_p_values
 
     require_share("--alpha", alpha)
@@ -147,7 +146,7 @@ def drift(
     if measure is not None:
         measure.require(alpha)
     with options.opened_store(store) as opened:
-        p_values, calibrated = recent_p_values(opened.scores(), SCORER, measure, alpha=alpha)
+        p_values, calibrated = recent_p_values(opened.scores(), measure, alpha=alpha)
     found = compare(p_values, calibrated, alpha)
     if as_json:
         write_json({**asdict(found), "calibrated": sorted(set(calibrated.tolist()))})

@@ -76,15 +76,18 @@ def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
 
 
 _deciding(
-    *("release", "released"),
+    "release",
+    "released",
     "Let passages through again, and allow them from now on: they were no attack.",
 )
 _deciding(
-    *("confirm", "confirmed"),
+    "confirm",
+    "confirmed",
     "Confirm that passages are an attack: they are dropped until they are released.",
 )
 _deciding(
-    *("reject", "rejected"),
+    "reject",
+    "rejected",
     "Turn proposals down: they were no attack, and no report proposes them again.",
 )
 
@@ -155,7 +158,8 @@ def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
 
 
 allow = _vouching(
-    *("allow", "allowed"),
+    "allow",
+    "allowed",
     "Let passages, or a source, through: neither filter nor quarantine drops them.",
 )
 protect = _vouching(

@@ -17,7 +17,6 @@ from ragguard.audit.records import AuditStore, ScoredQuery
 from ragguard.audit.verdicts import KEPT_VERDICTS, VerdictRecord
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift, drift
-from ragguard.inline.scoring import SCORER
 from ragguard.recorded import recent_p_values
 from ragguard.review.visit import Page, Visit
 
@@ -100,7 +99,7 @@ def _day(
     calibration: Calibration | None,
 ) -> Day:
     outcomes = [passage.outcome for verdict in verdicts for passage in verdict.passages]
-    p_values, calibrated = recent_p_values(scores, SCORER, calibration, alpha=alpha)
+    p_values, calibrated = recent_p_values(scores, calibration, alpha=alpha)
     spread = np.quantile(p_values, (0.1, 0.5, 0.9)).tolist() if len(p_values) else [None] * 3
     return Day(
         day,
