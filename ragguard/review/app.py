@@ -35,29 +35,19 @@ from ragguard.review.visit import Fields, Page, Settings, Visit, address_of, par
 __all__ = ["COOKIE", "review_app"]
 
 COOKIE = "ragguard_review"
-_MENU = {
-    "/": "Proposals",
-    "/events": "Events",
-    "/verdicts": "Verdicts",
-    "/quarantine": "Quarantine",
-    "/allowed": "Allow-list",
-    "/reporters": "Reporters",
-    "/history": "History",
-    "/charts": "Charts",
-}
 _Answering = Callable[[Request, Person], Awaitable[Response]]
-_PAGES: dict[str, Callable[[Visit], Page]] = {
-    "/": pages.proposals,
-    "/events": pages.events,
-    "/verdicts": pages.verdicts,
-    "/quarantine": pages.quarantine,
-    "/allowed": pages.allowed,
-    "/reporters": pages.reporters,
-    "/history": pages.history,
-    "/charts": plots.charts,
-    "/event": pages.event,
-    "/verdict": pages.verdict,
-    "/entry": pages.entry,
+_PAGES: dict[str, tuple[Callable[[Visit], Page], str]] = {  # and how the menu calls it
+    "/": (pages.proposals, "Proposals"),
+    "/events": (pages.events, "Events"),
+    "/verdicts": (pages.verdicts, "Verdicts"),
+    "/quarantine": (pages.quarantine, "Quarantine"),
+    "/allowed": (pages.allowed, "Allow-list"),
+    "/reporters": (pages.reporters, "Reporters"),
+    "/history": (pages.history, "History"),
+    "/charts": (plots.charts, "Charts"),
+    "/event": (pages.event, ""),
+    "/verdict": (pages.verdict, ""),
+    "/entry": (pages.entry, ""),
 }
 
 
@@ -99,7 +89,7 @@ class _Site:
     def app(self, hosts: Collection[str] | None) -> Starlette:
         return Starlette(
             routes=[
-                *(Route(path, self._known(self._page(page))) for path, page in _PAGES.items()),
+                *(Route(path, self._known(self._page(page))) for path, (page, _) in _PAGES.items()),
                 Route("/text", self._known(self._text)),
                 Route("/decide", self._known(self._decide), methods=["POST"]),
                 Route("/login", self._login, methods=["GET", "POST"]),
@@ -194,7 +184,7 @@ class _Site:
             page.template,
             **page.shows,
             title=page.title,
-            menu=_MENU,
+            menu={path: name for path, (_, name) in _PAGES.items() if name},
             path=request.url.path,
             here=address_of(request.url.path, **visit.here),
             link=partial(address_of, tenant=tenant),
