@@ -134,7 +134,11 @@ class _Site:
         visit = self._visit(person, {}, await form_of(request))
         if not self._access.form_holds(person, visit.filled("form")):
             return self._refused(request, person)
-        return RedirectResponse(await run_in_threadpool(decide, visit), 303)
+        done, count = await run_in_threadpool(decide, visit)
+        back = visit.filled("back")
+        back = back if back.partition("?")[0] in _PAGES else "/"
+        said = address_of("", done=done, count=count)
+        return RedirectResponse(back + (said.replace("?", "&", 1) if "?" in back else said), 303)
 
     async def _login(self, request: Request) -> Response:
         address = _address(request)

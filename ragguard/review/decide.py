@@ -11,7 +11,7 @@ from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
-from ragguard.review.visit import Visit, address_of
+from ragguard.review.visit import Visit
 
 __all__ = ["ACTIONS", "decide"]
 
@@ -26,14 +26,10 @@ class _By(TypedDict):
 _Action = Callable[[Visit, Decisions, _By], Sequence[object]]
 
 _LONGEST_WHY = 1_000  # characters
-_PAGES = (
-    *("/", "/event", "/events", "/verdict", "/verdicts", "/quarantine", "/entry", "/allowed"),
-    *("/reporters", "/history", "/charts"),
-)
 
 
-def decide(visit: Visit) -> str:
-    """Do what a form asks for, keep why, and return the address that leads back and says so.
+def decide(visit: Visit) -> tuple[str, int]:
+    """Do what a form asks for, keep why, and return what was done, and to how many passages.
 
     Raises:
         InvalidInputError: It does not say what, of which passages, or why.
@@ -46,10 +42,7 @@ def decide(visit: Visit) -> str:
         raise InvalidInputError("say why: whoever looks at this later must understand it")
     by = _By(actor=visit.person.name, said=why[:_LONGEST_WHY])
     changed = ACTIONS[wanted](visit, Decisions(visit.store), by)
-    back = visit.filled("back")
-    back = back if back.partition("?")[0] in _PAGES else "/"
-    said = address_of("", done=wanted, count=len(changed))
-    return back + (said.replace("?", "&", 1) if "?" in back else said)
+    return wanted, len(changed)
 
 
 def _named(visit: Visit) -> list[str]:
