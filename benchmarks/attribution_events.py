@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -26,7 +26,10 @@ from benchmarks.misgeneration import (
 
 __all__ = [
     "RESPONSES",
+    "Reported",
     "Selection",
+    "Setting",
+    "attacks",
     "clean_event",
     "of_one_kind",
     "poisoned_events",
@@ -103,3 +106,37 @@ def single_events(target: Target, base: KnowledgeBase, seed: int) -> Iterator[tu
 def clean_event(target: Target, base: KnowledgeBase) -> Event:
     """Return the event in which the wrong answer is reported though nothing was planted."""
     return Event(target.question, target.wrong, base.ranked(target.question, ()), frozenset())
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a stratum may draw on.
+
+    Attributes:
+        base: The dataset's knowledge base.
+        bases: The same under other retrievers, by name.
+        others: The dataset's other targets.
+        seed: Chooses texts where there are more than are planted.
+    """
+
+    base: KnowledgeBase
+    bases: Mapping[str, KnowledgeBase]
+    others: Sequence[Target]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Reported:
+    """An event, what was reported of it, and which case of its stratum it is."""
+
+    case: str
+    form: str
+    response: str
+    event: Event
+
+
+def attacks(target: Target, setting: Setting) -> Iterator[tuple[str, Event]]:
+    """Yield (form, event) for every attack of a main kind that got through."""
+    for kind, form, found in poisoned_events(target, setting.base, setting.seed):
+        if kind in MAIN_KINDS:
+            yield form, found

@@ -2,8 +2,7 @@
 
 After the robustness experiments of the RAGOrigin paper (Sections 6.3 and 7, Tables 18 to 25). Each
 function takes a target and yields the events of its stratum, with the response that is reported;
-those about the wording are in `benchmarks.answer_wordings`, and those without poison in
-`benchmarks.misreadings`.
+those about the wording, and those without poison, are in `benchmarks.answer_wordings`.
 """
 
 from __future__ import annotations
@@ -15,11 +14,13 @@ from dataclasses import replace
 
 from benchmarks.answer_wordings import (
     long_answer,
+    misreading,
     noisy_report,
     one_word,
     refusal,
     truth_and_falsehood,
 )
+from benchmarks.attribution_events import Reported, Setting, attacks
 from benchmarks.forms import DEFAULT_FORMS
 from benchmarks.metrics.says import says
 from benchmarks.misgeneration import (
@@ -31,8 +32,6 @@ from benchmarks.misgeneration import (
     event,
     in_form,
 )
-from benchmarks.misreadings import misreading
-from benchmarks.reported import Reported, Setting, attacks
 
 __all__ = ["STRATA", "Reported", "Setting"]
 

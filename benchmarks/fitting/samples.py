@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,6 @@ __all__ = [
     "COUNTS",
     "FOLDS",
     "KINDS",
-    "Reader",
     "Sample",
     "Samples",
     "drawn",
@@ -74,14 +72,6 @@ class Sample:
         return self.count == 0
 
 
-class Reader(Protocol):
-    """Reads the signals of the first k passages, with or without the rest as reference."""
-
-    def __call__(self, retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
-        """Return float64 of shape (min(k, n), s)."""
-        ...
-
-
 def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
     """Return the signals of the first k passages, with or without the rest as reference."""
     texts = retrieved.texts if with_reference else retrieved.texts[:k]
@@ -123,16 +113,15 @@ def drawn(
     embedder: Embedder,
     forms: Sequence[str],
     fold: int,
-    read: Reader = signals_of,
 ) -> Iterator[Sample]:
     """Yield the sets of one question: clean, and under every attack in these forms."""
-    yield from sets_of(record, embedder, "clean", 0, (), fold, read)
+    yield from sets_of(record, embedder, "clean", 0, (), fold)
     for kind in record.poison:
         for form in forms if kind in KINDS else [form for form in forms if form in _SIMPLE]:
             for count in COUNTS:
                 texts = planted(record, kind, form, count)
                 if texts:
-                    yield from sets_of(record, embedder, form, count, texts, fold, read)
+                    yield from sets_of(record, embedder, form, count, texts, fold)
 
 
 def sets_of(
@@ -142,7 +131,6 @@ def sets_of(
     count: int,
     poison: Sequence[str],
     fold: int,
-    read: Reader = signals_of,
 ) -> Iterator[Sample]:
     """Yield a question's sets in every setting; attacked ones only if poison is in them."""
     ranked = retrieve(record, embedder, OVER_FETCH * max(_SIZES), poison)
@@ -152,7 +140,7 @@ def sets_of(
         if poison and not poisoned.any():
             continue
         for with_reference in (False, True):
-            signals = read(given, k, with_reference=with_reference)
+            signals = signals_of(given, k, with_reference=with_reference)
             yield Sample(signals, poisoned, form, count, (k, with_reference), fold)
 
 
