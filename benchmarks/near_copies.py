@@ -3,10 +3,11 @@
 Runnable alone: `python -m benchmarks.near_copies --data DIR --json FILE`; --choose reports the half
 that the thresholds of `ragguard.inline.near_copies` were chosen on. Of every question two texts of
 each kind of attack are quarantined, with the question in front and without, and come back edited:
-by hand, and by a report that clears ten honest pages and three planted texts that were not found.
-Honest pages are asked for beside all of these texts of a kind, and beside another page of their set
-that was wrongly quarantined: by a report, which clears the rest of the set, and by hand, which
-clears nothing. The cost is the least processor time of twelve rounds, with 100,000 entries.
+by hand, and by a report that clears the rest of its scope, fifteen honest pages and three planted
+texts that were not found. Honest pages are asked for beside all of these texts of a kind, and
+beside another page of their set that was wrongly quarantined: by a report, which clears the rest of
+its scope, and by hand, which clears nothing. The cost is the least processor time of twelve rounds,
+with 100,000 entries.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from benchmarks.command import Measured, new_parser, run_command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.edits import EDITS, updated
 from benchmarks.report.table import Table, share
+from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.content import content_key
 from ragguard.inline.fingerprints import signature
 from ragguard.inline.near_copies import NearCopies
@@ -34,7 +36,8 @@ from ragguard.lru import forget_all
 
 __all__ = ["cost", "main", "run", "tables"]
 
-_BLAMED, _PLANTED, _PAGES, _SEED = 2, 5, 10, 0
+_BLAMED, _PLANTED, _SEED = 2, 5, 0
+_FIRST = 10  # pages of a set are timed, and taken for wrongly quarantined
 _ENTRIES, _ROUNDS = 100_000, 12
 
 
@@ -72,7 +75,7 @@ def _planted(record: Record) -> Iterator[tuple[str, list[str]]]:
 
 def _edited(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
     for kind, texts in _planted(record):
-        cleared = [*record.hits[:_PAGES], *record.poison[kind][_BLAMED:_PLANTED]]
+        cleared = [*record.hits[: MIN_SCOPE - _PLANTED], *record.poison[kind][_BLAMED:_PLANTED]]
         for text in texts:
             keys = {content_key(text)}
             for part, others in (("edited", []), ("edited, others cleared", cleared)):
@@ -85,14 +88,15 @@ def _edited(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
 
 def _honest(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
     pages = list({content_key(text): text for text in record.hits}.values())
-    shown, beyond = pages[:_PAGES], pages[_PAGES : 2 * _PAGES]
+    shown, beyond = pages[:MIN_SCOPE], pages[MIN_SCOPE : 2 * MIN_SCOPE]
+    beside = shown[: MIN_SCOPE - _PLANTED]
     for kind, texts in _planted(record):
-        for name, cleared in (("cleared", shown), ("not cleared", ())):
+        for name, cleared in (("cleared", beside), ("not cleared", ())):
             index = _index(texts, cleared)
-            asked = [*pages[: 2 * _PAGES], *[updated(page, draw) for page in shown]]
+            asked = [*shown, *beyond, *[updated(page, draw) for page in beside]]
             for held in _held(index, set(), asked):
                 yield f"honest beside poison, {name}", kind, held
-    for page in shown:
+    for page in shown[:_FIRST]:
         others = [other for other in shown if other != page]
         by_report, by_hand = _index([page], others), _index([page])
         newer = [updated(other, draw) for other in others]
@@ -121,7 +125,7 @@ def cost(datasets: Sequence[Dataset]) -> list[dict[str, Any]]:
     }
     held = Quarantined().changed(frozenset(real | drawn), real | drawn, frozenset())
     sets = [
-        one.hits[:_PAGES] for data in datasets for one in data.report if len(one.hits) >= _PAGES
+        one.hits[:_FIRST] for data in datasets for one in data.report if len(one.hits) >= _FIRST
     ]
     rows = []
     for passages, forget in (("new", forget_all), ("read before", lambda: None)):
