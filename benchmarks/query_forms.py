@@ -34,7 +34,7 @@ from benchmarks.fitting.offsets import ALPHA
 from benchmarks.fitting.samples import signals_of
 from benchmarks.forms import FORMS
 from benchmarks.reading import load_with_reading
-from benchmarks.report.table import Table, share
+from benchmarks.report.table import Row, Table, as_is, grouped, listed, ratio, share
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.calibration_file import default_calibration
@@ -231,47 +231,39 @@ def measured(
         yield from counted("attack", group, count, sets)
 
 
-def tables(sections: Mapping[str, Any]) -> list[Table]:
-    """Return the tables of a result."""
-    settings = [f"k = {k}{', 3x' if below else ''}" for k, below in _SETTINGS]
-    out = [
-        Table(
-            "Queries that only name a page: what the offset is chosen on",
-            ("setting", "queries", "touched as questions", "offset needed"),
-            tuple(
-                (
-                    settings[_SETTINGS.index((row["k"], row["with_reference"]))],
-                    str(row["queries"]),
-                    share(row["touched_as_questions"], row["queries"]),
-                    f"{row['needed']:.2f} nats",
-                )
-                for row in sections["topic_offset"]
-            ),
-        )
-    ]
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the tables of a result."""
+    yield listed(
+        "Queries that only name a page: what the offset is chosen on",
+        sections["topic_offset"],
+        {
+            **{"setting": _said, "queries": "queries"},
+            "touched as questions": ratio("touched_as_questions", "queries"),
+            "offset needed": lambda row: f"{row['needed']:.2f} nats",
+        },
+    )
     for title, kind, value in (
         ("Clean queries touched, all read as questions / as it is", "clean", "fired"),
         ("Right page lost, all read as questions / as it is", "clean", "hit"),
         ("Planted text found, all read as questions / as it is", "attack", "hit"),
     ):
-        groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
-        for row in sections["query_forms"]:
-            if row["kind"] == kind:
-                groups.setdefault((row["group"], row["planted"]), []).append(row)
+        of_kind = [row for row in sections["query_forms"] if row["kind"] == kind]
         lines = []
-        for (group, count), rows in groups.items():
+        for (group, count), rows in grouped(of_kind, "group", "planted").items():
             if value == "hit" and kind == "clean" and not group.startswith("keyword_traffic"):
                 continue
-            name = (group, str(count)) if kind == "attack" else (group,)
-            cells = [
-                " / ".join(share(row[f"{value}_{way}"], row["sets"]) for way in _WAYS)
+            planted_texts = {"planted": count} if kind == "attack" else {}
+            sets = {"sets": rows[-1]["sets"], "name a title": rows[-1]["topics"]}
+            cells = {
+                _said(row): " / ".join(share(row[f"{value}_{way}"], row["sets"]) for way in _WAYS)
                 for row in rows
-            ]
-            lines.append((*name, str(rows[-1]["sets"]), str(rows[-1]["topics"]), *cells))
-        first = ("queries", "planted") if kind == "attack" else ("queries",)
-        columns = (*first, "sets", "name a title", *settings)
-        out.append(Table(title, columns, tuple(lines)))
-    return out
+            }
+            lines.append({"queries": group, **planted_texts, **sets, **cells})
+        yield as_is(title, lines)
+
+
+def _said(row: Row) -> str:
+    return f"k = {row['k']}{', 3x' if row['with_reference'] else ''}"
 
 
 def _values(path: Path) -> Iterator[Any]:
