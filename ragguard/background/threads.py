@@ -20,7 +20,8 @@ __all__ = ["Backoff", "Deadline", "insist", "rest_s", "running", "shared_interpr
 
 _TURN_S = 0.0001
 # About one query in a hundred then meets an attribution, and waits for a turn or two: fewer queries
-# than one in a hundred become slow by it, and their 99th percentile stays (`benchmarks.floods`).
+# than one in a hundred become slow by it, and their 99th percentile stays
+# (`benchmarks/results/floods.json`).
 _SHARE = 0.01
 _LONGEST_REST_S = 1.0  # what computes for long, as a model does, does so without the interpreter
 _FIRST_RETRY_S = 0.1
