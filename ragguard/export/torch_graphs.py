@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import io
+import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -104,9 +105,7 @@ def _write(
     if precision == "fp16":
         model = copy.deepcopy(model).half()
     size = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
-    with warnings.catch_warnings(), redirect_stdout(io.StringIO()), torch.no_grad():
-        # The exporter warns about its own deprecated calls and prints its progress.
-        warnings.simplefilter("ignore")
+    with _quietly(), torch.no_grad():
         try:
             torch.onnx.export(
                 make(model),
@@ -125,6 +124,24 @@ def _write(
                 f"torch cannot export {type(model).__name__} ({error}); use a model of the Llama, "
                 "Qwen2, Qwen3, GPT-2, GPT-NeoX or OPT family"
             ) from error
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Hold back what the exporter tells of itself, so that the caller's stages can be read.
+
+    It warns of its own deprecated calls, prints its progress, and logs which packages it does
+    without.
+    """
+    exporter = logging.getLogger("torch.onnx")
+    before = exporter.level
+    exporter.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        exporter.setLevel(before)
 
 
 def _scorer(model: Any) -> Any:

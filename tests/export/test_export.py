@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
+import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -60,6 +63,22 @@ def slow_token_scores(model, tokenizer, context, query, response):
         elif end > answer_at:
             of_response.append(value)
     return of_query, of_response
+
+
+def test_the_exporter_says_nothing_of_its_own(tiny_model, tmp_path, monkeypatch, capsys):
+    heard = []
+
+    def export(*_, **__):
+        sys.stdout.write("Obtain the graph")
+        warnings.warn("an old call", DeprecationWarning, stacklevel=2)
+        heard.append(logging.getLogger("torch.onnx._internal.any").isEnabledFor(logging.WARNING))
+
+    monkeypatch.setattr(torch.onnx, "export", export)
+    before = logging.getLogger("torch.onnx").level
+    torch_graphs.write_scorer(tiny_model("llama"), tmp_path / "model.onnx", "fp32")
+    assert heard == [False]
+    assert logging.getLogger("torch.onnx").level == before
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.slow
