@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks.clean import SIZES
 from benchmarks.datasets import Dataset, Record
 from benchmarks.defences.contenders import Defence
+from benchmarks.metrics.outcomes import add, counted
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 
@@ -74,7 +75,9 @@ def run(
                             key = (kind, form, count, k, defence.name)
                             if key not in strata:
                                 strata[key] = AttackRow(dataset.name, embedder.name, *key)
-                            _add(strata[key], defence, ranked, k)
+                            add(strata[key], {"attempts": 1})
+                            if ranked.poisoned[:k].any():
+                                add(strata[key], {**counted(defence, ranked, k), "sets": 1})
                 advance()
             rows += [asdict(row) for row in strata.values()]
     return rows
@@ -91,20 +94,3 @@ def _attacks(
         for count in COUNTS
         if (texts := planted(record, kind, form, count))
     ]
-
-
-def _add(row: AttackRow, defence: Defence, ranked: RetrievedSet, k: int) -> None:
-    row.attempts += 1
-    given = ranked.first(k * defence.over_fetch)
-    poison = given.poisoned[:k]
-    if not poison.any():
-        return
-    outcome = defence.outcome(defence.bind(given, k)(), k)
-    row.sets += 1
-    row.fired += outcome.fired
-    row.noticed += outcome.fired or outcome.marked
-    row.poison += int(poison.sum())
-    row.poison_removed += int((poison & outcome.dropped).sum())
-    row.benign += int((~poison).sum())
-    row.benign_removed += int((~poison & outcome.dropped).sum())
-    row.poison_left += bool(given.poisoned[list(outcome.kept)].any())

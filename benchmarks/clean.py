@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.datasets import Dataset
 from benchmarks.defences.contenders import Defence
+from benchmarks.metrics.outcomes import add, counted
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
 
@@ -60,15 +61,7 @@ def run(
                     for defence in defences:
                         key = (dataset.name, embedder.name, k, defence.name)
                         row = rows.setdefault(key, CleanRow(*key))
-                        given = ranked.first(k * defence.over_fetch)
-                        outcome = defence.outcome(defence.bind(given, k)(), k)
-                        golden = given.golden[:k]
-                        row.queries += 1
-                        row.touched += outcome.fired
-                        row.noticed += outcome.fired or outcome.marked
-                        row.passages += len(outcome.dropped)
-                        row.removed += int(outcome.dropped.sum())
-                        row.golden += bool(golden.any())
-                        row.golden_removed += bool((golden & outcome.dropped).any())
+                        counts = counted(defence, ranked, k)
+                        add(row, {**counts, "queries": 1, "touched": counts["fired"]})
                 advance()
     return [asdict(row) for row in rows.values()]

@@ -24,6 +24,7 @@ from benchmarks.command import Measured, add_forms, embedders_for, new_parser, r
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import Defence, all_defences
 from benchmarks.forms import FORMS
+from benchmarks.metrics.outcomes import add, counted
 from benchmarks.protocol_tables import compared, tables
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
@@ -120,7 +121,8 @@ def run(
                 for kind, form, ratio, found, k in _sets(record, embedder, dataset, forms):
                     for defence in defences:
                         key = (dataset.name, kind, form, ratio, embedder.name, defence.name)
-                        _add(cells.setdefault(key, Cell(*key)), defence, found, k)
+                        row = cells.setdefault(key, Cell(*key))
+                        add(row, {**counted(defence, found, k), "questions": 1})
                 advance()
     names, kinds = [dataset.name for dataset in datasets], (*_WRITERS, TOGETHER)
     order = sorted(
@@ -141,21 +143,6 @@ def _sets(
                 if len(texts) >= ratio * benign:
                     found = poisoned_set(record, embedder, benign, texts[: ratio * benign])
                     yield kind, form, ratio, *found
-
-
-def _add(cell: Cell, defence: Defence, found: RetrievedSet, k: int) -> None:
-    given = found.first(k * defence.over_fetch)
-    outcome = defence.outcome(defence.bind(given, k)(), k)
-    poisoned, golden = given.poisoned[:k], given.golden[:k]
-    cell.questions += 1
-    cell.fired += outcome.fired
-    cell.poison += int(poisoned.sum())
-    cell.poison_removed += int((poisoned & outcome.dropped).sum())
-    cell.benign += int((~poisoned).sum())
-    cell.benign_removed += int((~poisoned & outcome.dropped).sum())
-    cell.golden += bool(golden.any())
-    cell.golden_removed += bool((golden & outcome.dropped).any())
-    cell.reference += len(given.texts) - k
 
 
 def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:

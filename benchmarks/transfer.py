@@ -25,6 +25,7 @@ from benchmarks.clean import SIZES
 from benchmarks.command import Measured, embedders_for, new_parser, run_command
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.defences.contenders import GuardDefence
+from benchmarks.metrics.outcomes import add, counted
 from benchmarks.metrics.thresholds import threshold
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
 from benchmarks.transfer_tables import tables
@@ -174,13 +175,8 @@ def _judge(row: Outcomes, made: Calibration | None, sets: Sequence[RetrievedSet]
     with guard:
         defence = GuardDefence("ragguard", guard, row.over_fetch)
         for one in sets:
-            given = one.first(row.k * row.over_fetch)
-            outcome = defence.outcome(defence.bind(given, row.k)(), row.k)
-            golden = given.golden[: row.k]
-            row.queries += 1
-            row.touched += outcome.fired
-            row.golden += bool(golden.any())
-            row.golden_removed += bool((golden & outcome.dropped).any())
+            counts = counted(defence, one, row.k)
+            add(row, {**counts, "queries": 1, "touched": counts["fired"]})
     if row.queries:
         row.low, row.high = (round(end, 5) for end in interval(row.touched, row.queries))
     return row.queries > 0
