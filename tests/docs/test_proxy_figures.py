@@ -13,6 +13,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PAGE = (ROOT / "docs" / "proxies.md").read_text(encoding="utf-8")
 
 QUANTISATION = "| {} | {:.1f} % | {:.1f} % | {:g} | {:g} | {:g} |"
+ROUNDED = "| {} | {:.1f} % | {:.1f} % | {:.2f} |"
 COST = "| {} | {:.3g} | {:.3g} | {:,.1f} | "
 ATTRIBUTION = "| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.3f} |"
 SPEED = "| {} | {:.1f} | {:.0f} | {:.0f} |"
@@ -40,6 +41,13 @@ def test_speed():
         )
         values = (row["threads"], row["scope_processor_s"], read_per_s, written_per_s)
         assert SPEED.format(*values) in PAGE
+
+
+def test_rounded_weights():
+    for row in read(RESULTS / "rounded_weights.json")["sections"]["rounded_weights"]:
+        values = (row["form"], 100 * row["same_blame"], 100 * row["relative_error"])
+        assert ROUNDED.format(*values, row["processor_s"]) in PAGE
+        assert (row["relative_error"] > row["limit"]) is (row["form"] != "as exported")
 
 
 def test_quantisation():
