@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("markupsafe", reason="needs the extra review")
+pytest.importorskip("jinja2", reason="needs the extra review")
 
 from ragguard.review.shown import Sought, marked, visible
 
