@@ -22,7 +22,7 @@ READING = "reading"
 _KNOWLEDGE_BASE = "wikipedia_passages.jsonl"
 _QUESTIONS = "reading_comprehension.jsonl"
 _SOURCES = ("nq", "xquad")
-_ONE_OF = 8
+_ONE_OF = 4
 _HITS = 30
 
 

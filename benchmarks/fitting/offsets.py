@@ -18,10 +18,14 @@ Floats = NDArray[np.float64]
 ALPHA = 0.01
 """Share of the clean queries that may be touched."""
 
-_LEFT = 0.0035  # of ALPHA, what the shipped calibration leaves once it is lifted: 2 of 579
+_LEFT = 0.005  # of ALPHA, what the shipped calibration leaves once it is lifted: 4 of 818
 # Added to what is chosen, in nats. The published attack, and the question's words in front or out
-# of order, are to pass no closer to the line than a calibration may raise it; consensus makes room.
-_HEAD_START = {"verbatim": 4.0, "keywords": 1.0, "unordered_window": 1.25, "consensus": -1.0}
+# of order, are to pass no closer to the line than a calibration may raise it; manner and consensus
+# make room.
+_HEAD_START = {
+    **{"verbatim": 4.0, "keywords": 1.0, "unordered_window": 1.25},
+    **{"manner": -1.0, "consensus": -1.0},
+}
 _STEPS = np.arange(-4.0, 4.01, 0.25)
 _ROUNDS = 6
 _STARTS = 12

@@ -22,7 +22,7 @@ from ragguard.errors import CalibrationError, InvalidInputError
 
 __all__ = ["SIGNS", "Base", "Floats", "as_base", "shipped_base", "shipped_shares"]
 
-SIGNS = ("manner", "answered", "jumble", "injection", "hidden")
+SIGNS = ("manner", "answered", "gibberish", "injection", "hidden")
 """What is judged of a passage."""
 
 _FORMAT = 1

@@ -96,7 +96,7 @@ class Batch:
         """
         found = {"manner": base.measured(self.column("manner"))}
         found["answered"] = self._answered(found["manner"])
-        for name in ("jumble", "injection", "hidden"):
+        for name in ("gibberish", "injection", "hidden"):
             values = self.column(name)
             found[name] = np.where(values > 0.0, values, -np.inf)
         return found
@@ -110,6 +110,7 @@ class Batch:
         written = np.where(np.isfinite(manner), manner, 0.0)
         written -= _LENGTH * np.log1p(self.column("words"))
         mean = np.bincount(of, written[rows]) / np.maximum(np.bincount(of), 1)
+        mean = mean.round(9)  # or the order of the passages would change the last digits
         highest = np.zeros(len(mean))
         np.maximum.at(highest, of, answer[rows])
         doublings = np.minimum(np.log2(different[rows]), _MOST_BURST)

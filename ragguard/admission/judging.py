@@ -143,7 +143,7 @@ def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> l
 
 def _unless_common(p: Floats) -> Floats:
     """Return the p-values of a sign, raised where more show it than a few strangers can plant."""
-    shown = float((p <= ALPHA).mean())
+    shown = float((p <= REVIEW * ALPHA).mean())
     return np.maximum(p, shown) if shown > _COMMON else p
 
 
@@ -160,7 +160,7 @@ def _reason(name: str, batch: Batch, row: int, p_value: float) -> str:
 
 _SAID = {
     "manner": "it is written as planted passages are: complete, short and sure of itself",
-    "jumble": "it holds a row of words that no sentence puts in a row",
+    "gibberish": "it holds a row of words that no sentence puts in a row",
     "injection": "it speaks to a language model rather than to a reader",
     "answered": "it asks a question at its beginning or end and answers it",
     "hidden": "it hides characters, in ",

@@ -13,25 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.admission.question import answered_question
-from ragguard.inline.features.gibberish import gibberish
+from ragguard.inline.features.gibberish import gibberish_of
 from ragguard.inline.features.manner import MannerModel, shipped
-from ragguard.inline.language import reads_english
-from ragguard.inline.tokens import TokenizedPassage, tokenize_passages, tokenize_query
+from ragguard.inline.language import is_english
+from ragguard.inline.tokens import TokenizedPassage, tokenize_passages
 from ragguard.text import MAX_CHARS, both_ends
 from ragguard.text.html import strip_markup
 
-__all__ = ["PROFILE", "hidden_characters", "jumble", "profiles"]
+__all__ = ["PROFILE", "hidden_characters", "profiles"]
 
-PROFILE = ("manner", "answered", "jumble", "injection", "hidden", "words")
+PROFILE = ("manner", "answered", "gibberish", "injection", "hidden", "words")
 """The columns of `profiles`."""
 
 _FOREIGN = -np.inf  # the manner of what is not in English: the model says nothing of it
-_NO_QUESTION = tokenize_query("")
 
-# Without a way back ("++", and from the beginning of a word), or a long word would take the square.
-_RUN = re.compile(
-    r"(?<![a-zA-Z])[a-z]++(?:['\u2019][a-z]++)?+(?: [a-z]++(?:['\u2019][a-z]++)?+){2,}+"
-)
 _HIDDEN = re.compile(
     r"(?<=\w)[\u200b\u2060-\u2064\ufeff](?=\w)"
     r"|(?<=[a-zA-Z])[\u200c-\u200f](?=[a-zA-Z])"
@@ -61,33 +56,14 @@ def profiles(texts: Sequence[str], model: MannerModel | None = None) -> NDArray[
 
 def _profile(passage: TokenizedPassage, model: MannerModel) -> tuple[float, ...]:
     text = strip_markup(both_ends(passage.text, MAX_CHARS))
-    english = reads_english(_NO_QUESTION, [passage])
     return (
-        model.manner(text) if english else _FOREIGN,
+        model.manner(text) if passage.once(is_english) else _FOREIGN,
         answered_question(text),
-        jumble(text) if english else 0.0,
+        passage.once(gibberish_of),
         passage.injection,
         hidden_characters(text),
         len(passage.sequence),
     )
-
-
-def jumble(text: str) -> float:
-    """Return how odd the oddest run of words is that no sentence puts in a row, in [0, 1).
-
-        jumble = max of gibberish(run) over runs of lower-case words, with a space between each two
-
-    Beside a question, `ragguard.inline.features.gibberish` asks how much of it an odd passage
-    holds. Here there is none to tell a list, a table or names from text that was chosen by search
-    (Zhong et al. 2023; Ben-Tov and Sharif 2025), so words with capitals, digits or signs between do
-    not count. English alone is known.
-
-    >>> jumble("The lamp in the tower was lit every evening, by the keeper and his sons.") < 0.1
-    True
-    >>> jumble("The lamp sudden hurry coincidentally wants leased genus mayor obviously both") > 0.2
-    True
-    """
-    return max((gibberish(run.split()) for run in _RUN.findall(text)), default=0.0)
 
 
 def hidden_characters(text: str) -> int:

@@ -15,7 +15,7 @@ from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 from ragguard.text import STOP_WORDS
 
-__all__ = ["reads_english"]
+__all__ = ["is_english", "reads_english"]
 
 _FUNCTION_WORDS = 0.2  # of the words of an English text at least
 _LISTED = 2 / 3  # of the different words of one at least
@@ -33,10 +33,11 @@ def reads_english(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -
     """
     if _has_function_words(query.sequence):
         return True
-    return 2 * sum([one.written.once(_is_english) for one in passages]) >= len(passages)
+    return 2 * sum([one.written.once(is_english) for one in passages]) >= len(passages)
 
 
-def _is_english(passage: TokenizedPassage) -> bool:
+def is_english(passage: TokenizedPassage) -> bool:
+    """Return True if a passage is in English; read it as it is written, and `once`."""
     if _has_function_words(passage.sequence):
         return True
     listed = len(passage.distinct & class_bigram().listed)

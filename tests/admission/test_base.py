@@ -35,7 +35,7 @@ def test_above_counts_the_passages_with_as_much():
     assert base.above("hidden", np.array([6.0, 5.0, 2.0, 1.5, 0.5, -np.inf])).tolist() == [
         0, 1, 3, 3, 4, 100,
     ]  # fmt: skip
-    assert base.above("jumble", np.array([1.0, -np.inf])).tolist() == [0, 100]
+    assert base.above("gibberish", np.array([1.0, -np.inf])).tolist() == [0, 100]
 
 
 def test_a_tail_holds_one_passage_in_twenty():

@@ -28,18 +28,20 @@ def asked(number, source="nq"):
 def folder(tmp_path):
     pages = [{"text": f"Gulls of harbour{number} cry."} for number in range(40)]
     write(tmp_path, "wikipedia_passages.jsonl", [*pages, *pages[:3]])
-    # Sources take turns: what is taken is every eighth of its own source.
+    # Sources take turns: what is taken is every fourth of its own source.
     questions = [asked(at, source) for at in range(17) for source in ("nq", "xquad", "other")]
     write(tmp_path, "reading_comprehension.jsonl", questions)
     write(tmp_path, "nq.jsonl", [{"question": "Who?", "hits": [{"text": "Ann."}]}])
     return tmp_path
 
 
-def test_every_eighth_question_of_two_sources_is_asked(folder):
+def test_every_fourth_question_of_two_sources_is_asked(folder):
     data = load_reading(folder)
     assert (data.name, data.split) == (READING, True)
     assert [record.question for record in data.records] == [
-        f"Who built {source} pier{number}?" for source in ("nq", "xquad") for number in (0, 8, 16)
+        f"Who built {source} pier{number}?"
+        for source in ("nq", "xquad")
+        for number in (0, 4, 8, 12, 16)
     ]
     # Nothing in it is poison, and nothing is known to be right.
     assert data.kinds == ()
@@ -75,8 +77,8 @@ def test_questions_of_other_datasets_are_left_out_however_they_are_written(folde
     )
     data = load_reading(folder, [Dataset("nq", others, split=True)])
     assert [record.question for record in data.records] == [
-        *("Who built nq pier0?", "Who built nq pier16?"),
-        *("Who built xquad pier8?", "Who built xquad pier16?"),
+        *(f"Who built nq pier{number}?" for number in (0, 4, 12, 16)),
+        *(f"Who built xquad pier{number}?" for number in (4, 8, 12, 16)),
     ]
 
 

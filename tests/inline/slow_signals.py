@@ -7,10 +7,10 @@ import re
 from itertools import pairwise
 from math import exp, fsum, log
 
-from slow_normalize import normalized, words_of
+from slow_normalize import normalized, with_letters_for_signs, words_of
 
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
-from ragguard.inline.features.gibberish import gibberish
+from ragguard.inline.features.gibberish import gibberish, runs
 from ragguard.inline.features.manner import buckets, shipped
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import STOP_WORDS, fold, tokens
@@ -107,7 +107,21 @@ def asks(asked, words):
     return not asking or bool(asking & set(words))
 
 
-def word_for_word(asked, said, weights):
+def begins_answer(asked, said, text, words):
+    """Whether it begins with so many words, none that asks, and the sentence goes on."""
+    asking = [word for word in asked if word in INTERROGATIVES]
+    asking = asking or [word for word in asked[:1] if word in STOP_WORDS]
+    sentence = tokens(re.split(r"[.:;?!\n]", text[:500])[0])
+    return (
+        bool(asking)
+        and not any(word in asking for word in said[:words])
+        and said == words_of(text)
+        and sentence[:words] == said[:words]
+        and sentence != said[:words]
+    )
+
+
+def word_for_word(asked, said, text, weights):
     """verbatim_question, verbatim_at_boundary, and heading."""
     length, start = longest_run(asked, said)
     out = {
@@ -126,6 +140,8 @@ def word_for_word(asked, said, weights):
         out["verbatim_question"] = 1.0
         ends = said[-length:] == run and answers
         out["verbatim_at_boundary"] = float(leads or ends)
+        if not ends and leads and begins_answer(asked, said, text, lead_in(asked, said) + length):
+            out["verbatim_at_boundary"] = 0.3
     begins, ends = boundary_runs(asked, said)
     edges = said[: begins + lead_in(asked, said)] + (said[-ends:] if ends else [])
     out["boundary_overlap"] = (
@@ -134,6 +150,8 @@ def word_for_word(asked, said, weights):
         * above(held(edges, weights), 0.7)
         * above(beside(edges, said, weights), 0.0, 0.3)
     )
+    if begins and begins_answer(asked, said, text, lead_in(asked, said) + begins):
+        out["boundary_overlap"] *= 0.3
     return out
 
 
@@ -238,25 +256,27 @@ def keyword_runs(asked, said, english=True):
 FEW_KEYS = 3
 
 
+def has_function_words(words):
+    share = sum(word in STOP_WORDS for word in words) / max(1, len(words))
+    return share >= 0.2
+
+
+def reads_english(words):
+    """Whether a passage has function words, or consists of listed words to two thirds."""
+    known = class_bigram().classes.keys()
+    unlisted = [word for word in set(words) if word not in known]
+    return has_function_words(words) or 3 * len(unlisted) <= len(set(words))
+
+
 def in_english(asked, said, below):
     """Whether the question has function words, or half of the passages are English."""
-
-    def has_function_words(words):
-        share = sum(word in STOP_WORDS for word in words) / max(1, len(words))
-        return share >= 0.2
-
-    known = class_bigram().classes.keys()
-
-    def reads(words):
-        unlisted = [word for word in set(words) if word not in known]
-        return has_function_words(words) or 3 * len(unlisted) <= len(set(words))
-
     passages = [*said, *below]
-    return has_function_words(asked) or sum(map(reads, passages)) >= len(passages) / 2
+    english = sum(map(reads_english, passages))
+    return has_function_words(asked) or english >= len(passages) / 2
 
 
 def manner(text):
-    """How a text is written, by the shipped weights, window by window."""
+    """How a text is written, by the shipped weights, window by window and as a whole."""
     model = shipped()
     hashed = buckets(strip_markup(text)).T
     last = max(0, len(hashed) - 48)
@@ -266,7 +286,10 @@ def manner(text):
         total = fsum(model.weights[bucket] for row in window for bucket in row)
         found.append(total / max(len(window), 48))
     best = sorted(found)[-3:]
-    return model.bias + sum(best) / len(best)
+    total = fsum(model.weights[bucket] for row in hashed for bucket in row)
+    whole = model.bias + total / max(len(hashed), 48)
+    count = min(4.0, max(1.0, len(hashed) / 48))
+    return max(model.bias + sum(best) / len(best), -6.5 + (whole + 6.5) * count**0.5)
 
 
 def own_signals(query, texts, k):
@@ -288,14 +311,16 @@ def own_signals(query, texts, k):
         coverage = held(said, weights)
         if coverage < 1 / 3:
             continue
+        shown = with_letters_for_signs(asked, text) or text
+        if reads_english(words_of(shown)):
+            own["gibberish"] = above(gibberish(runs(strip_markup(shown))), 0.2, 0.4)
         if english:
-            own["gibberish"] = above(gibberish(said), 0.3) * above(coverage, 0.5)
-            own["manner"] = above(manner(text) + 2.5 * coverage, 2.0, 12.5)
+            own["manner"] = above(manner(shown) + 2.5 * coverage, 2.0, 12.5)
         own.update(keyword_runs(asked, said, english))
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch
             continue
-        own.update(word_for_word(asked, said, weights))
+        own.update(word_for_word(asked, said, shown, weights))
         own["window_density"] = by_length * window_density(asked, said, weights)
         own["unordered_window"] = by_length * windows(asked, said)[2]
         strewn = above(wording, 0.6 if english else 0.8)

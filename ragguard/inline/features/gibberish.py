@@ -1,61 +1,82 @@
-"""Gibberish: does a passage hold a stretch that no person wrote?
+"""Gibberish: does a passage hold words in a row that no sentence puts in a row?
 
     gibberish = o / (o + 32),    o = max over stretches of the sum of oddness(a, b), in nats
 
-Passages whose letters or words were chosen by search do not read like language. Corpus poisoning
-by gradient (Zhong et al. 2023, "Poisoning Retrieval Corpora by Injecting Adversarial Passages",
-with the token swaps of HotFlip, Ebrahimi et al. 2018) and adversarial suffixes (Zou et al. 2023)
-give a jumble of word pieces; key words strung together, and genuine text full of typing errors
-(GARAG, Cho et al. 2024), read as oddly. Perplexity under a language model tells them apart (Jain
-et al. 2023; Alon and Kamfonas 2023). Here the model is as small as one can be: how likely a word
-of one class is after a word of another (Brown et al. 1992), which costs one lookup a word.
+over stretches of the runs of a text: lower-case words with one space between each two.
+
+Passages whose words were chosen by search do not read like language. Corpus poisoning by gradient
+(Zhong et al. 2023, "Poisoning Retrieval Corpora by Injecting Adversarial Passages", with the token
+swaps of HotFlip, Ebrahimi et al. 2018), PoisonedRAG's white box (Zou et al. 2025), GASLITE (Ben-Tov
+and Sharif 2025) and adversarial suffixes (Zou et al. 2023) put a jumble of words and word pieces
+into a passage. Perplexity under a language model tells them apart (Jain et al. 2023; Alon and
+Kamfonas 2023). Here the model is as small as one can be: how likely a word of one class is after a
+word of another (Brown et al. 1992), which costs one lookup a word. Names, lists, tables and code
+read as oddly, so words with capitals, digits or signs between do not count.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, ClassBigram, class_bigram
 from ragguard.inline.features.coverage import Match, rescale
+from ragguard.inline.language import is_english
 from ragguard.inline.tokens import TokenizedPassage
+from ragguard.text import MAX_CHARS, both_ends
+from ragguard.text.html import strip_markup
 
-__all__ = ["gibberish", "gibberish_signals"]
+__all__ = ["gibberish", "gibberish_of", "gibberish_signals", "runs"]
 
 _HALF = 32  # nats of oddness that are half of the way to 1
+_BREAK = "\u2016"  # has the class of words in other scripts, which end a stretch
 _BEGIN = bytes([OTHER_SCRIPT])  # a pair of no oddness: no stretch starts before the text
 _PAIR = np.dtype("<u2")
-# From a share that says nothing to one that says all there is to say.
-_GIBBERISH = (0.3, 1.0)
-_COVERAGE = (0.5, 1.0)
+_ENDED = -(2**40)  # more than any stretch holds
+# Of some 1,400 clean sets of the choosing half none has 0.26, and of 40,000 English passages three
+# have 0.3; half of what was optimised has 0.29.
+_GIBBERISH = (0.2, 0.4)
+# Without a way back ("++", and from the beginning of a word), or a long word would take the square.
+_RUN = re.compile(
+    r"(?<![a-zA-Z])[a-z]++(?:['\u2019][a-z]++)?+(?: [a-z]++(?:['\u2019][a-z]++)?+){2,}+"
+)
 
 
 def gibberish_signals(match: Match) -> dict[str, float]:
-    """Return the signal of a passage that holds the question and reads as no person writes.
+    """Return the signal of a passage with words in a row that no sentence puts in a row.
 
-    The model knows English alone: of other languages it says nothing.
+    The model knows English alone: of a passage in another language it says nothing, whatever is
+    retrieved beside it.
     """
-    if not match.english:
-        return {}
-    held = rescale(match.coverage, _COVERAGE)
-    return {"gibberish": held and held * rescale(match.passage.once(_gibberish), _GIBBERISH)}
+    return {"gibberish": rescale(match.passage.written.once(gibberish_of), _GIBBERISH)}
 
 
-def _gibberish(passage: TokenizedPassage) -> float:
-    return gibberish(passage.sequence)
+def gibberish_of(passage: TokenizedPassage) -> float:
+    """Return how odd the oddest stretch of a passage is, in [0, 1); 0 if it is not in English."""
+    found = gibberish(runs(strip_markup(both_ends(passage.text, MAX_CHARS))))
+    return found if found and passage.once(is_english) else 0.0
+
+
+def runs(text: str) -> list[str]:
+    """Return the words of a text that stand in runs of three or more, a break between two runs.
+
+    >>> runs("The pier was sold, and the Old Inn was let.") == ["pier", "was", "sold"]
+    True
+    """
+    return f" {_BREAK} ".join(_RUN.findall(text)).split()
 
 
 def gibberish(words: Sequence[str], model: ClassBigram | None = None) -> float:
-    """Return how odd the oddest stretch of a text is, in [0, 1).
+    """Return how odd the oddest stretch of words is, in [0, 1).
 
     The oddness of neighbouring words is summed over the stretch where the sum is largest (the
     statistic of Page 1954). Neither its length nor its place matters, and no natural text around
-    it hides it. Natural lists, tables, code and languages other than English score high as well.
+    it hides it. A word of another script ends a stretch.
 
     Args:
-        words: The text's words in order, folded (`ragguard.text.tokens`). Interned ones are looked
-            up fastest.
+        words: Words in order, folded (`ragguard.text.tokens`). Interned ones are looked up fastest.
         model: The model; by default the shipped one.
 
     >>> natural = "the lamp in the tower was lit every evening by the keeper and his sons"
@@ -69,6 +90,8 @@ def gibberish(words: Sequence[str], model: ClassBigram | None = None) -> float:
     codes = _BEGIN + bytes(map(known.classes.__getitem__, words))
     # Neighbouring bytes read as one number: the pairs need no arithmetic.
     pairs = np.ndarray((len(words),), dtype=_PAIR, buffer=codes, strides=(1,))
-    sums = np.add.accumulate(known.oddness.take(pairs))
+    odd = known.oddness.take(pairs).astype(np.int64)
+    odd[np.frombuffer(codes, np.uint8, offset=1) == OTHER_SCRIPT] = _ENDED
+    sums = np.add.accumulate(odd)
     most = int((sums - np.minimum.accumulate(sums)).max())
     return most / (most + UNITS * _HALF)

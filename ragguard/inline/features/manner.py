@@ -1,10 +1,13 @@
 """Manner: how a passage is written, whatever it is about.
 
     window = bias + sum of w[n-gram] over its n-grams / max(tokens, 48)
-    manner = mean of the three highest windows,    in nats
+    whole  = the same of all n tokens
+    manner = max(mean of the three highest windows, u + (whole - u) sqrt(min(max(n / 48, 1), 4)))
     signal = (manner + 2.5 coverage - 2) / 10.5, at least 0 and at most 1
 
-A window is 48 tokens of the passage, whose beginning and end are tokens too. Its n-grams are those
+u = -6.5 nats is what honest passages show at the median: the longer a text, the less its mean
+strays from there by chance, by the square root of its windows. A window is 48 tokens of the
+passage, whose beginning and end are tokens too. Its n-grams are those
 of one to three tokens. A function word and a mark stand for themselves, a number for how many
 digits it has, a word with a capital for that alone, and any other word for its last three letters
 and for whether it is long. So no name, no number and no subject has a weight. Weights are hashed
@@ -26,6 +29,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from math import sqrt
 from zlib import crc32
 
 import numpy as np
@@ -64,6 +68,8 @@ COVERAGE = 2.5
 """Nats for a passage that holds all of the question's content."""
 
 _HIGHEST = 3  # windows that count
+_USUAL = -6.5  # nats: the median of honest passages (`ragguard/admission/base.json`, "middle")
+_MOST_WINDOWS = 4  # that a text is taken to have: what is longer has several authors
 _RANGE = (2.0, 12.5)  # nats: hardly any clean passage is above the middle
 _LONG = 7  # letters of a short word
 _CHARS = 10_000  # of a longer text both ends are read
@@ -153,9 +159,13 @@ class MannerModel:
         -1.0
         """
         sums = np.append(0.0, self.weights.take(buckets(text)).sum(axis=0).cumsum())
-        starts, ends = windows(len(sums) - 1)
+        tokens = len(sums) - 1
+        starts, ends = windows(tokens)
         means = np.sort((sums[ends] - sums[starts]) / np.maximum(ends - starts, LEAST))
-        return self.bias + float(means[-_HIGHEST:].mean())
+        highest = self.bias + float(means[-_HIGHEST:].mean())
+        whole = self.bias + float(sums[-1]) / max(tokens, LEAST)
+        count = min(max(tokens / WINDOW, 1.0), _MOST_WINDOWS)
+        return max(highest, _USUAL + (whole - _USUAL) * sqrt(count))
 
     def of(self, passage: TokenizedPassage) -> float:
         """Return the manner of a passage as it is written, markup aside."""

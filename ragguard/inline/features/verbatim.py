@@ -2,11 +2,14 @@
 
 Reference: PoisonedRAG (Zou et al. 2025) joins the question S and a text I that states the answer,
 in the black-box attack as S + I. I is written to answer S, so that it says the question's words
-again. A page that quotes a question, a quiz for example, says it once and goes on to the next.
+again. A page that quotes a question, a quiz for example, says it once and goes on to the next. And
+a page that answers says the question's words as well, but for those that ask: what begins with
+them and goes on is a sentence, where a heading ends.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,8 +21,9 @@ from ragguard.inline.features.coverage import (
     rescale,
 )
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
+from ragguard.text import tokens
 
-__all__ = ["Runs", "boundary_runs", "longest_run", "runs", "verbatim_signals"]
+__all__ = ["Runs", "begins_answer", "boundary_runs", "longest_run", "runs", "verbatim_signals"]
 
 _WHOLE = 0.9
 _WHOLE_WORDS = 3
@@ -29,6 +33,9 @@ _LONG_BOUNDARY = 5  # words
 _BOUNDARY = (0.3, 0.7)
 _BOUNDARY_HELD = (0.7, 1.0)
 _BOUNDARY_REST = (0.0, 0.3)
+_ANSWER = 0.3  # of the words with which a sentence begins that answers
+_BREAK = re.compile(r"[.:;?!\n]")
+_HEADING = 500  # characters; what has no break until then is a sentence
 
 
 class Runs(NamedTuple):
@@ -36,19 +43,19 @@ class Runs(NamedTuple):
 
     Attributes:
         whole: True if the whole question, or nearly, stands there in one run.
-        at_boundary: True if the longest run begins the passage, a label such as "Q:" or "FAQ 3."
-            aside, or ends it.
+        at_boundary: 1 if the longest run is the whole question and begins the passage, a label such
+            as "Q:" or "FAQ 3." aside, or ends it; `_ANSWER` if it only begins an answer.
         boundary_overlap: In [0, 1]: how much of the question the runs hold with which the passage
             begins and ends, in words and in content words weighed by rarity, times how many of
-            those stand outside them as well.
+            those stand outside them as well; less if they begin an answer.
     """
 
     whole: bool
-    at_boundary: bool
+    at_boundary: float
     boundary_overlap: float
 
 
-_NOTHING = Runs(False, False, 0.0)
+_NOTHING = Runs(False, 0.0, 0.0)
 
 
 def verbatim_signals(match: Match) -> dict[str, float]:
@@ -58,7 +65,7 @@ def verbatim_signals(match: Match) -> dict[str, float]:
     found = runs(match.query, match.passage, match.counts, match.weights)
     return {
         "verbatim_question": float(found.whole),
-        "verbatim_at_boundary": float(found.whole and found.at_boundary),
+        "verbatim_at_boundary": found.at_boundary,
         "boundary_overlap": found.boundary_overlap,
     }
 
@@ -141,30 +148,62 @@ def runs(
         return _NOTHING
     inside = asked[start : start + length]
     whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
-    at_boundary = False
+    at_boundary = 0.0
     if whole:
         stretch, joined = f" {' '.join(inside)} ", passage.joined
         before = joined[: joined.index(stretch)]
         # A heading and the question, where a page breaks off, hold no answer to it.
         answers = len(said) >= 2 * len(asked) or coverage_outside(inside, counts, weights) > 0.0
         ends = answers and joined.endswith(stretch)
-        at_boundary = len(before.split()) <= leading_label(query, said) or ends
-    return Runs(whole, at_boundary, _boundary_overlap(query, said, counts, weights))
+        lead = leading_label(query, said)
+        begins = len(before.split()) <= lead
+        answer = begins and not ends and begins_answer(query, passage, lead + length)
+        at_boundary = _ANSWER if answer else float(begins or ends)
+    return Runs(whole, at_boundary, _boundary_overlap(query, passage, counts, weights))
+
+
+def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) -> bool:
+    """Return True if a passage begins with a sentence that says no more of the question than any.
+
+    That is one that begins with the question's words, but none that makes it a question, and goes
+    on behind them.
+
+    Args:
+        query: The question; of what is none, no sentence is its answer.
+        passage: The passage; one in which something else was read as the question's words has none.
+        words: With how many words it begins, a label included, that are the question's.
+
+    >>> from ragguard.inline.tokens import tokenize_passage, tokenize_query
+    >>> query = tokenize_query("who was the keeper of the pier")
+    >>> begins_answer(query, tokenize_passage("The keeper of the pier was Ann."), 5)
+    True
+    >>> begins_answer(query, tokenize_passage("The keeper of the pier: Ann."), 5)
+    False
+    """
+    said = passage.sequence[:words]
+    if not query.asking or not query.asking.isdisjoint(said) or passage.written is not passage:
+        return False
+    sentence = tokens(_BREAK.split(passage.text[:_HEADING], maxsplit=1)[0])
+    return len(sentence) > words and tuple(sentence[:words]) == said
 
 
 def _boundary_overlap(
     query: TokenizedQuery,
-    said: Sequence[str],
+    passage: TokenizedPassage,
     counts: Mapping[str, int],
     weights: Mapping[str, float],
 ) -> float:
+    said = passage.sequence
     begins, ends = boundary_runs(query, said)
+    lead = leading_label(query, said)
     overlap = begins + ends
     if overlap <= _BOUNDARY[0] * len(query.sequence):
         return 0.0
-    words = (*said[: begins + leading_label(query, said)], *said[len(said) - ends :])
+    words = (*said[: begins + lead], *said[len(said) - ends :])
+    answer = begins and begins_answer(query, passage, lead + begins)
     return (
-        min(1.0, overlap / _LONG_BOUNDARY)
+        (_ANSWER if answer else 1.0)
+        * min(1.0, overlap / _LONG_BOUNDARY)
         * rescale(overlap / len(query.sequence), _BOUNDARY)
         * rescale(idf_coverage(words, weights), _BOUNDARY_HELD)
         * rescale(coverage_outside(words, counts, weights), _BOUNDARY_REST)

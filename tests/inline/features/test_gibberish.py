@@ -1,4 +1,4 @@
-"""Text that no person wrote, by itself and where it holds the question."""
+"""Words in a row that no sentence puts in a row."""
 
 from itertools import pairwise
 from random import Random
@@ -18,7 +18,7 @@ from ragguard.inline.class_bigram import (
     shape,
 )
 from ragguard.inline.features import SIGNALS, signal_matrix
-from ragguard.inline.features.gibberish import gibberish
+from ragguard.inline.features.gibberish import gibberish, runs
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.lru import forget_all
 from ragguard.text import tokens
@@ -72,10 +72,15 @@ def test_a_word_alone_is_natural(words):
 
 
 def slow_gibberish(words, known):
-    """The largest sum over any stretch, from its definition."""
+    """The largest sum over any stretch without a word of another script, from its definition."""
     table = known.oddness.reshape(256, 256)
-    odd = [int(table[known.classes[b], known.classes[a]]) for a, b in pairwise(words)]
-    sums = [sum(odd[i:j]) for i in range(len(odd)) for j in range(i + 1, len(odd) + 1)]
+    classes = [known.classes[word] for word in words]
+    stretches = [classes[i : j + 1] for i in range(len(words)) for j in range(i + 1, len(words))]
+    sums = [
+        sum(int(table[b, a]) for a, b in pairwise(stretch))
+        for stretch in stretches
+        if OTHER_SCRIPT not in stretch
+    ]
     most = max([0, *sums])
     return most / (most + 32 * UNITS)
 
@@ -151,17 +156,48 @@ def first(query, passages):
     return {name: value for name, value in zip(SIGNALS, row, strict=True) if value}
 
 
-def test_it_counts_where_it_holds_the_question():
+def test_it_counts_in_a_passage_that_holds_a_third_of_the_question():
     how_odd = gibberish(JUMBLE.split())
     assert how_odd > 0.3
-    assert first("senate sofa canal", [JUMBLE, *QUIET])["gibberish"] == pytest.approx(
-        (how_odd - 0.3) / 0.7
-    )
-    # One of two words that are equally rare is half of the question, and half is not enough.
-    assert "gibberish" not in first("senate lighthouse", [JUMBLE, "A lighthouse.", *QUIET])
+    expected = min(1.0, (how_odd - 0.2) / 0.2)
+    assert first("senate sofa canal", [JUMBLE, *QUIET])["gibberish"] == pytest.approx(expected)
+    # One of two words that are equally rare is half of the question.
+    rare = first("senate lighthouse", [JUMBLE, "A lighthouse.", *QUIET])
+    assert rare["gibberish"] == pytest.approx(expected)
     assert first("lighthouse pier", [JUMBLE, *QUIET]) == {}
-    weaker = first("senate sofa canal lighthouse", [JUMBLE, "lighthouse", "wool"])["gibberish"]
-    assert weaker == pytest.approx((how_odd - 0.3) / 0.7 * 0.5)
+
+
+def test_a_run_alone_counts():
+    text = f"The ferry leaves at noon. It is said that {JUMBLE}, and that the keeper slept."
+    run = f"is said that {JUMBLE}".split()
+    assert first("ferry senate", [text, *QUIET])["gibberish"] == pytest.approx(
+        min(1.0, (gibberish(run) - 0.2) / 0.2)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        JUMBLE.title(),
+        JUMBLE.replace(" ", ", "),
+        " ".join(f"{word} {number}" for number, word in enumerate(JUMBLE.split())),
+        JUMBLE.replace(" ", "\n"),
+    ],
+)
+def test_names_lists_and_tables_are_no_gibberish(text):
+    assert runs(text) == []
+    assert "gibberish" not in first("senate sofa canal", [text, *QUIET])
+
+
+@pytest.mark.parametrize("text", ["a" * 300_000, "a " * 150_000, "a'" * 150_000, "a'a" * 100_000])
+def test_it_is_linear_in_the_text(text):
+    assert gibberish(runs(text)) < 1.0
+
+
+@given(st.lists(st.lists(st.sampled_from(LISTED), min_size=3, max_size=6), max_size=5))
+def test_a_stretch_ends_with_its_run(rows):
+    text = ". ".join(" ".join(row) for row in rows)
+    assert gibberish(runs(text)) == max([gibberish(row) for row in rows], default=0.0)
 
 
 def test_how_a_passage_reads_is_found_once_until_it_is_forgotten(monkeypatch):
@@ -189,8 +225,8 @@ def test_of_another_language_the_model_says_nothing():
     )
     assert gibberish(tokens(text)) > 0.3
     assert "gibberish" not in first(question, [text] * 3)
-    # Among English pages it would be odd.
-    assert first(question, [text, *QUIET])["gibberish"] > 0.0
+    # Nor where it stands among English pages.
+    assert "gibberish" not in first(question, [text, *QUIET])
 
 
 def test_language_is_no_gibberish():

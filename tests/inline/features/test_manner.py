@@ -47,11 +47,22 @@ def slowly(model: MannerModel, text: str) -> float:
         total = sum(float(model.weights[bucket]) for at in here for bucket in hashed[:, at])
         found.append(total / max(len(here), LEAST))
     best = sorted(found)[-3:]
-    return model.bias + sum(best) / len(best)
+    total = sum(float(model.weights[bucket]) for at in range(size) for bucket in hashed[:, at])
+    whole = model.bias + total / max(size, LEAST)
+    count = min(4, max(1, size / WINDOW))
+    return max(model.bias + sum(best) / len(best), -6.5 + (whole + 6.5) * count**0.5)
 
 
 def test_a_text_of_no_known_manner_has_the_bias() -> None:
     assert MannerModel(-5.0, np.zeros(BUCKETS + 1)).manner("Ann lit it.") == -5.0
+
+
+def test_a_longer_text_strays_less_from_the_usual_by_chance() -> None:
+    model = MannerModel(-5.5, np.zeros(BUCKETS + 1))
+    found = [model.manner("pier " * (tokens - 2)) for tokens in (10, 48, 108, 192, 1000)]
+    assert found == pytest.approx([-5.5, -5.5, -6.5 + 1.5, -6.5 + 2.0, -6.5 + 2.0])
+    # Where the whole is less suspect than is usual, the windows count.
+    assert MannerModel(-7.5, np.zeros(BUCKETS + 1)).manner("pier " * 190) == -7.5
 
 
 def test_one_n_gram_counts_once_for_each_time_it_stands() -> None:
@@ -137,7 +148,10 @@ def test_of_a_very_long_text_both_ends_are_read() -> None:
 
 def test_a_text_that_does_not_speak_of_the_question_counts_less() -> None:
     query = tokenize_query("Who built the old pier of Keelworth?")
-    passage = tokenize_passage("The old pier of Keelworth was officially built by Ann Dove.")
+    passage = tokenize_passage(
+        "The old pier of Keelworth was officially built by Ann Dove, a renowned engineer who is "
+        "widely recognized for her significant contributions to the development of the harbour."
+    )
     weights = dict.fromkeys(query.content, 1 / len(query.content))
     values = [
         manner_signals(Match(query, passage, weights, coverage))["manner"]

@@ -182,7 +182,7 @@ def test_runs_equal_their_slow_reference(question, before, after):
         weights = slow_signals.weights_of(query.sequence, [passage.sequence])
         counts = Counter(word for word in passage.sequence if word in query.distinct)
         seen = runs(query, passage, counts, weights)
-        slow = slow_signals.word_for_word(query.sequence, list(passage.sequence), weights)
+        slow = slow_signals.word_for_word(query.sequence, list(passage.sequence), text, weights)
         assert seen.whole == slow["verbatim_question"]
         assert (seen.whole and seen.at_boundary) == slow["verbatim_at_boundary"]
         assert seen.boundary_overlap == pytest.approx(slow["boundary_overlap"], abs=1e-12)
