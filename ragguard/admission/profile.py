@@ -56,10 +56,11 @@ def profiles(texts: Sequence[str], model: MannerModel | None = None) -> NDArray[
 
 def _profile(passage: TokenizedPassage, model: MannerModel) -> tuple[float, ...]:
     text = strip_markup(both_ends(passage.text, MAX_CHARS))
+    english = passage.once(is_english)
     return (
-        model.manner(text) if passage.once(is_english) else _FOREIGN,
+        model.manner(text) if english else _FOREIGN,
         answered_question(text),
-        passage.once(gibberish_of),
+        passage.once(gibberish_of) if english else 0.0,
         passage.injection,
         hidden_characters(text),
         len(passage.sequence),

@@ -50,13 +50,14 @@ def gibberish_signals(match: Match) -> dict[str, float]:
     The model knows English alone: of a passage in another language it says nothing, whatever is
     retrieved beside it.
     """
-    return {"gibberish": rescale(match.passage.written.once(gibberish_of), _GIBBERISH)}
+    passage = match.passage.written
+    held = rescale(passage.once(gibberish_of), _GIBBERISH)
+    return {"gibberish": held} if held and passage.once(is_english) else {}
 
 
 def gibberish_of(passage: TokenizedPassage) -> float:
-    """Return how odd the oddest stretch of a passage is, in [0, 1); 0 if it is not in English."""
-    found = gibberish(runs(strip_markup(both_ends(passage.text, MAX_CHARS))))
-    return found if found and passage.once(is_english) else 0.0
+    """Return how odd the oddest stretch of a passage's runs is, in [0, 1), if it is in English."""
+    return gibberish(runs(strip_markup(both_ends(passage.text, MAX_CHARS))))
 
 
 def runs(text: str) -> list[str]:
