@@ -1,5 +1,6 @@
 """Shared by all tests: hypothesis without a clock, and audit stores on every database."""
 
+import logging
 import os
 import uuid
 from collections.abc import Callable, Iterator
@@ -105,3 +106,12 @@ def open_sql(sql_url) -> Iterator[Callable[[], AuditStore]]:
     yield make
     for store in opened:
         store.close()
+
+
+@pytest.fixture(autouse=True)
+def _what_is_logged() -> Iterator[None]:
+    # Commands silence the log of their own process; tests share theirs with all others.
+    logger = logging.getLogger("ragguard")
+    before = logger.level
+    yield
+    logger.setLevel(before)

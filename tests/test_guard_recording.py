@@ -16,6 +16,7 @@ from ragguard.audit import MemoryStore
 from ragguard.demo.corpus import load_corpus, poison
 from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.scoring import SCORER
+from ragguard.inline.tokens import tokenize_query
 from ragguard.knowledge.memory import KnowledgeBase
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
@@ -231,11 +232,12 @@ def quiet_queries(number):
 def odd_queries(number):
     """Return questions that are sentences of benign passages, and what is retrieved for them.
 
-    Nothing is planted. The highest scores come first: whoever has a copy of the guard can choose.
+    None only names a page: those have a line of their own. Nothing is planted. The highest scores come first: whoever has a copy of the guard can choose.
     """
     corpus = load_corpus()
     retriever = KnowledgeBase(corpus.passages)
-    asked = [passage.text.split(". ")[0] for passage in corpus.passages]
+    sentences = [passage.text.split(". ")[0] for passage in corpus.passages]
+    asked = [sentence for sentence in sentences if not tokenize_query(sentence).named]
     odd = [(sentence, retriever.retrieve(sentence, 15)) for sentence in asked]
     with Guard(mode="monitor") as guard:
         verdicts = guard.filter_batch(odd, k=5)

@@ -68,7 +68,7 @@ COVERAGE = 2.5
 """Nats for a passage that holds all of the question's content."""
 
 _HIGHEST = 3  # windows that count
-_USUAL = -6.5  # nats: the median of honest passages (`ragguard/admission/base.json`, "middle")
+_USUAL = -6.5  # nats: the median of honest passages, by their windows alone
 _MOST_WINDOWS = 4  # that a text is taken to have: what is longer has several authors
 _RANGE = (2.0, 12.5)  # nats: hardly any clean passage is above the middle
 _LONG = 7  # letters of a short word
