@@ -232,7 +232,8 @@ def quiet_queries(number):
 def odd_queries(number):
     """Return questions that are sentences of benign passages, and what is retrieved for them.
 
-    None only names a page: those have a line of their own. Nothing is planted. The highest scores come first: whoever has a copy of the guard can choose.
+    None only names a page: those have a line of their own. Nothing is planted. The highest scores
+    come first: whoever has a copy of the guard can choose.
     """
     corpus = load_corpus()
     retriever = KnowledgeBase(corpus.passages)
