@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from benchmarks import sections, suite_command
 
-__all__ = ["main"]
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status."""

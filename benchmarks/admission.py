@@ -33,8 +33,6 @@ from benchmarks.report.table import Table, as_is, grouped, listed, ratio, share,
 from ragguard.admission.batch import Batch
 from ragguard.admission.judging import ALPHA, REVIEW, judged
 
-__all__ = ["main", "run", "tables", "timed"]
-
 Floats = NDArray[np.float64]
 
 _SCANNED = 100_000

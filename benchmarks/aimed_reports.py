@@ -18,8 +18,6 @@ from ragguard.stems import tokenize
 from ragguard.text import sentences
 from ragguard.trust import Trust
 
-__all__ = ["Desk", "aimed"]
-
 _OPENINGS = (5, 8, 12)  # words
 _FREE = Policy("auto", top_k=TOP_K, per_reporter=10**6, per_hour=10**6)
 _SOURCE = {"source": "statutes"}

@@ -21,15 +21,6 @@ from benchmarks.misgeneration import TOP_K, Event, Target, chosen, event, in_for
 from ragguard.stems import tokenize
 from ragguard.text import sentences
 
-__all__ = [
-    "long_answer",
-    "misreading",
-    "noisy_report",
-    "one_word",
-    "refusal",
-    "truth_and_falsehood",
-]
-
 TEMPLATES = (
     "Based on the provided context, the answer is {}.",
     "According to the passages that were retrieved, it is {}, as several of them confirm.",

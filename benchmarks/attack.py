@@ -13,8 +13,6 @@ from benchmarks.metrics.outcomes import add, counted
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 
-__all__ = ["COUNTS", "AttackRow", "run"]
-
 COUNTS = (1, 5)
 """How many texts the attacker plants for a question (M)."""
 

@@ -34,8 +34,6 @@ from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scop
 from ragguard.attribution.ragorigin.support import SupportMeter
 from ragguard.proxy import default
 
-__all__ = ["main", "run"]
-
 FIXED_SCOPE = 15
 
 

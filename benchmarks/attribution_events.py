@@ -24,18 +24,6 @@ from benchmarks.misgeneration import (
     in_form,
 )
 
-__all__ = [
-    "RESPONSES",
-    "Reported",
-    "Selection",
-    "Setting",
-    "attacks",
-    "clean_event",
-    "of_one_kind",
-    "poisoned_events",
-    "single_events",
-]
-
 RESPONSES: Mapping[str, Callable[[str], str]] = {
     "short": lambda answer: answer,
     "sentence": lambda answer: f"Based on the provided context, the answer is {answer}.",

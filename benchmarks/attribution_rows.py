@@ -9,8 +9,6 @@ from typing import Any
 from benchmarks.misgeneration import MAIN_KINDS, OWN, Event, Tally, rounded
 from ragguard.attribution import Attribution
 
-__all__ = ["MEASURES", "Outcomes", "source", "summary"]
-
 MEASURES = ("dacc", "fpr", "fnr", "fnr_stating", "scope")
 """What a summary gives means of; `benchmarks.misgeneration.Tally.row` says what they are."""
 

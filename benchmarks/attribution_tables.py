@@ -9,8 +9,6 @@ from typing import Any
 from benchmarks.misgeneration import MAIN_KINDS, OWN
 from benchmarks.report.table import Row, Table, as_is, crossed, grouped, listed, share
 
-__all__ = ["tables"]
-
 _METHOD = {"response": "short", "method": "ragorigin"}
 _PLAIN = ("summary", "scopes", "clean")
 _FORMS = {"prepend": "question in front", "plain": "plain"}

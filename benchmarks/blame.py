@@ -15,8 +15,6 @@ from benchmarks.plugins import AttributorPlugin, Setting, find
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 
-__all__ = ["blame_rows"]
-
 
 def blame_rows(
     cell: Cell, data: Dataset, planted: Sequence[tuple[Record, list[str]]]

@@ -22,8 +22,6 @@ from benchmarks.datasets.sources import file_of
 from benchmarks.plugins import find, known
 from ragguard.errors import InvalidInputError
 
-__all__ = ["Cell", "Suite", "load_suite", "source_digest"]
-
 _SUITES = Path(__file__).with_name("suites")
 _ENGINE = Path(__file__).parent
 _MEASURES = ("retrieval.py", "forms.py", "metrics/matching.py", "measuring.py")

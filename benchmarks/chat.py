@@ -15,8 +15,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["Client", "served"]
-
 _TIMEOUT_S = 600  # a language model on a busy machine takes its time
 
 

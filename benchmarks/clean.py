@@ -12,8 +12,6 @@ from benchmarks.metrics.outcomes import add, counted
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
 
-__all__ = ["SIZES", "CleanRow", "run"]
-
 SIZES = (5, 10)
 """How many passages the generator gets."""
 

@@ -20,19 +20,6 @@ from benchmarks.report.table import Table, as_rich
 from ragguard.embedding import Embedder
 from ragguard.errors import RagguardError
 
-__all__ = [
-    "Measured",
-    "add_embedders",
-    "add_forms",
-    "add_half",
-    "choices",
-    "embedders_for",
-    "new_parser",
-    "positive",
-    "run_command",
-    "without_warnings",
-]
-
 _WIDTH = 160  # characters, where no terminal says
 
 Measured = tuple[Mapping[str, Any], Sequence[Dataset]]

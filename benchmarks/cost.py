@@ -19,8 +19,6 @@ from ragguard.embedding import Embedder
 from ragguard.embedding.vectors import similarity_matrix
 from ragguard.lru import forget_all
 
-__all__ = ["GRAM", "SIZES", "growth", "run", "steps"]
-
 SIZES = (5, 10, 20, 50, 100, 200)
 """How many passages the generator gets."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from benchmarks.cost import GRAM, growth
 from benchmarks.report.table import Row, Table, listed, ratio
 
-__all__ = ["tables"]
-
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the times of clean and of attacked sets, and how they grow with k."""

@@ -7,8 +7,6 @@ from random import Random
 
 from ragguard.text import sentences
 
-__all__ = ["EDITS", "updated"]
-
 _LEET = {"a": "4@", "e": "3", "i": "1!", "o": "0", "s": "5$", "t": "7"}
 _CUT = (0.5, 0.9)  # of the text is left at the other border
 Edit = Callable[[str, str, Random], str | None]

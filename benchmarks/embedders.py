@@ -15,15 +15,6 @@ from numpy.typing import NDArray
 from ragguard.embedding import CachedEmbedder, Embedder, HashedEmbedder
 from ragguard.errors import InvalidInputError
 
-__all__ = [
-    "EMBEDDERS",
-    "MINILM",
-    "MiniLM",
-    "both_embedders",
-    "built_in",
-    "minilm_folder",
-]
-
 MINILM = "minilm"
 EMBEDDERS = ("built-in", MINILM)
 """Names for `--embedders`."""

@@ -17,16 +17,14 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.attribution_events import Selection
+from benchmarks.attribution_events import Selection, Setting
 from benchmarks.attribution_rows import source
 from benchmarks.attribution_tables import tables
 from benchmarks.command import Measured, add_half, choices, new_parser, run_command
 from benchmarks.embedders import MiniLM, minilm_folder
 from benchmarks.misgeneration import TOP_K, KnowledgeBase, Tally
-from benchmarks.strata import STRATA, Setting
+from benchmarks.strata import STRATA
 from ragguard.attribution import RAGOrigin
-
-__all__ = ["main", "run"]
 
 
 def run(selection: Selection, strata: Sequence[str], progress: Progress) -> list[dict[str, Any]]:

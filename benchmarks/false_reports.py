@@ -37,8 +37,6 @@ from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.tokens import tokenize_query
 from ragguard.stems import tokenize
 
-__all__ = ["main", "run"]
-
 Row = dict[str, Any]
 Rows = list[Row]
 

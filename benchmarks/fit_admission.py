@@ -24,8 +24,6 @@ from benchmarks.reading import load_with_reading
 from ragguard.admission.base import SIGNS, Base
 from ragguard.admission.judging import ALPHA, joined, p_values
 
-__all__ = ["main"]
-
 _STEP = 0.05
 _ERRORS = Console(stderr=True)
 

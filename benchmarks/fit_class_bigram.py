@@ -40,8 +40,6 @@ from ragguard.inline.features.gibberish import gibberish
 from ragguard.jsonl import open_input, read_lines
 from ragguard.text import STOP_WORDS, tokens
 
-__all__ = ["fit", "main", "plain_texts", "separation", "write"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

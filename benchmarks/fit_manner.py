@@ -43,8 +43,6 @@ from ragguard.inline.features.manner import (
 from ragguard.jsonl import open_input, read_lines
 from ragguard.text.html import strip_markup
 
-__all__ = ["FOLDS", "Folds", "fit_folds", "main", "under"]
-
 Floats = NDArray[np.float64]
 
 FOLDS = 5

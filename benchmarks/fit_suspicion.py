@@ -27,8 +27,6 @@ from benchmarks.fitting.samples import Samples, samples
 from benchmarks.reading import load_with_reading
 from ragguard.inline.scoring import BY_HAND, Detector
 
-__all__ = ["as_json", "main"]
-
 
 def as_json(detectors: Mapping[str, Detector]) -> str:
     """Return the detectors as they stand under "fitted" in `ragguard/inline/detectors.json`."""

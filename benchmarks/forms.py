@@ -12,8 +12,6 @@ from random import Random
 
 from ragguard.text import STOP_WORDS
 
-__all__ = ["DEFAULT_FORMS", "FITTED_FORMS", "FORMS", "HELD_OUT_FORMS", "WRITTEN_FORMS"]
-
 
 def plain(question: str, text: str) -> str:
     """Leave the text alone: it must be retrieved for what it says.

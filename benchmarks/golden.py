@@ -23,8 +23,6 @@ from ragguard.attribution.result import Retrieve
 from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import LexicalProxy
 
-__all__ = ["FOLDER", "answers_of", "main"]
-
 FOLDER = Path(__file__).parents[1] / "tests" / "golden"
 
 _K = 5

@@ -31,8 +31,6 @@ from ragguard.audit.verdict_log import VerdictLog
 from ragguard.content import content_key
 from ragguard.lru import forget_all
 
-__all__ = ["main", "run", "tables"]
-
 _ENTRIES, _K, _ROUNDS, _SEED = 10_000, 10, 12, 0
 _LETTERS = "abcdefghijklmnopqrstuvwxyz "
 

@@ -28,8 +28,6 @@ from ragguard.calibrator import Calibrator
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
 
-__all__ = ["REASONS", "main", "measure", "tables"]
-
 REASONS = {
     "attacked": "looks attacked",
     "step": "threshold would rise",

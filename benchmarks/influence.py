@@ -23,8 +23,6 @@ from ragguard.attribution import Attribution
 from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
 
-__all__ = ["Event", "Ranks", "events", "rank_shares"]
-
 _DEEPEST = 3
 
 

@@ -9,8 +9,6 @@ from benchmarks.datasets import OWN
 from benchmarks.forms import FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
 from benchmarks.report.table import Row, Table, crossed, grouped, listed, ratio, summed
 
-__all__ = ["tables"]
-
 _APART = {"way of writing": WRITTEN_FORMS, "held-out form": HELD_OUT_FORMS}
 
 

@@ -23,8 +23,6 @@ from ragguard.admission.sketches import edge_hashes, sketches
 from ragguard.inline.features.manner import MannerModel
 from ragguard.jsonl import open_input, read_lines
 
-__all__ = ["COUNTS", "KnowledgeBase", "Texts", "knowledge_bases"]
-
 COUNTS = (1, 5)
 """How many texts are planted for a question."""
 

@@ -30,8 +30,6 @@ from ragguard.inline.pipeline import ConformalFilter
 from ragguard.jsonl import open_input, read_lines
 from ragguard.passage import Passage
 
-__all__ = ["DISGUISES", "PLANTED", "main", "measured", "tables"]
-
 _SETTINGS = ((5, False), (5, True), (10, False), (10, True))
 _NEAR = 120  # characters on both sides of an answer, where no sentence ends
 _END = re.compile(r"(?<=[.!?\u0964])\s+|(?<=[\u3002\uff01\uff1f])\s*")

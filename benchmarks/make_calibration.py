@@ -35,8 +35,6 @@ from ragguard.inline.conformal import lifted
 from ragguard.inline.features.manner import MannerModel, shipped
 from ragguard.inline.scoring import DETECTORS, SCORER, Scorer, nonconformity
 
-__all__ = ["calibrate", "cross_fitted", "main"]
-
 Floats = NDArray[np.float64]
 Weigh = Callable[[Floats], Floats]
 """From the signals (k, s) of a set to the suspicions (k,) of its passages."""

@@ -22,8 +22,6 @@ from ragguard.embedding import Embedder
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 
-__all__ = ["FORM_NAMES", "lines", "main"]
-
 FORM_NAMES = {
     "prepend": "the question in front",
     "append": "the question behind",

@@ -22,8 +22,6 @@ from benchmarks.retrieval import RetrievedSet, retrieve
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
 
-__all__ = ["Place", "Row", "measure", "sample"]
-
 
 @dataclass(frozen=True)
 class Place:

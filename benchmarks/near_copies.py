@@ -34,8 +34,6 @@ from ragguard.inline.near_copies import NearCopies
 from ragguard.inline.quarantined import Quarantined
 from ragguard.lru import forget_all
 
-__all__ = ["cost", "main", "run", "tables"]
-
 _BLAMED, _PLANTED, _SEED = 2, 5, 0
 _FIRST = 10  # pages of a set are timed, and taken for wrongly quarantined
 _ENTRIES, _ROUNDS = 100_000, 12

@@ -12,8 +12,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["PICTURE", "excerpt", "main"]
-
 PICTURE = Path(__file__).parents[1] / "docs" / "demo.svg"
 
 _COLUMNS = 88

@@ -26,23 +26,6 @@ from ragguard.attribution.result import Attributor
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
 
-__all__ = [
-    "ROOMS",
-    "About",
-    "Attack",
-    "AttributorPlugin",
-    "Case",
-    "Decision",
-    "Defence",
-    "Judge",
-    "Plugin",
-    "ReaderPlugin",
-    "Setting",
-    "find",
-    "forget",
-    "known",
-]
-
 
 @dataclass(frozen=True)
 class About:

@@ -30,8 +30,6 @@ from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
 
-__all__ = ["BENIGN", "RATIOS", "TOGETHER", "Cell", "main", "poisoned_set", "run", "texts_of"]
-
 Row = dict[str, Any]
 
 RATIOS = (1, 2, 4, 6)

@@ -9,8 +9,6 @@ from typing import Any
 
 from benchmarks.report.table import Row, Table, Text, grouped, listed
 
-__all__ = ["compared", "tables"]
-
 _MULTI_HOP = frozenset({"hotpotqa"})
 _OURS = ("ragguard", "ragguard 3x")
 _DEFENCES = (*_OURS, "paper", "package")

@@ -43,8 +43,6 @@ from ragguard.inline.scoring import TOPIC, only_named, suspicions
 from ragguard.inline.tokens import tokenize_query
 from ragguard.jsonl import open_input, read_lines
 
-__all__ = ["chosen", "main", "tables"]
-
 Floats = NDArray[np.float64]
 Setting = tuple[int, bool]
 

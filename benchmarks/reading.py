@@ -14,8 +14,6 @@ from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.datasets.nearest import nearest
 from ragguard.jsonl import open_input, read_lines
 
-__all__ = ["READING", "load_reading", "load_with_reading"]
-
 READING = "reading"
 """The name of the dataset."""
 

@@ -43,8 +43,6 @@ from ragguard.proxy import OnnxGenerator, OnnxProxy
 from ragguard.proxy.named import export_folder
 from ragguard.text import encodable
 
-__all__ = ["judged", "main", "run", "sampled", "speed", "spoken", "tables", "yes_or_no_prompt"]
-
 JUDGE_TOKENS = 96
 ANSWER_TOKENS = 24
 

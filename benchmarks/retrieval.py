@@ -12,8 +12,6 @@ from benchmarks.datasets import Record
 from benchmarks.forms import FORMS
 from ragguard.embedding import Embedder
 
-__all__ = ["OVER_FETCH", "RetrievedSet", "planted", "retrieve"]
-
 OVER_FETCH = 3
 """An over-fetching caller asks for this many times the k that the generator gets."""
 

@@ -15,8 +15,6 @@ from benchmarks.command import without_warnings
 from benchmarks.measuring import Place, measure
 from ragguard.errors import RagguardError
 
-__all__ = ["finished", "pending", "run"]
-
 
 def run(
     cells: Sequence[Cell],

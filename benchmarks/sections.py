@@ -29,8 +29,6 @@ from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import planted
 from benchmarks.tables import tables
 
-__all__ = ["main"]
-
 SECTIONS = ("clean", "attack", "attribution", "cost")
 
 

@@ -34,8 +34,6 @@ from ragguard.inline.conformal import Calibration
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import BY_HAND, SCORER, Detector
 
-__all__ = ["detected", "left_out", "main", "run", "tables"]
-
 Floats = NDArray[np.float64]
 Detectors = tuple[Mapping[str, Plan], Mapping[str, Detector]]
 """Those to fit, and those that are set by hand."""

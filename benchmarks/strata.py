@@ -33,8 +33,6 @@ from benchmarks.misgeneration import (
     in_form,
 )
 
-__all__ = ["STRATA", "Reported", "Setting"]
-
 _COUNTS = (5, 10, 25, 50)
 _DELETED = 2
 _ADDED = 10

@@ -23,8 +23,6 @@ from benchmarks.report.table import as_markdown, as_rich
 from benchmarks.running import finished, pending, run
 from ragguard.errors import RagguardError
 
-__all__ = ["COMMANDS", "main"]
-
 _FOLDER = Path(__file__).resolve().parent.parent / ".benchmarks"
 _WIDTH = 150  # columns; narrower tables cannot be read
 

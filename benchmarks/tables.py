@@ -35,8 +35,6 @@ from benchmarks.report.result import read
 from benchmarks.report.table import Table, as_markdown
 from ragguard.errors import InvalidInputError
 
-__all__ = ["PAGES", "README", "filled", "tables"]
-
 README = Path(__file__).with_name("README.md")
 _DOCS = README.parent.parent / "docs"
 PAGES = (

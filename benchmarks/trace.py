@@ -30,8 +30,6 @@ from benchmarks.report.result import describe_run, write
 from ragguard import Guard
 from ragguard.lru import forget_all
 
-__all__ = ["SCENES", "Aim", "main", "run"]
-
 Row = dict[str, Any]
 Calls = dict[str, list[str]]
 """By thread, the module of every function that was called, in order."""

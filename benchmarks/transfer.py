@@ -35,8 +35,6 @@ from ragguard.errors import CalibrationError
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.pipeline import ConformalFilter
 
-__all__ = ["ALPHAS", "HOWS", "Outcomes", "interval", "main", "run", "simulate", "simulations"]
-
 Floats = NDArray[np.float64]
 
 ALPHAS = (0.01, 0.05)

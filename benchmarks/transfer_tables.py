@@ -8,8 +8,6 @@ from typing import Any
 
 from benchmarks.report.table import Row, Table, crossed, grouped, listed, share, summed
 
-__all__ = ["tables"]
-
 _ORDER = ("other", "own", "all others", "shipped")
 _SIMULATED = ("promised", "mean", "quantile_5%", "quantile_50%", "quantile_95%")
 

@@ -28,8 +28,6 @@ from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 
-__all__ = ["main", "rows", "tables"]
-
 _K = 5
 _KIND = "poisonedrag"
 _POLICIES: Mapping[str, Trust | None] = {

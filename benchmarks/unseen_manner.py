@@ -30,8 +30,6 @@ from ragguard.inline.features.coverage import LEAST_COVERAGE, idf_coverage, idf_
 from ragguard.inline.features.manner import COVERAGE, MannerModel
 from ragguard.inline.tokens import tokenize_passages, tokenize_query
 
-__all__ = ["main", "tables"]
-
 Floats = NDArray[np.float64]
 Coverage = tuple[RetrievedSet, Floats]
 

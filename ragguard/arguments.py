@@ -10,22 +10,6 @@ from pathlib import Path
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
-__all__ = [
-    "pairs",
-    "require_choice",
-    "require_k",
-    "require_method",
-    "require_number",
-    "require_path",
-    "require_positive",
-    "require_share",
-    "require_tenant",
-    "require_text",
-    "require_texts",
-    "require_whole",
-]
-
-
 _LONGEST_TENANT = 200  # characters
 
 

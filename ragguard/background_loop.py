@@ -9,8 +9,6 @@ import threading
 from collections.abc import Awaitable
 from typing import Any
 
-__all__ = ["BackgroundLoop"]
-
 
 class BackgroundLoop:
     """One long-lived event loop in a thread of its own, made when it is first needed.

@@ -26,8 +26,6 @@ from ragguard.passage import Passage, as_passages
 from ragguard.recorded import Recording, measure_of
 from ragguard.trust import Trust
 
-__all__ = ["Calibrator", "calibrated_on"]
-
 
 class Calibrator:
     """Makes the filter anew with every calibration that is adopted, and watches for drift from it.

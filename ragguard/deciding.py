@@ -10,8 +10,6 @@ from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.parts import Parts
 from ragguard.passage import Passage
 
-__all__ = ["Deciding"]
-
 
 class Deciding:
     """The methods of a `Guard` by which a person decides about what attributions accuse.

@@ -17,8 +17,6 @@ from ragguard.explain import Explanation
 from ragguard.private import make_private
 from ragguard.text import printable
 
-__all__ = ["draw"]
-
 Floats = NDArray[np.float64]
 
 # Okabe and Ito's colours, told apart with any colour vision; the marker's shape says the same.

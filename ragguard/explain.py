@@ -16,8 +16,6 @@ from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.verdict import Verdict
 
-__all__ = ["MOST_DRAWN", "Explanation", "Fate", "explain", "plane"]
-
 Fate = Literal["kept", "marked", "dropped", "reserve"]
 """What became of a passage; "marked" is kept and unusual, "reserve" ranks below the k wanted, and
 was not needed."""

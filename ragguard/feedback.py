@@ -15,8 +15,6 @@ from ragguard.passage import Passage, as_passages
 if TYPE_CHECKING:
     from ragguard.admission import Admission, Base
 
-__all__ = ["Feedback"]
-
 
 class Feedback:
     """The methods of a `Guard` that take reports, and passages before they are searchable.

@@ -35,8 +35,6 @@ from ragguard.telemetry import Spans
 from ragguard.trust import Trust
 from ragguard.verdict import Mode, Verdict
 
-__all__ = ["Filtering", "OnError", "embedded_at_once"]
-
 logger = logging.getLogger(__name__)
 
 OnError = Literal["pass", "hold", "raise"]

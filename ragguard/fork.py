@@ -7,8 +7,6 @@ import threading
 import weakref
 from typing import Protocol
 
-__all__ = ["ForkAware", "follow_forks"]
-
 
 class ForkAware(Protocol):
     """Wants to know when the process forks.

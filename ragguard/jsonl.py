@@ -14,16 +14,6 @@ import numpy as np
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
-__all__ = [
-    "Line",
-    "open_input",
-    "passage_from_json",
-    "read_json",
-    "read_lines",
-    "read_passages",
-    "require_fields",
-]
-
 
 @dataclass(frozen=True)
 class Line:

@@ -11,8 +11,6 @@ from typing import Any, Generic, TypeVar
 
 from ragguard.fork import follow_forks
 
-__all__ = ["LRU", "Remembered", "forget_all", "on_forget"]
-
 _LEAST_ENTRIES = 256
 
 K = TypeVar("K", bound=Hashable)

@@ -35,8 +35,6 @@ from ragguard.verdict import Mode, Verdict
 if TYPE_CHECKING:
     from ragguard.proxy import Proxy
 
-__all__ = ["Health", "Parts", "remade"]
-
 _CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
 
 

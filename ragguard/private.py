@@ -6,8 +6,6 @@ import contextlib
 import os
 from pathlib import Path
 
-__all__ = ["make_private"]
-
 
 def make_private(path: Path) -> None:
     """Make an empty file that only its owner may read, unless there is a file already.

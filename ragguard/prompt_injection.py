@@ -14,8 +14,6 @@ from collections.abc import Set
 
 from ragguard.text import fold
 
-__all__ = ["injection_strength"]
-
 _PATTERNS = (
     # Whom: a machine that reads.
     r"\b(?:ai|llm|gpt|bot|(?:language|answering|generation) models?|chat ?(?:bot|system)s?|"

@@ -8,8 +8,6 @@ import time
 
 from ragguard.fork import follow_forks
 
-__all__ = ["QuietLog"]
-
 
 class QuietLog:
     """Logs at INFO, a burst at once and then a line a second; the next line says what was left out.

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from ragguard.lru import LRU
 from ragguard.passage import Passage
 
-__all__ = ["RecentPassages", "passages_bytes"]
-
 
 class RecentPassages:
     """What the generator saw for the most recent queries. Safe to share between threads.

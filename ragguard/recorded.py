@@ -20,8 +20,6 @@ from ragguard.inline.drift import Drift, drift
 from ragguard.inline.scoring import SCORER, nonconformity
 from ragguard.inline.tokens import tokenize_query
 
-__all__ = ["Recording", "measure_of", "question_hash", "recent_p_values", "record_of"]
-
 
 def record_of(decision: Decision, query: str) -> ScoredQuery | None:
     """Return what is recorded of a decision on `query`, or None if nothing was scored."""

@@ -12,8 +12,6 @@ from functools import lru_cache
 
 from ragguard.text import fold
 
-__all__ = ["stem", "stems", "stems_of", "tokenize", "tokenize_all"]
-
 # Scripts written without spaces: a word cannot be found by rule, so each character stands alone.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"

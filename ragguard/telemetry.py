@@ -12,8 +12,6 @@ from typing import Any
 from ragguard._version import __version__
 from ragguard.verdict import Verdict
 
-__all__ = ["SPAN", "Spans", "attributes"]
-
 SPAN = "run_guardrail ragguard"
 """The name of the span."""
 

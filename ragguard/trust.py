@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
-__all__ = ["Class", "Origin", "Trust", "as_trust", "source_of"]
-
 Class = Literal["protected", "known", "open"]
 
 _KNOWN_SHARE = 0.1

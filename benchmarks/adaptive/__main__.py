@@ -23,8 +23,6 @@ from ragguard import Guard
 from ragguard.embedding import Embedder
 from ragguard.errors import CalibrationError
 
-__all__ = ["main"]
-
 _LIMIT = 6
 _MORE = 3
 

@@ -16,8 +16,6 @@ from benchmarks.adaptive.oracle import Answer, Oracle, Ranking
 from benchmarks.adaptive.targets import Target
 from ragguard.text import STOP_WORDS, tokens
 
-__all__ = ["Borrower", "vocabulary"]
-
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _FROM_HITS = 10
 _WORDS = 24  # are tried at every step

@@ -15,8 +15,6 @@ from benchmarks.adaptive.targets import Target
 from ragguard import Guard
 from ragguard.embedding import Embedder
 
-__all__ = ["DECOYS", "DenialRow", "deny"]
-
 Decoy = Callable[[str, str, int], list[str]]
 """(question, genuine passage, M) -> what is planted."""
 

@@ -14,8 +14,6 @@ from benchmarks.adaptive.targets import Target
 from benchmarks.forms import FORMS
 from ragguard.text import STOP_WORDS
 
-__all__ = ["FLOOD", "MIMICRY", "SPLIT", "Way", "best_of", "formed"]
-
 Way = Callable[[Target, Sequence[str]], list[str]]
 """Turns the texts to be read into those to be planted."""
 

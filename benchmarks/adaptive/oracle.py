@@ -14,8 +14,6 @@ from benchmarks.retrieval import OVER_FETCH
 from ragguard import Guard, Passage
 from ragguard.embedding import Embedder
 
-__all__ = ["COUNTS", "SETTINGS", "Answer", "Oracle", "Ranking", "Setting"]
-
 Floats = NDArray[np.float64]
 
 

@@ -22,8 +22,6 @@ from ragguard.attribution import RAGOrigin
 from ragguard.embedding import Embedder
 from ragguard.proxy import LexicalProxy
 
-__all__ = ["BUDGET", "FLOODS", "TRACED", "own_guards", "run"]
-
 FLOODS = (10, 30)
 """How many texts a flood has; 30 are all that is retrieved, over-fetched passages included."""
 BUDGET = 160

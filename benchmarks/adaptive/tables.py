@@ -7,8 +7,6 @@ from typing import Any
 
 from benchmarks.report.table import Row, Table, crossed, grouped, listed, share, summed
 
-__all__ = ["tables"]
-
 _ORDER = ("published", "plain text", "wording", "borrowed words", "split", "mimicry", "flooding")
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from benchmarks.datasets import Dataset, Record
 
-__all__ = ["Target", "targets"]
-
 _KINDS = ("poisonedrag", "statement")
 """Kinds whose five texts argue for the one false answer, on the public and on the own data."""
 

@@ -10,8 +10,6 @@ from benchmarks.metrics.says import says
 from ragguard import Passage
 from ragguard.attribution import RAGOrigin
 
-__all__ = ["TraceRow", "add_trace"]
-
 _REACH = 200
 
 

@@ -13,8 +13,6 @@ from random import Random
 from benchmarks.adaptive.oracle import Answer, Oracle
 from ragguard.text import STOP_WORDS
 
-__all__ = ["FRAMES", "Piece", "neighbour", "render", "reword"]
-
 FRAMES = (
     "{}",
     "{}.",

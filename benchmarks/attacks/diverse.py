@@ -13,8 +13,6 @@ from benchmarks.forms import FORMS
 from benchmarks.plugins import About, Attack
 from ragguard.embedding import HashedEmbedder
 
-__all__ = ["ATTACK"]
-
 _FORMS = ("prepend", "keywords", "quoted", "halves", "wondered")
 _MANY = 25
 

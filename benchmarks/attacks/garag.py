@@ -11,8 +11,6 @@ from benchmarks.attacks.texts import released
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 
-__all__ = ["ATTACK"]
-
 _LONG = 5
 _SHARE = 0.3
 

@@ -2,6 +2,4 @@
 
 from benchmarks.plugins import About, Attack
 
-__all__ = ["ATTACK"]
-
 ATTACK = Attack(About("clean", "", "", "none"), lambda *_: ())

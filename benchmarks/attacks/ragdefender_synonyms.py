@@ -12,8 +12,6 @@ from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 from ragguard.text import STOP_WORDS
 
-__all__ = ["ATTACK"]
-
 
 def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
     words = [word for word in record.question.rstrip("?").split() if word not in STOP_WORDS]

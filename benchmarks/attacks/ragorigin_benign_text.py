@@ -7,8 +7,6 @@ from benchmarks.attacks.texts import argued
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 
-__all__ = ["ATTACK"]
-
 
 def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
     del draw

@@ -12,8 +12,6 @@ from benchmarks.datasets import Record
 from benchmarks.forms import FORMS
 from benchmarks.plugins import About, Attack
 
-__all__ = ["argued", "read", "released", "templated"]
-
 Plant = Callable[[Record, int, Random], Sequence[str]]
 
 _ARGUED = ("poisonedrag", "poisonedrag_black", "statement")

@@ -24,8 +24,6 @@ from ragguard.attribution.search import search_of
 from ragguard.embedding import CachedEmbedder, HashedEmbedder
 from ragguard.proxy import Proxy, default
 
-__all__ = ["Ablation", "ablation_masks", "leave_one_out", "linear_influence", "random_ablations"]
-
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 """Which passages are left in, True for these; shape (n, k)."""

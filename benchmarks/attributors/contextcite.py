@@ -3,8 +3,6 @@
 from benchmarks.attributors.ablation import random_ablations
 from benchmarks.plugins import About, AttributorPlugin
 
-__all__ = ["ATTRIBUTOR"]
-
 ATTRIBUTOR = AttributorPlugin(
     About(
         "ContextCite",

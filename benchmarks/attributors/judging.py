@@ -23,8 +23,6 @@ from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
 from ragguard.stems import tokenize
 
-__all__ = ["Message", "judged_by", "keyword_judge", "likelihood_judge", "reader_judge"]
-
 
 @dataclass(frozen=True)
 class Message:

@@ -3,8 +3,6 @@
 from benchmarks.attributors.ablation import leave_one_out
 from benchmarks.plugins import About, AttributorPlugin
 
-__all__ = ["ATTRIBUTOR"]
-
 ATTRIBUTOR = AttributorPlugin(
     About("leave-one-out", "folklore", "", "one wrong answer", "language model"),
     lambda setting: leave_one_out(top_k=setting.k),

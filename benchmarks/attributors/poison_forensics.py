@@ -15,8 +15,6 @@ from ragguard.attribution.ragorigin.threshold import two_means
 from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
 
-__all__ = ["ATTRIBUTOR"]
-
 
 class _Clusters:
     def __init__(self, k: int) -> None:

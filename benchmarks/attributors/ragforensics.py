@@ -2,8 +2,6 @@
 
 from benchmarks.attributors.judging import judged_by, likelihood_judge
 
-__all__ = ["ATTRIBUTOR"]
-
 ATTRIBUTOR = judged_by(
     "RAGForensics, likelihood", "RAGForensics", "WWW 2025", lambda _: likelihood_judge()
 )

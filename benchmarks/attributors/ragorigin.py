@@ -3,8 +3,6 @@
 from benchmarks.plugins import About, AttributorPlugin
 from ragguard.attribution import RAGOrigin
 
-__all__ = ["ATTRIBUTOR"]
-
 ATTRIBUTOR = AttributorPlugin(
     About("RAGOrigin", "RAGOrigin", "IEEE S&P 2026", "one wrong answer", "language model"),
     lambda setting: RAGOrigin(top_k=setting.k),

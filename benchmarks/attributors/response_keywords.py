@@ -2,8 +2,6 @@
 
 from benchmarks.attributors.judging import judged_by, reader_judge
 
-__all__ = ["ATTRIBUTOR"]
-
 ATTRIBUTOR = judged_by(
     "response keywords",
     "RAGForensics, baseline",

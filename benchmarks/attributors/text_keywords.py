@@ -2,8 +2,6 @@
 
 from benchmarks.attributors.judging import judged_by, keyword_judge
 
-__all__ = ["ATTRIBUTOR"]
-
 ATTRIBUTOR = judged_by(
     "text keywords", "RAGForensics, baseline", "WWW 2025", lambda _: keyword_judge()
 )

@@ -12,8 +12,6 @@ from benchmarks.datasets.records import Dataset, Record, answers
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import open_input, read_lines
 
-__all__ = ["CONVERTERS"]
-
 
 def poisonedrag(path: Path) -> Dataset:
     """Read PoisonedRAG's `results/adv_targeted_results/NAME.json`: texts for each question by id.

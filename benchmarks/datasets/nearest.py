@@ -8,8 +8,6 @@ import numpy as np
 
 from benchmarks.embedders import built_in
 
-__all__ = ["nearest"]
-
 _HITS = 30
 _BATCH = 512
 

@@ -11,18 +11,6 @@ from ragguard.demo.corpus import ATTACKS, load_corpus
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import open_input, read_lines
 
-__all__ = [
-    "DATASETS",
-    "OWN",
-    "Dataset",
-    "Record",
-    "answers",
-    "load_file",
-    "load_folder",
-    "record_of",
-    "skerrin",
-]
-
 DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa", "clean_traffic")
 """The files of a data folder that the inline sections read, `<name>.jsonl` each."""
 

@@ -8,8 +8,6 @@ from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import Dataset, Record, answers
 from ragguard.jsonl import open_input, read_lines
 
-__all__ = ["load_released"]
-
 _KNOWLEDGE_BASE = "wikipedia_passages.jsonl"
 
 

@@ -12,8 +12,6 @@ from benchmarks.datasets.records import OWN, Dataset, load_file, skerrin
 from benchmarks.datasets.released import load_released
 from ragguard.errors import InvalidInputError
 
-__all__ = ["file_of", "load"]
-
 _MADE: Mapping[str, tuple[str, Callable[[Path], Dataset]]] = {
     "released": ("released_attacks.jsonl", load_released),
 }

@@ -16,17 +16,6 @@ from numpy.typing import NDArray
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet
 from ragguard import Guard, Passage
 
-__all__ = [
-    "PACKAGE",
-    "Defence",
-    "GuardDefence",
-    "NoDefence",
-    "Outcome",
-    "PackageDefence",
-    "all_defences",
-    "package_version",
-]
-
 PACKAGE = "ragdefender"
 _TASKS: tuple[Literal["single_hop", "multi_hop"], ...] = ("single_hop", "multi_hop")
 

@@ -12,8 +12,6 @@ from benchmarks.embedders import built_in
 from benchmarks.plugins import About, Defence
 from benchmarks.retrieval import RetrievedSet
 
-__all__ = ["DEFENCE"]
-
 _EMBEDDER = built_in()
 
 

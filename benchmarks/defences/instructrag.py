@@ -2,8 +2,6 @@
 
 from benchmarks.plugins import About, Case, Decision, Defence
 
-__all__ = ["DEFENCE"]
-
 _INSTRUCTION = (
     "Say in one short sentence which passages help to answer the question and which mislead,"
     " and then give the answer in a few words."

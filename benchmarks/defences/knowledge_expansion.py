@@ -2,8 +2,6 @@
 
 from benchmarks.plugins import About, Case, Decision, Defence
 
-__all__ = ["DEFENCE"]
-
 
 def _judge(case: Case) -> Decision:
     return Decision(tuple(range(len(case.retrieved.texts))))

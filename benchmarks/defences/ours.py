@@ -9,8 +9,6 @@ from benchmarks.plugins import About, Case, Decision, Defence, Judge, Setting
 from benchmarks.retrieval import RetrievedSet
 from ragguard import Guard, Passage
 
-__all__ = ["MEASURES", "filtered", "guarding", "mode", "passages_of"]
-
 MEASURES = ("ragguard.inline", "ragguard.filtering", "ragguard.deciding", "ragguard.text")
 
 

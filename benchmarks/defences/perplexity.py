@@ -7,8 +7,6 @@ from benchmarks.retrieval import RetrievedSet
 from ragguard.proxy.lexical import word_log_probability
 from ragguard.stems import tokenize
 
-__all__ = ["perplexity"]
-
 
 def perplexity(retrieved: RetrievedSet) -> NDArray[np.float64]:
     """Return the mean surprise of each passage's words, nats a letter; float64 of shape (n,)."""

@@ -8,8 +8,6 @@ from benchmarks.defences.perplexity import perplexity
 from benchmarks.defences.quantile import above
 from benchmarks.plugins import About, Defence
 
-__all__ = ["DEFENCE"]
-
 DEFENCE = Defence(
     About(
         "perplexity, 100 %",

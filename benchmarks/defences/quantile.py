@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from benchmarks.plugins import Case, Decision, Judge, Setting
 from benchmarks.retrieval import RetrievedSet
 
-__all__ = ["above"]
-
 Score = Callable[[RetrievedSet], NDArray[np.float64]]
 
 

@@ -4,8 +4,6 @@ from benchmarks.defences.contenders import PACKAGE, PackageDefence, package_vers
 from benchmarks.plugins import About, Case, Decision, Defence, Judge, Setting
 from ragguard.errors import InvalidInputError
 
-__all__ = ["DEFENCE"]
-
 _MULTI_HOP = "hotpotqa"
 
 

@@ -4,8 +4,6 @@ from benchmarks.defences.ours import MEASURES, guarding
 from benchmarks.plugins import About, Defence, Setting
 from ragguard import Guard
 
-__all__ = ["DEFENCE"]
-
 _MULTI_HOP = "hotpotqa"
 
 

@@ -3,6 +3,4 @@
 from benchmarks.defences.ours import guarding, mode
 from ragguard import Guard
 
-__all__ = ["DEFENCE"]
-
 DEFENCE = mode("ragguard", guarding(lambda _: Guard(on_error="raise")))

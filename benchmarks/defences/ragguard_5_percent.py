@@ -3,8 +3,6 @@
 from benchmarks.defences.ours import guarding, mode
 from ragguard import Guard
 
-__all__ = ["DEFENCE"]
-
 DEFENCE = mode(
     "ragguard, 5 %, 3 k retrieved",
     guarding(lambda _: Guard(on_error="raise", alpha=0.05)),

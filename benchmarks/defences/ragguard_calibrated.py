@@ -7,8 +7,6 @@ from benchmarks.defences.ours import guarding, mode, passages_of
 from benchmarks.plugins import Setting
 from ragguard import Guard
 
-__all__ = ["DEFENCE"]
-
 
 def _make(setting: Setting) -> Guard:
     guard = Guard(on_error="raise", alpha=0.05)

@@ -4,8 +4,6 @@ from benchmarks.defences.ours import mode, passages_of
 from benchmarks.plugins import Case, Decision, Judge, Setting
 from ragguard import Guard
 
-__all__ = ["DEFENCE"]
-
 
 def _make(setting: Setting) -> Judge:
     del setting

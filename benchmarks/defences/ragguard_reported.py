@@ -9,8 +9,6 @@ from benchmarks.metrics.matching import judged
 from benchmarks.plugins import Case, Decision, Judge, Setting
 from ragguard import Guard
 
-__all__ = ["DEFENCE"]
-
 _WAIT = 600.0  # seconds
 
 

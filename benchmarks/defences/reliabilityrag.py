@@ -7,8 +7,6 @@ the other's words. Of the largest sets without a contradiction the best ranked i
 from benchmarks.metrics.matching import place, refuses
 from benchmarks.plugins import About, Case, Decision, Defence
 
-__all__ = ["DEFENCE"]
-
 
 def _agree(first: str, second: str) -> bool:
     return place(first, [second]) is not None or place(second, [first]) is not None

@@ -7,8 +7,6 @@ from benchmarks.plugins import About, Case, Decision, Defence
 from ragguard.stems import tokenize
 from ragguard.text import STOP_WORDS
 
-__all__ = ["DEFENCE"]
-
 _SHARE = 0.3  # of the answers in which a word has to stand, the paper's alpha
 _LEAST = 2
 

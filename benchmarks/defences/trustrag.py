@@ -7,8 +7,6 @@ import numpy as np
 
 from benchmarks.plugins import About, Case, Decision, Defence
 
-__all__ = ["DEFENCE"]
-
 _ALIKE = 0.88  # mean cosine within a cluster, the paper's threshold
 _LEAST = 2
 

@@ -18,15 +18,6 @@ from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import Samples
 from ragguard.inline.scoring import Detector
 
-__all__ = [
-    "cross_scores",
-    "fit_detector",
-    "fit_detectors",
-    "left_out_scores",
-    "score",
-    "with_manner",
-]
-
 Floats = NDArray[np.float64]
 
 _ALONE = ("manner", "consensus")  # what asks for no way of carrying the question

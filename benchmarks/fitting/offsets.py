@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from benchmarks.fitting.samples import Samples
 from ragguard.inline.scoring import BY_HAND, Detector
 
-__all__ = ["ALPHA", "Recalls", "offsets", "shifted"]
-
 Floats = NDArray[np.float64]
 
 ALPHA = 0.01

@@ -9,8 +9,6 @@ import numpy as np
 
 from benchmarks.metrics.intervals import Rate, rate
 
-__all__ = ["attributed", "figures"]
-
 Rows = Sequence[Mapping[str, Any]]
 
 

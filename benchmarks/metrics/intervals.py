@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Rate", "difference", "rate"]
-
 _RESAMPLES = 2000
 _LEVEL = 0.95
 

@@ -6,8 +6,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["judged", "place", "refuses"]
-
 _NUMBERS = dict(
     zip(
         "zero one two three four five six seven eight nine ten eleven twelve".split(),

@@ -8,8 +8,6 @@ from typing import Any
 from benchmarks.defences.contenders import Defence
 from benchmarks.retrieval import RetrievedSet
 
-__all__ = ["add", "counted"]
-
 
 def counted(defence: Defence, ranked: RetrievedSet, k: int) -> dict[str, int]:
     """Let a defence judge a set, of which the generator gets k passages, and count what it does.

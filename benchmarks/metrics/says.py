@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ragguard.stems import tokenize
 
-__all__ = ["says"]
-
 
 def says(text: str, answer: str) -> bool:
     """Return True if the words of `answer` stand in `text` in a row.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["threshold"]
-
 
 def threshold(scores: NDArray[np.float64], alpha: float) -> float:
     """Return what a score must exceed to have a conformal p-value of at most alpha.

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["ANSWER", "PASSAGE_CHARACTERS", "Answer", "Kept", "Prompt", "Reader", "in_words"]
-
 ANSWER = "Answer the question from the context with a short phrase."
 PASSAGE_CHARACTERS = 500
 """A passage is cut there, so that five of them fit a small model."""

@@ -13,8 +13,6 @@ from benchmarks.plugins import About, ReaderPlugin
 from benchmarks.readers.base import Answer, Prompt, in_words
 from ragguard.errors import GenerationError, InvalidInputError
 
-__all__ = ["READER"]
-
 _TOKENS = 32
 _TIMEOUT = 120.0  # seconds
 

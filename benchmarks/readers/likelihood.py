@@ -10,8 +10,6 @@ from benchmarks.plugins import About, ReaderPlugin
 from benchmarks.readers.base import Answer, Prompt, in_words
 from ragguard.proxy import LexicalProxy
 
-__all__ = ["READER"]
-
 _GAIN = 0.5  # nats a word: less than that the passages do not say it
 
 

@@ -12,8 +12,6 @@ from benchmarks.readers.base import Answer, Prompt, in_words
 from ragguard.proxy.generator import OnnxGenerator
 from ragguard.proxy.named import export_folder
 
-__all__ = ["READER"]
-
 _TOKENS = 16
 
 

@@ -9,8 +9,6 @@ from benchmarks.metrics.intervals import difference
 from benchmarks.report.figures import Shown, title_of
 from benchmarks.report.table import Table
 
-__all__ = ["compared"]
-
 _PARTS = {"attacked": "attack success", "right": "right answers"}
 
 

@@ -16,8 +16,6 @@ from benchmarks.report.table import Table, as_is
 from benchmarks.running import finished
 from ragguard.errors import InvalidInputError
 
-__all__ = ["Shown", "judged", "shown", "suite_tables", "title_of"]
-
 
 @dataclass(frozen=True)
 class Shown:

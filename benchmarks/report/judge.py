@@ -7,8 +7,6 @@ from typing import Any
 
 from benchmarks.report.table import Table, share
 
-__all__ = ["tables"]
-
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the table of the section "judged".

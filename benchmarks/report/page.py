@@ -10,8 +10,6 @@ from benchmarks.metrics.intervals import Rate
 from benchmarks.report.figures import Shown, suite_tables, title_of
 from benchmarks.report.table import Table
 
-__all__ = ["page"]
-
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem;
   color: #1c2330; background: #fff }

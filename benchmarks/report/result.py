@@ -15,8 +15,6 @@ from benchmarks.datasets import Dataset
 from ragguard import __version__
 from ragguard.inline.scoring import SCORER
 
-__all__ = ["FORMAT", "describe_run", "read", "write"]
-
 FORMAT = 1
 _TIGHT = (",", ":")
 _PACKAGES = (

@@ -12,8 +12,6 @@ from benchmarks.report.figures import Shown, judged, suite_tables
 from benchmarks.report.result import read, write
 from benchmarks.report.table import Table
 
-__all__ = ["of_sections", "read_rows", "sections_of", "tables", "write_rows"]
-
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
 
 

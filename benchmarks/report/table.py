@@ -8,21 +8,6 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-__all__ = [
-    "Row",
-    "Table",
-    "Text",
-    "as_is",
-    "as_markdown",
-    "as_rich",
-    "crossed",
-    "grouped",
-    "listed",
-    "ratio",
-    "share",
-    "summed",
-]
-
 Row = Mapping[str, Any]
 Text = str | Callable[[Row], str]
 """The name of a field, or what makes a cell of a row."""

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError, InvalidInputError
 
-__all__ = ["SIGNS", "Base", "Floats", "as_base", "shipped_base", "shipped_shares"]
-
 SIGNS = ("manner", "answered", "gibberish", "injection", "hidden")
 """What is judged of a passage."""
 

@@ -14,8 +14,6 @@ from ragguard.admission.profile import PROFILE, profiles
 from ragguard.admission.sketches import bursts, edge_hashes, near_copies, sketches
 from ragguard.passage import Passage
 
-__all__ = ["Batch"]
-
 _ANSWER, _BURST, _LENGTH = 1.0, 0.5, 0.4  # in spreads of manner
 _MOST_BURST = 3.0  # doublings
 _AT = {name: column for column, name in enumerate(PROFILE)}

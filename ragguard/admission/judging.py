@@ -26,20 +26,6 @@ from ragguard.content import content_key
 from ragguard.inline.quarantined import Quarantined
 from ragguard.passage import Passage
 
-__all__ = [
-    "ALPHA",
-    "FEWEST",
-    "REVIEW",
-    "Admission",
-    "Scan",
-    "Status",
-    "admit",
-    "joined",
-    "judged",
-    "p_values",
-    "propose",
-]
-
 Status = Literal["admitted", "review", "refused"]
 
 ALPHA = 0.001

@@ -20,8 +20,6 @@ from ragguard.inline.tokens import TokenizedPassage, tokenize_passages
 from ragguard.text import MAX_CHARS, both_ends
 from ragguard.text.html import strip_markup
 
-__all__ = ["PROFILE", "hidden_characters", "profiles"]
-
 PROFILE = ("manner", "answered", "gibberish", "injection", "hidden", "words")
 """The columns of `profiles`."""
 

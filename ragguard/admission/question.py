@@ -15,8 +15,6 @@ from collections.abc import Collection, Sequence
 from ragguard.inline.query_form import INTERROGATIVES
 from ragguard.text import STOP_WORDS, tokens
 
-__all__ = ["answered_question", "edges"]
-
 _OPENING, _CLOSING = 14, 25  # words of a question that no mark ends, and of one at the end
 _MARKED = 200  # characters in which the mark of an opening question is looked for
 _FEWEST = 3  # content words that a question is taken to have at least

@@ -22,8 +22,6 @@ from ragguard.inline.fingerprints import MOST, fingerprints
 from ragguard.text import MAX_CHARS, both_ends
 from ragguard.text.html import strip_markup
 
-__all__ = ["bursts", "edge_hashes", "near_copies", "shared", "sketches", "some_together", "unlike"]
-
 Sketches = NDArray[np.uint32]
 
 _NONE = np.uint32(2**32 - 1)  # where a text has fewer fingerprints

@@ -26,8 +26,6 @@ from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.fork import follow_forks
 from ragguard.passage import Passage, as_passages
 
-__all__ = ["Apart"]
-
 _Child = subprocess.Popen[bytes]
 
 

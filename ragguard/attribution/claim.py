@@ -18,16 +18,6 @@ from ragguard.proxy.lexical import word_log_probability
 from ragguard.stems import stem, stems_of, tokenize, tokenize_all
 from ragguard.text import STOP_WORDS, sentences
 
-__all__ = [
-    "COMMON_STEMS",
-    "answers_agree",
-    "claim",
-    "contains_phrase",
-    "coverage",
-    "only_decides",
-    "statement_coverage",
-]
-
 # Words that turn an answer round are function words to everybody else.
 _POLARITY = frozenset({"yes", "no", "not", "never", "none", "true", "false"})
 # Words in which answers are given, whatever they say: of sources, of saying, of courtesy.

@@ -27,16 +27,6 @@ from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import InvalidInputError
 from ragguard.text import STOP_WORDS, tokens
 
-__all__ = [
-    "InfluenceScore",
-    "abstentions_apart",
-    "cluster_by_equivalence",
-    "cluster_by_similarity",
-    "gist",
-    "semantic_entropy",
-    "states",
-]
-
 _NEGATIONS = frozenset({"no", "not", "nor", "cannot"})
 
 

@@ -9,8 +9,6 @@ from contextlib import suppress
 from dataclasses import astuple, dataclass
 from typing import Any
 
-__all__ = ["Usage", "is_transient", "model_calls", "model_name", "read_answer"]
-
 _Call = Callable[[str], Any] | None
 _AsyncCall = Callable[[str], Awaitable[Any]] | None
 

@@ -7,16 +7,6 @@ from collections.abc import Sequence
 
 from ragguard.text import encodable
 
-__all__ = [
-    "agreement_prompt",
-    "answer_prompt",
-    "closed_book_prompt",
-    "fenced",
-    "read_agreement",
-    "short_answer_prompt",
-    "without_thoughts",
-]
-
 
 def answer_prompt(query: str, passages: Sequence[str]) -> str:
     """Return the prompt that has the generator answer `query` from `passages`.

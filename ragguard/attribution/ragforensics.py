@@ -17,8 +17,6 @@ from ragguard.attribution.rounds import Conclusion, LLMAttributor, Rounds
 from ragguard.content import content_key
 from ragguard.text import encodable
 
-__all__ = ["RAGForensics", "judgement_prompt", "read_label"]
-
 
 def judgement_prompt(query: str, passage: str, response: str) -> str:
     """Return the question put to the judge about one passage.

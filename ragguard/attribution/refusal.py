@@ -25,8 +25,6 @@ from ragguard.prompt_injection import injection_strength
 from ragguard.stems import tokenize
 from ragguard.text import fold, sentences
 
-__all__ = ["decides_alike", "forbids", "is_refusal", "refusal_support"]
-
 _TELLING = (
     r"(?:answer|respond|repl[yi]|help|assist|comment|disclos|discuss|provid|shar(?:e|ing)|reveal|"
     r"(?<!the )stat(?:e|ed|ing)\b|name|naming|identif|quot|publish|giv(?:e|en|ing)\b|describ|"

@@ -8,8 +8,6 @@ from typing import Any, Literal, Protocol
 
 from ragguard.passage import Passage
 
-__all__ = ["Attribution", "Attributor", "Cause", "PassageScore", "Retrieve"]
-
 Cause = Literal["poisoning", "model", "disputed", "unclear"]
 
 Retrieve = Callable[[str, int], Sequence[Passage]]

@@ -20,8 +20,6 @@ from ragguard.attribution.text_model import TextModel, as_text_model
 from ragguard.embedding import CachedEmbedder
 from ragguard.passage import Passage
 
-__all__ = ["Conclusion", "LLMAttributor", "Rounds"]
-
 
 class Conclusion(NamedTuple):
     """What a method has found about n passages: a score and a flag for each, cause and reason."""

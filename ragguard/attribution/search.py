@@ -20,8 +20,6 @@ from ragguard.knowledge.llama_index import LlamaIndexIndex
 from ragguard.knowledge.sources import Retriever, resolved
 from ragguard.passage import Passage, as_passages
 
-__all__ = ["as_retrieve", "of_tenant", "search_of"]
-
 
 def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None) -> Retrieve:
     """Return `source` as a search of the whole knowledge base, best first.

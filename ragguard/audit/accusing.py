@@ -14,8 +14,6 @@ from datetime import datetime, timedelta
 
 from ragguard.audit.quarantine import MAX_ACCUSERS, Accused, Limits, QuarantineEntry
 
-__all__ = ["HOUR", "Load", "decided"]
-
 HOUR = timedelta(hours=1)
 
 

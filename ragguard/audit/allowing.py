@@ -15,18 +15,6 @@ from ragguard.errors import AllowanceNotFoundError, InvalidInputError
 from ragguard.inline.allowed import Allowed
 from ragguard.passage import Passage
 
-__all__ = [
-    "SHOWN",
-    "Allowance",
-    "AllowanceStore",
-    "Effect",
-    "allowance",
-    "as_allowed",
-    "identity",
-    "is_key",
-    "not_allowed",
-]
-
 Effect = Literal["allowed", "protected"]
 
 _KEY = re.compile(r"[0-9a-f]{32}")

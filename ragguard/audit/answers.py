@@ -17,8 +17,6 @@ from ragguard.audit.quarantine import utc_now
 from ragguard.content import content_key
 from ragguard.passage import Passage
 
-__all__ = ["ANSWER_DAY", "KEPT_ALIKE", "KEPT_ANSWERS", "Answer", "AnswerStore", "answer_of"]
-
 ANSWER_DAY = timedelta(days=1)
 """For how long an answer may be reported; it is kept twice as long, since events may wait."""
 

@@ -13,8 +13,6 @@ from sqlalchemy.types import TypeDecorator
 from ragguard.audit.encoding import escape, unescape
 from ragguard.audit.quarantine import as_utc
 
-__all__ = ["AnyText", "UtcDateTime", "epoch_now"]
-
 
 class AnyText(TypeDecorator[str]):
     """Text of any code points, lone surrogates and NUL included."""

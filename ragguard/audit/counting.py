@@ -11,8 +11,6 @@ from random import Random
 from ragguard.audit.records import AuditStore, ScoredQuery
 from ragguard.audit.repeating import Writer
 
-__all__ = ["RECENT_SIZE", "SAMPLE_SIZE", "VerdictCounter", "retained", "sampled"]
-
 logger = logging.getLogger(__name__)
 
 SAMPLE_SIZE = 2000

@@ -20,17 +20,6 @@ from ragguard.audit.schema import create_tables, require_head, schema_version, u
 from ragguard.errors import InvalidInputError, StoreError
 from ragguard.fork import follow_forks
 
-__all__ = [
-    "SCORES_LOCK",
-    "TRAIL_LOCK",
-    "VERSION",
-    "Database",
-    "insert_into",
-    "lock",
-    "next_version",
-    "set_version",
-]
-
 logger = logging.getLogger(__name__)
 
 _STATEMENT_S = 10.0

@@ -17,8 +17,6 @@ from ragguard.audit.models import SERIAL, Base, tenant_column
 from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.audit.trail import TrailRow
 
-__all__ = ["AllowanceRow", "AnswerKeyRow", "AnswerRow", "QuarantineRow", "TrailTable"]
-
 
 class QuarantineRow(Base):
     """A passage in quarantine, or released from it."""

@@ -12,8 +12,6 @@ from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 from ragguard.passage import Passage
 
-__all__ = ["Decisions", "Target", "match"]
-
 Target = QuarantineEntry | Passage | str
 
 _DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["escape", "from_json", "to_json", "unescape"]
-
 _REFUSED = re.compile("[\x00\x10\ud800-\udfff]")
 _ESCAPED = re.compile("\x10([0-9a-f]{4})")
 _MAX_DEPTH = 100

@@ -15,8 +15,6 @@ from sqlalchemy.exc import ArgumentError
 from ragguard.errors import InvalidInputError, MissingExtraError
 from ragguard.private import make_private
 
-__all__ = ["engine", "file_identity", "store_url"]
-
 _BUSY_S = 10.0
 
 

@@ -14,8 +14,6 @@ from collections.abc import Hashable, Iterator, Mapping
 from itertools import count
 from typing import Generic, TypeVar
 
-__all__ = ["MAX_REPORTERS", "NOBODY", "Turns", "lane_of", "next_turn"]
-
 NOBODY = "0" * 16
 """The lane of reports that do not say who files them."""
 

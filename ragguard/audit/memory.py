@@ -17,8 +17,6 @@ from ragguard.audit.quarantine import QuarantineEntry, as_utc
 from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event, tenant_view
 from ragguard.fork import follow_forks
 
-__all__ = ["MemoryStore"]
-
 
 class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
     """The audit store of one process; its content ends with the process.

@@ -32,8 +32,6 @@ from ragguard.audit.trail import of_allowance, of_entry, of_lapse
 from ragguard.audit.watch import announce
 from ragguard.errors import InvalidInputError
 
-__all__ = ["MAX_TENANTS", "MemoryQuarantine"]
-
 MAX_TENANTS = 1_000
 """How many named tenants may have a quarantine or an allow-list in memory."""
 

@@ -15,8 +15,6 @@ from ragguard.audit.trail import Change, TrailRow, head_of, next_rows, says, tel
 from ragguard.audit.trail_keys import Keys
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
-__all__ = ["MemoryAnswers", "MemoryTrail", "MemoryVerdicts"]
-
 _MAX_CHARS = 16_000_000  # of all texts and reasons of verdicts; 64 MB at most
 _MAX_ANSWERS = 20_000  # of all tenants together; some 30 MB with ten passages each
 

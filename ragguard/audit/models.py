@@ -29,19 +29,6 @@ from ragguard.audit.records import OPEN, Event, ScoredQuery
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 from ragguard.passage import Passage
 
-__all__ = [
-    "SERIAL",
-    "AttributionRow",
-    "Base",
-    "CounterRow",
-    "EventRow",
-    "MetaRow",
-    "PassageRow",
-    "ScoreRow",
-    "VerdictRow",
-    "tenant_column",
-]
-
 SERIAL = BigInteger().with_variant(Integer, "sqlite")
 
 

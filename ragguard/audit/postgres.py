@@ -22,8 +22,6 @@ from sqlalchemy.exc import DisconnectionError
 
 from ragguard.fork import follow_forks
 
-__all__ = ["Watchdog", "postgres_engine"]
-
 logger = logging.getLogger(__name__)
 
 # libpq's names. A server that is gone is noticed after 25 s at most where the network says so.

@@ -11,25 +11,6 @@ from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import is_current, signature
 
-__all__ = [
-    "ALLOWED",
-    "HELD",
-    "MAX_ACCUSERS",
-    "SPARED",
-    "Accused",
-    "Limits",
-    "QuarantineChanges",
-    "QuarantineEntry",
-    "QuarantineStatus",
-    "QuarantineStore",
-    "Reporters",
-    "as_utc",
-    "checked_status",
-    "matters",
-    "not_in_quarantine",
-    "utc_now",
-]
-
 QuarantineStatus = Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"]
 Reporters = tuple[str | None, ...]
 HELD: tuple[QuarantineStatus, ...] = ("quarantined", "confirmed")

@@ -17,8 +17,6 @@ from ragguard.audit.verdicts import VerdictStore
 from ragguard.errors import EventNotFoundError
 from ragguard.passage import Passage
 
-__all__ = ["OPEN", "AuditStore", "Event", "EventStatus", "ScoredQuery", "no_event", "tenant_view"]
-
 EventStatus = Literal["pending", "running", "done", "failed"]
 OPEN: tuple[EventStatus, ...] = ("pending", "running")
 """The statuses of events that still wait for their attribution."""

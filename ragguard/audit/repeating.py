@@ -9,8 +9,6 @@ from abc import ABC, abstractmethod
 
 from ragguard.fork import follow_forks
 
-__all__ = ["Repeater", "Writer"]
-
 logger = logging.getLogger(__name__)
 
 

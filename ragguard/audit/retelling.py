@@ -9,8 +9,6 @@ from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import sentences
 
-__all__ = ["Retold", "RetoldPassage", "retold", "telling_sentences"]
-
 _SENTENCES = 2
 _LEAST_SHARE = 0.5  # of the question's content words, or a sentence says nothing about it
 

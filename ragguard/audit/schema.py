@@ -22,16 +22,6 @@ from ragguard.errors import StoreError
 if TYPE_CHECKING:
     from alembic.config import Config
 
-__all__ = [
-    "HEAD",
-    "VERSION_TABLE",
-    "alembic_config",
-    "create_tables",
-    "require_head",
-    "schema_version",
-    "upgrade",
-]
-
 HEAD = "0.1.0"
 """The schema that this ragguard reads and writes, named after the release that brought it."""
 

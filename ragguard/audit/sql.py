@@ -20,8 +20,6 @@ from ragguard.audit.sql_verdicts import SqlAnswers, SqlVerdicts
 from ragguard.audit.trail_keys import Keys
 from ragguard.errors import StoreError
 
-__all__ = ["SqlStore"]
-
 _POLL_S = 5.0  # for a statement that asks what the filter drops
 
 

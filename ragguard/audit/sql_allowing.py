@@ -17,8 +17,6 @@ from ragguard.audit.trail import of_allowance
 from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed
 
-__all__ = ["SqlAllowing", "allowed_now", "changes_of_the_list"]
-
 
 class SqlAllowing:
     """The allow-list of a `SqlStore`."""

@@ -20,8 +20,6 @@ from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
 from ragguard.audit.models import AttributionRow, EventRow, PassageRow
 from ragguard.audit.records import OPEN, Event, EventStatus, no_event
 
-__all__ = ["SqlEvents"]
-
 _LANES_LENGTH = 17 * MAX_REPORTERS - 1  # a space between each two
 
 

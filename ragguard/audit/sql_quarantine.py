@@ -36,8 +36,6 @@ from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import is_current, signature
 
-__all__ = ["SqlQuarantine"]
-
 _TOLD = (
     *(QuarantineRow.seq, QuarantineRow.tenant, QuarantineRow.key),
     *(QuarantineRow.status, QuarantineRow.changed, QuarantineRow.signature),

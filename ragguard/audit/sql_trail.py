@@ -14,8 +14,6 @@ from ragguard.audit.decision_models import TrailTable
 from ragguard.audit.trail import Change, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.trail_keys import Keys
 
-__all__ = ["SqlTrail", "append"]
-
 
 class SqlTrail:
     """The trail of a `SqlStore`."""

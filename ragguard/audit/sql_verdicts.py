@@ -17,8 +17,6 @@ from ragguard.audit.models import VerdictRow
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
-__all__ = ["SqlAnswers", "SqlVerdicts"]
-
 _FORGET_EVERY = 100  # answers: finding the oldest to keep reads all that are kept
 _ONE = 1
 

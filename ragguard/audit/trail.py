@@ -26,23 +26,6 @@ from ragguard.audit.trail_keys import KEY, KEY_FILE, Keys
 from ragguard.errors import StoreError
 from ragguard.quiet_log import QuietLog
 
-__all__ = [
-    "Change",
-    "TrailRow",
-    "TrailStore",
-    "digest",
-    "head_of",
-    "next_rows",
-    "note_quietly",
-    "of_allowance",
-    "of_entry",
-    "of_lapse",
-    "says",
-    "signature_of",
-    "tell_head",
-    "this_process",
-]
-
 _logger = logging.getLogger(__name__)
 _lines = QuietLog(_logger)
 

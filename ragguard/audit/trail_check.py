@@ -12,8 +12,6 @@ from ragguard.audit.trail import Change, TrailRow, head_of, of_allowance, of_ent
 from ragguard.audit.trail_keys import UNSIGNED, Keys
 from ragguard.errors import InvalidInputError
 
-__all__ = ["Checked", "Stretch", "check"]
-
 _HEAD = re.compile(r"([1-9]\d{0,18}):([0-9a-f]{8})?:([0-9a-f]{64}):[0-9a-f]{64}")
 _PAGE = 10_000
 _SHOWN = 12  # hex digits of a key

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from ragguard.errors import InvalidInputError, StoreError
 
-__all__ = ["KEY", "KEY_FILE", "UNSIGNED", "Keys"]
-
 KEY = "RAGGUARD_TRAIL_KEY"
 KEY_FILE = "RAGGUARD_TRAIL_KEY_FILE"
 UNSIGNED = ""

@@ -26,8 +26,6 @@ from ragguard.recent import passages_bytes
 from ragguard.text import both_ends, printable
 from ragguard.verdict import Evidence, Verdict
 
-__all__ = ["MOST_PASSAGES", "Judged", "VerdictLog", "record_of"]
-
 logger = logging.getLogger(__name__)
 
 MOST_PASSAGES = 100

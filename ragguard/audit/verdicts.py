@@ -11,16 +11,6 @@ from ragguard.audit.quarantine import utc_now
 from ragguard.errors import VerdictNotFoundError
 from ragguard.verdict import Mode
 
-__all__ = [
-    "KEPT_DAYS",
-    "KEPT_VERDICTS",
-    "JudgedPassage",
-    "Outcome",
-    "VerdictRecord",
-    "VerdictStore",
-    "no_verdict",
-]
-
 KEPT_VERDICTS = 10_000
 """How many of the newest verdicts a store keeps."""
 

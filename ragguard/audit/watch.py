@@ -17,8 +17,6 @@ from ragguard.inline.quarantined import Quarantined
 from ragguard.quiet_log import QuietLog
 from ragguard.text import printable
 
-__all__ = ["QuarantineWatch", "announce"]
-
 logger = logging.getLogger(__name__)
 
 _lines = QuietLog(logger)

@@ -17,8 +17,6 @@ from ragguard.inline.fingerprints import signature
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 
-__all__ = ["Accuser"]
-
 logger = logging.getLogger(__name__)
 
 _TOLD_S = 3600.0

@@ -25,8 +25,6 @@ from ragguard.trust import Trust
 if TYPE_CHECKING:
     from ragguard.proxy import Proxy
 
-__all__ = ["UNKNOWN_ANSWER", "EventAttributor", "EventProcessor", "was_given"]
-
 UNKNOWN_ANSWER = (
     "no answer of this system is on record with this question and response, over these passages, "
     "in the day before: the report is kept, and not attributed"

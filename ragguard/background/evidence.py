@@ -31,8 +31,6 @@ from ragguard.proxy import LexicalProxy
 from ragguard.text import tokens
 from ragguard.trust import source_of
 
-__all__ = ["are_copies", "independent", "with_evidence"]
-
 logger = logging.getLogger(__name__)
 
 _SHINGLE = 5  # words

@@ -12,8 +12,6 @@ from ragguard.audit.fair_queueing import Turns, lane_of
 from ragguard.audit.records import Event
 from ragguard.recent import passages_bytes
 
-__all__ = ["FairQueue", "Losses", "event_bytes"]
-
 logger = logging.getLogger(__name__)
 
 _MAX_WHY = 10_000  # lost events of which the reason is known

@@ -22,8 +22,6 @@ from ragguard.background.threads import Backoff, Deadline, running, shared_inter
 from ragguard.errors import EventLostError, EventNotFoundError, StoreError
 from ragguard.fork import follow_forks
 
-__all__ = ["Outbox"]
-
 logger = logging.getLogger(__name__)
 
 _EXIT_S = 5.0

@@ -13,8 +13,6 @@ from ragguard.audit.trail import Change, digest, this_process
 from ragguard.errors import InvalidInputError
 from ragguard.trust import Origin, Trust
 
-__all__ = ["Policy", "PolicyName", "as_policy", "trust_change"]
-
 PolicyName = Literal["observe", "review", "auto"]
 
 _NAMES = ("observe", "review", "auto")

@@ -34,19 +34,6 @@ from ragguard.passage import Passage, as_passages, text_digest
 from ragguard.recent import RecentPassages
 from ragguard.text import both_ends
 
-__all__ = [
-    "MAX_METADATA",
-    "MAX_PASSAGE",
-    "MAX_PASSAGES",
-    "MAX_QUERY",
-    "MAX_REPORTER",
-    "MAX_RESPONSE",
-    "MAX_TOGETHER",
-    "Reports",
-    "as_event",
-    "fits",
-]
-
 logger = logging.getLogger(__name__)
 
 MAX_QUERY = 4_000

@@ -16,8 +16,6 @@ from typing import Any, TypeVar
 
 from ragguard.errors import StoreError
 
-__all__ = ["Backoff", "Deadline", "insist", "rest_s", "running", "shared_interpreter"]
-
 _TURN_S = 0.0001
 # About one query in a hundred then meets an attribution, and waits for a turn or two: fewer queries
 # than one in a hundred become slow by it, and their 99th percentile stays

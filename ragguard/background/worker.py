@@ -24,8 +24,6 @@ from ragguard.background.threads import (
 from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.fork import follow_forks
 
-__all__ = ["Worker"]
-
 logger = logging.getLogger(__name__)
 
 

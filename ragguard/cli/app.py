@@ -29,8 +29,6 @@ from ragguard.cli.verdicts import verdicts
 from ragguard.cli.worker import worker
 from ragguard.errors import RagguardError
 
-__all__ = ["app", "main"]
-
 _BAD_INPUT = 2
 _INTERRUPTED = 130  # what a shell reports for a program that SIGINT ended
 _OUTPUT_CLOSED = 141  # the same for SIGPIPE

@@ -14,8 +14,6 @@ from ragguard.text import printable
 if TYPE_CHECKING:
     pass
 
-__all__ = ["audit", "store"]
-
 audit = typer.Typer(
     name="audit",
     cls=options.DefaultListGroup,

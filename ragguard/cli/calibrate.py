@@ -16,8 +16,6 @@ from ragguard.cli.traffic import opened_traffic, read_traffic
 from ragguard.errors import InvalidInputError
 from ragguard.text import printable
 
-__all__ = ["calibrate", "drift"]
-
 
 def calibrate(
     source: Annotated[str, options.source("Clean traffic as JSON lines; - is stdin.")] = "-",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ragguard.audit.allowing import Allowance, Effect
     from ragguard.passage import Passage
 
-__all__ = ["allow", "allowed", "disallow", "protect", "quarantine"]
-
 quarantine = typer.Typer(
     name="quarantine",
     cls=options.DefaultListGroup,

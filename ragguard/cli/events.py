@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ragguard.attribution import Attribution
     from ragguard.audit.records import Event
 
-__all__ = ["attribute", "events", "report"]
-
 events = typer.Typer(
     name="events",
     cls=options.DefaultListGroup,

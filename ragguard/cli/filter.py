@@ -20,8 +20,6 @@ from ragguard.text import printable
 if TYPE_CHECKING:
     from ragguard.verdict import Verdict
 
-__all__ = ["explain", "filter_traffic"]
-
 
 def filter_traffic(
     source: Annotated[str, options.source("JSON lines to read; - is stdin.")] = "-",

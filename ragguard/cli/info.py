@@ -20,8 +20,6 @@ from ragguard.errors import RagguardError
 if TYPE_CHECKING:
     from ragguard.audit.records import AuditStore
 
-__all__ = ["info"]
-
 _DISTRIBUTION = "ragguard-middleware"
 _NO_PROXY = "none: "
 _SHOWN_TENANTS = 20

@@ -16,27 +16,6 @@ from ragguard.errors import InvalidInputError, StoreError
 if TYPE_CHECKING:
     from ragguard.audit.records import AuditStore
 
-__all__ = [
-    "Actor",
-    "Alpha",
-    "AsJson",
-    "Calibration",
-    "DefaultListGroup",
-    "EveryTenant",
-    "K",
-    "MarkAlpha",
-    "Store",
-    "Strategy",
-    "Tenant",
-    "flag",
-    "login_name",
-    "opened_store",
-    "optional_store",
-    "output",
-    "require_there",
-    "source",
-]
-
 
 def flag(name: str, help: str) -> Any:
     """Return an option that is on where it is given, for `Annotated[bool, ...]`."""

@@ -13,19 +13,6 @@ import typer
 
 from ragguard.text import printable
 
-__all__ = [
-    "FINDING",
-    "OPERATIONAL",
-    "SHOWN_KEY",
-    "complain",
-    "excerpt",
-    "log_to_stderr",
-    "minute",
-    "show_facts",
-    "show_table",
-    "write_json",
-]
-
 FINDING = 1
 OPERATIONAL = 3
 SHOWN_KEY = 12

@@ -14,8 +14,6 @@ from ragguard.cli import options
 from ragguard.cli.output import show_facts, write_json
 from ragguard.text import printable
 
-__all__ = ["proxy"]
-
 proxy = typer.Typer(
     name="proxy",
     no_args_is_help=True,

@@ -13,8 +13,6 @@ from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.errors import InvalidInputError, MissingExtraError
 
-__all__ = ["review"]
-
 _TOKEN = "RAGGUARD_REVIEW_TOKEN"  # noqa: S105 - the name of it
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

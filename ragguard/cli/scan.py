@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ragguard.audit import AuditStore
     from ragguard.passage import Passage
 
-__all__ = ["SHOWN", "scan", "write_report"]
-
 SHOWN = 600
 """Characters of a text that the report shows."""
 

@@ -17,8 +17,6 @@ from ragguard.private import make_private
 if TYPE_CHECKING:
     from ragguard.passage import Passage
 
-__all__ = ["Retrieval", "opened_output", "opened_traffic", "read_traffic", "read_with_bar"]
-
 
 @dataclass(frozen=True)
 class Retrieval:

@@ -14,8 +14,6 @@ from ragguard.cli.output import SHOWN_KEY, excerpt, minute, show_facts, show_tab
 if TYPE_CHECKING:
     from ragguard.audit.verdicts import VerdictRecord
 
-__all__ = ["verdicts"]
-
 verdicts = typer.Typer(
     name="verdicts",
     cls=options.DefaultListGroup,

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ragguard.audit import Event
     from ragguard.background.attribute_event import EventAttributor
 
-__all__ = ["worker"]
-
 logger = logging.getLogger("ragguard.worker")
 
 

@@ -12,8 +12,6 @@ from typing import Any, Literal, get_args
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
-__all__ = ["ATTACKS", "Attack", "Corpus", "Form", "Question", "load_corpus", "poison"]
-
 Attack = Literal["statement", "multi_answer", "instruction", "article", "refusal"]
 Form = Literal["prepended", "plain"]
 

@@ -25,8 +25,6 @@ from ragguard.demo.spans import (
 from ragguard.passage import Passage
 from ragguard.text import STOP_WORDS, tokens
 
-__all__ = ["REFUSAL", "Answer", "ExtractiveReader", "read_question"]
-
 REFUSAL = "I am not able to answer that question."
 
 _REFUSING = re.compile(

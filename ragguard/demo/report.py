@@ -20,8 +20,6 @@ from ragguard.passage import Passage
 from ragguard.text import tokens
 from ragguard.verdict import Verdict
 
-__all__ = ["Case", "is_right", "show", "summary"]
-
 _STAGES = ("clean", "poisoned", "filtered", "final", "quarantine_only")
 _UNIT = "(log-probability, nats a token)"
 _SCORES = {

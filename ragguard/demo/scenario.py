@@ -22,8 +22,6 @@ from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.verdict import Verdict
 
-__all__ = ["MANNERS", "run_demo"]
-
 MANNERS: tuple[tuple[Attack, Form, int], ...] = (
     ("statement", "prepended", 5),
     ("statement", "plain", 5),

@@ -11,8 +11,6 @@ from typing import Any, Literal
 
 from ragguard.text import STOP_WORDS
 
-__all__ = ["VOCABULARY", "AnswerType", "Reading", "Span", "read_words", "spans", "uninflected"]
-
 AnswerType = Literal["person", "place", "name", "year", "number", "colour", "thing"]
 
 

@@ -15,17 +15,6 @@ from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.errors import EmbeddingError, InvalidInputError, MissingExtraError, RagguardError
 from ragguard.text import encodable
 
-__all__ = [
-    "Embedder",
-    "QueryEmbedder",
-    "SentenceTransformerEmbedder",
-    "answered",
-    "as_embedder",
-    "embed_query",
-    "functions_of",
-    "unit_rows",
-]
-
 
 @runtime_checkable
 class Embedder(Protocol):

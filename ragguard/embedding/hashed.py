@@ -16,8 +16,6 @@ from ragguard.errors import InvalidInputError
 from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, tokens
 
-__all__ = ["HashedEmbedder"]
-
 _CHAR_NGRAMS = (3, 4)
 _WORD_SHARE = 0.6  # of a word's squared norm; its character n-grams share the rest
 _PAIR_WEIGHT = 0.5

@@ -15,8 +15,6 @@ from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import EmbeddingError, MissingExtraError, ProxyError
 from ragguard.text import encodable
 
-__all__ = ["OnnxEmbedder", "length_buckets", "open_session", "padded"]
-
 _ON_CPU = ["CPUExecutionProvider"]
 _SLOW_ON_CPU = ["SkipLayerNormFusion"]
 # The fused kernel takes several times as long as the addition and normalisation that it replaces:

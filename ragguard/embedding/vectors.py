@@ -14,8 +14,6 @@ from ragguard.lru import LRU
 from ragguard.passage import Passage, text_digest
 from ragguard.text import MAX_CHARS, both_ends
 
-__all__ = ["CachedEmbedder", "embedded", "similarity_matrix", "vectors"]
-
 _TINY, _HUGE = 1e-200, 1e200  # squares of lengths in between are exact enough as they are
 
 

@@ -12,8 +12,6 @@ from ragguard.export.torch_graphs import kept_shape
 from ragguard.proxy.generator import OnnxGenerator
 from ragguard.proxy.manifest import ChatFormat
 
-__all__ = ["chat_format", "require_same_logits"]
-
 _MARK = "PROMPT-GOES-HERE"
 _MOST_TOKENS = 8192
 

@@ -23,8 +23,6 @@ from ragguard.proxy.manifest import Manifest, Precision, sha256_of
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 
-__all__ = ["export_proxy"]
-
 _VERSIONS = ("torch", "transformers", "onnx", "onnxscript", "tokenizers")
 
 

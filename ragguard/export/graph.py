@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["keep_scored_rows", "with_division"]
-
 # Ops that make of each position what they make of it alone.
 _OF_ONE_ROW = frozenset(
     "Add Sub Mul Div Sqrt Reciprocal Neg Sigmoid Tanh Erf Relu Gelu Cast".split()

@@ -19,23 +19,6 @@ from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
 
-__all__ = [
-    "GATES",
-    "PROBES",
-    "Blame",
-    "BlameScope",
-    "Gate",
-    "LogProbabilities",
-    "Parity",
-    "TokenProbe",
-    "blame",
-    "compare",
-    "demo_scopes",
-    "relative_error",
-    "same_blame",
-    "tells_apart",
-]
-
 _SIZE = 15
 _TOP_K = 5
 _COUNT = 16

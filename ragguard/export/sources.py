@@ -14,8 +14,6 @@ from typing import Any
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
 
-__all__ = ["Source", "read_model"]
-
 PACKAGE = "package:"
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 

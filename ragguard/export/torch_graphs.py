@@ -22,8 +22,6 @@ from typing import Any
 from ragguard.errors import ProxyError
 from ragguard.proxy.manifest import Precision
 
-__all__ = ["OPSET", "as_exported", "kept_shape", "write_generator", "write_scorer"]
-
 OPSET = 18
 
 # One protobuf file holds 2 GiB; beyond half of that the weights go into a file of their own.

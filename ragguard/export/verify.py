@@ -35,8 +35,6 @@ from ragguard.proxy.base import Scores
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder
 
-__all__ = ["TorchProxy", "measure", "verify_proxy"]
-
 logger = logging.getLogger("ragguard.proxy")
 
 _BATCH_TOKENS = 1024  # of a forward pass: their logits are 200 MB for 50,000 tokens

@@ -8,8 +8,6 @@ from typing import Any
 from ragguard.export.graph import keep_scored_rows, with_division
 from ragguard.proxy.manifest import Precision
 
-__all__ = ["write_weights"]
-
 _SMALL = 1024  # values below which a tensor is not worth a cast
 
 

@@ -29,17 +29,6 @@ from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
 
-__all__ = [
-    "MAX_STEP",
-    "REFERENCE_SHARE",
-    "K",
-    "ReferenceAttack",
-    "reference_attacks",
-    "reference_scores",
-    "require_admissible",
-    "require_calm",
-]
-
 K = 5
 """How many passages of each attack would reach the generator; five more are its reference."""
 

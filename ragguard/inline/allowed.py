@@ -10,8 +10,6 @@ from ragguard.content import content_key
 from ragguard.passage import Passage
 from ragguard.trust import source_of
 
-__all__ = ["Allowed"]
-
 
 @dataclass(frozen=True)
 class Allowed:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BloomFilter"]
-
 _LEAST_BITS = 16  # for each fingerprint
 _ROOM = 1.25  # times as many as it is made with, at least
 _WORD = 32  # bits

@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import inf
 from time import perf_counter, thread_time
 
-__all__ = ["Budget"]
-
 
 class Budget:
     """Processor time of the calling thread, from now on.

@@ -17,16 +17,6 @@ from ragguard.errors import CalibrationError, InvalidInputError
 from ragguard.inline.conformal import CONFIDENCE, Calibration
 from ragguard.inline.scoring import SCORER
 
-__all__ = [
-    "as_calibration",
-    "default_calibration",
-    "gate_threshold",
-    "load_calibration",
-    "measure_for",
-    "promise",
-    "save_calibration",
-]
-
 _FORMAT = 1
 
 

@@ -17,19 +17,6 @@ from sys import intern
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "LONGEST",
-    "OTHER_SCRIPT",
-    "SHAPES",
-    "SHORTEST",
-    "UNITS",
-    "ClassBigram",
-    "WordClasses",
-    "class_bigram",
-    "oov_words",
-    "shape",
-]
-
 UNITS = 16
 """The table of the model counts in parts of a nat, this many to one."""
 

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from ragguard.errors import CalibrationError
 
-__all__ = ["CONFIDENCE", "MOST_LIFTED", "Calibration", "lifted"]
-
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.9

@@ -14,8 +14,6 @@ from ragguard.inline.budget import Budget
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 
-__all__ = ["Decision", "Gated", "Scored", "SetFilter", "Strategy"]
-
 Strategy = Literal["auto", "clustering", "concentration"]
 
 

@@ -16,8 +16,6 @@ from math import exp, floor, fsum, lgamma
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SIGNIFICANCE", "Drift", "DriftWatch", "drift", "tail_probability"]
-
 logger = logging.getLogger(__name__)
 
 SIGNIFICANCE = 0.001

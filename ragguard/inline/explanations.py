@@ -15,8 +15,6 @@ from ragguard.inline.scoring import contributions
 from ragguard.passage import Passage
 from ragguard.verdict import Evidence
 
-__all__ = ["CLEAN", "describe", "explained", "explained_by_pairs", "named", "with_marks"]
-
 CLEAN = "nothing speaks against it"
 _UNUSUAL = "it is unusual for clean traffic, though no sign of its own stands out"
 

@@ -23,18 +23,6 @@ from ragguard.inline.normalize.leet import lettered
 from ragguard.text import MAX_CHARS, both_ends, letters_of
 from ragguard.text.html import strip_markup
 
-__all__ = [
-    "FEWEST",
-    "MOST",
-    "WINDOW",
-    "Fingerprints",
-    "fingerprints",
-    "is_current",
-    "is_rest",
-    "read_signature",
-    "signature",
-]
-
 WINDOW = 16
 """Bytes of letters in UTF-8: three or four English words, five Chinese characters."""
 

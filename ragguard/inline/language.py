@@ -15,8 +15,6 @@ from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 from ragguard.text import STOP_WORDS
 
-__all__ = ["is_english", "reads_english"]
-
 _FUNCTION_WORDS = 0.2  # of the words of an English text at least
 _LISTED = 2 / 3  # of the different words of one at least
 

@@ -36,8 +36,6 @@ from ragguard.passage import Passage
 from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
 from ragguard.text.ngrams import ngrams
 
-__all__ = ["asks", "mark_p_values"]
-
 _WHOLE = 0.9  # of the question's words
 _WHOLE_WORDS = 3
 _VERBS = frozenset("are can could did do does had has have is should was were would".split())

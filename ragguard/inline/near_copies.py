@@ -30,8 +30,6 @@ from ragguard.inline.fingerprints import (
     read_signature,
 )
 
-__all__ = ["CONTAINED", "CONTAINED_REST", "TAKEN", "NearCopies", "NearCopy"]
-
 CONTAINED = 0.43
 """Share of a quarantined text's fingerprints that makes a passage a copy of it."""
 

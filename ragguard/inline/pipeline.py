@@ -34,8 +34,6 @@ from ragguard.inline.tokens import (
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 
-__all__ = ["ConformalFilter"]
-
 _LATE = "there was time for its ends only"
 
 

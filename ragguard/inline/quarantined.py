@@ -12,8 +12,6 @@ from ragguard.inline.fingerprints import signature
 from ragguard.inline.near_copies import NearCopies, NearCopy
 from ragguard.lru import LRU, on_forget
 
-__all__ = ["Quarantined"]
-
 _MAX_BYTES = 16 * 2**20  # of the answers remembered, with their texts
 _MOST_BYTES = _MAX_BYTES // 256  # of one answer, so that a few do not push out all others
 _ENTRY_BYTES = 400

@@ -19,8 +19,6 @@ from itertools import islice
 from ragguard.text import STOP_WORDS, tokens
 from ragguard.text.ngrams import ngrams, words_meant
 
-__all__ = ["INTERROGATIVES", "titles_named", "words_named"]
-
 INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 """The words that a question asks with."""
 

@@ -31,19 +31,6 @@ from ragguard.inline.features import SIGNALS
 from ragguard.inline.query_form import titles_named
 from ragguard.inline.tokens import TokenizedQuery
 
-__all__ = [
-    "BY_HAND",
-    "DETECTORS",
-    "SCORER",
-    "TOPIC",
-    "Detector",
-    "Scorer",
-    "contributions",
-    "nonconformity",
-    "only_named",
-    "suspicions",
-]
-
 Floats = NDArray[np.float64]
 
 

@@ -16,8 +16,6 @@ from ragguard.passage import Passage
 from ragguard.trust import Trust
 from ragguard.verdict import Evidence
 
-__all__ = ["Screened", "screened", "undecided"]
-
 _HARMLESS = Passage("")
 _NOTHING = Quarantined()
 _SHOWN_KEY = 12  # hex digits, as `ragguard quarantine list` shows them

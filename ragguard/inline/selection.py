@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["companions", "discoveries", "rejected", "select"]
-
 _FALSE_DISCOVERY_RATE = 0.01
 _COMPANION_P = 0.05
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from ragguard.inline.conformal import Calibration
 
-__all__ = ["evident_by", "spent", "spent_p_value"]
-
 Floats = NDArray[np.float64]
 
 

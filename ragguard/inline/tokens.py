@@ -24,17 +24,6 @@ from ragguard.text import (
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams, ngrams_counted, words_meant
 
-__all__ = [
-    "ENDS",
-    "TokenizedPassage",
-    "TokenizedQuery",
-    "leading_label",
-    "tokenize_ends",
-    "tokenize_passage",
-    "tokenize_passages",
-    "tokenize_query",
-]
-
 T = TypeVar("T")
 
 _MAX_BYTES = 128 * 2**20  # of all passages that are remembered, with what features keep of them

@@ -10,8 +10,6 @@ import numpy as np
 from ragguard.knowledge.sources import Vectors, resolved, vectors_of
 from ragguard.passage import Passage
 
-__all__ = ["ChromaCollection"]
-
 
 class ChromaCollection:
     """A Chroma collection, of a synchronous or an asynchronous client; scores are distances.

@@ -14,8 +14,6 @@ from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.knowledge.sources import Vectors, vectors_of
 from ragguard.passage import Passage
 
-__all__ = ["FaissIndex", "Texts"]
-
 Texts = Sequence[str | Passage] | Mapping[int, str | Passage]
 
 

@@ -10,8 +10,6 @@ from ragguard.errors import InvalidInputError
 from ragguard.knowledge.sources import as_passage, ask, for_similarity
 from ragguard.passage import Passage
 
-__all__ = ["LangChainStore"]
-
 
 class LangChainStore:
     """A vector store, which embeds what is put in; with its own score, if it has one.

@@ -13,8 +13,6 @@ from ragguard.errors import InvalidInputError
 from ragguard.knowledge.sources import Vectors, as_passage, ask, vectors_of
 from ragguard.passage import Passage
 
-__all__ = ["LlamaIndexIndex", "LlamaIndexVectorStore"]
-
 
 class LlamaIndexIndex:
     """An index, which makes a retriever for every k and embeds what is put in."""

@@ -18,8 +18,6 @@ from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.jsonl import read_passages
 from ragguard.passage import Passage, as_passages
 
-__all__ = ["KnowledgeBase"]
-
 _BATCH = 256
 
 

@@ -18,8 +18,6 @@ from ragguard.errors import InvalidInputError, StoreError
 from ragguard.knowledge.sources import Vectors, vectors_of
 from ragguard.passage import Passage
 
-__all__ = ["PgVectorTable"]
-
 Distance = Literal["cosine", "l2", "inner_product"]
 _OPERATORS: Mapping[Distance, str] = {"cosine": "<=>", "l2": "<->", "inner_product": "<#>"}
 _EXTENSION_TYPES = ("vector", "halfvec")

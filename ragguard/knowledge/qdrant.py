@@ -13,8 +13,6 @@ from ragguard.errors import InvalidInputError
 from ragguard.knowledge.sources import Vectors, resolved, vectors_of
 from ragguard.passage import Passage
 
-__all__ = ["QdrantCollection"]
-
 
 class QdrantCollection:
     """A Qdrant collection whose points have one dense vector each.

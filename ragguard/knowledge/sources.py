@@ -17,8 +17,6 @@ from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.text import encodable
 
-__all__ = ["Retriever", "Vectors", "as_passage", "ask", "for_similarity", "resolved", "vectors_of"]
-
 logger = logging.getLogger(__name__)
 
 _NOT_FOR_SIMILARITY = frozenset({"k", "fetch_k", "lambda_mult", "score_threshold"})

@@ -9,8 +9,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Proxy", "Scores"]
-
 
 @dataclass(frozen=True)
 class Scores:

@@ -18,8 +18,6 @@ from ragguard.proxy.manifest import ChatFormat, Manifest
 from ragguard.proxy.named import export_folder
 from ragguard.text import encodable
 
-__all__ = ["OnnxGenerator", "shared_generator"]
-
 _CHUNK = 512  # tokens of a prompt that are read in one pass
 _PROMPTS = 4096  # whose repetitions are counted
 

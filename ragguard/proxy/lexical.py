@@ -36,8 +36,6 @@ from ragguard.arguments import require_text, require_texts
 from ragguard.proxy.base import Scores
 from ragguard.stems import stems_of
 
-__all__ = ["LexicalProxy", "PointerModel", "with_query", "word_log_probability"]
-
 _UNIGRAM_PRIOR = 20.0
 _BIGRAM_PRIOR = 2.0
 _QUERY_SHARE = 0.1

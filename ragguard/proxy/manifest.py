@@ -12,8 +12,6 @@ from typing import Any, Literal, get_args
 from ragguard.errors import ProxyError
 from ragguard.proxy.prompt import PromptFormat
 
-__all__ = ["FORMAT", "ChatFormat", "Manifest", "Precision", "sha256_of"]
-
 FORMAT = "ragguard-proxy/1"
 
 _REQUIRED = frozenset({"model.onnx", "tokenizer.json"})

@@ -8,8 +8,6 @@ from ragguard.arguments import require_method, require_number, require_text
 from ragguard.errors import InvalidInputError
 from ragguard.proxy.base import Proxy, Scores
 
-__all__ = ["MixedProxy"]
-
 _CLOSING = " \t\n.!"
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ragguard.errors import ProxyError
 
-__all__ = ["CACHE", "MODELS", "cache_folder", "export_folder"]
-
 CACHE = "RAGGUARD_CACHE"
 """The environment variable that names the folder of what this user has exported."""
 

@@ -15,8 +15,6 @@ from ragguard.proxy.base import Scores
 from ragguard.proxy.manifest import Manifest
 from ragguard.proxy.prompt import PromptEncoder
 
-__all__ = ["OnnxProxy"]
-
 # The scored positions of a batch meet the whole vocabulary inside the graph: 2^26 float32 logits
 # are 256 MiB.
 _MAX_LOGITS = 2**26

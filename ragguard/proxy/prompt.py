@@ -13,8 +13,6 @@ from ragguard.arguments import require_texts
 from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.text import encodable
 
-__all__ = ["PromptEncoder", "PromptFormat", "Prompts"]
-
 
 @dataclass(frozen=True)
 class PromptFormat:

@@ -25,8 +25,6 @@ from ragguard.passage import Passage, as_passages
 from ragguard.repair.removal import Removable
 from ragguard.text import encodable, tokens
 
-__all__ = ["Enhancer"]
-
 _TEXT, _SIGNATURE = "ragguard_text", "ragguard_signature"
 _SHORTEST_SECRET = 16
 _NAMESPACE = uuid.UUID("8b3d6a52-5e0c-4c7e-9f3f-1d0a4f6a9d11")

@@ -20,8 +20,6 @@ from ragguard.knowledge.langchain import LangChainStore
 from ragguard.knowledge.llama_index import LlamaIndexIndex, LlamaIndexVectorStore
 from ragguard.passage import Passage
 
-__all__ = ["Removable", "Removal", "as_removable", "remove_quarantined", "restore"]
-
 
 class Removable(Protocol):
     """A knowledge base from which passages can be taken out by id.

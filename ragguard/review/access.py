@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from ragguard.errors import InvalidInputError
 from ragguard.text import printable
 
-__all__ = ["LEAST_TOKEN", "Access", "Person", "TrustedProxy", "named"]
-
 LEAST_TOKEN = 16
 """Characters that a token must have."""
 

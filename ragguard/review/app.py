@@ -32,8 +32,6 @@ from ragguard.review.access import SESSION_S, Access, Person, named
 from ragguard.review.decide import decide
 from ragguard.review.visit import Fields, Page, Settings, Visit, address_of, parsed
 
-__all__ = ["COOKIE", "review_app"]
-
 COOKIE = "ragguard_review"
 _Answering = Callable[[Request, Person], Awaitable[Response]]
 _PAGES: dict[str, tuple[Callable[[Visit], Page], str]] = {  # and how the menu calls it

@@ -13,8 +13,6 @@ from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.review.visit import Visit
 
-__all__ = ["ACTIONS", "decide"]
-
 
 class _By(TypedDict):
     """Who decides, and why."""

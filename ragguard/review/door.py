@@ -13,8 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ragguard.errors import InvalidInputError
 from ragguard.review.visit import Fields, parsed
 
-__all__ = ["HEADERS", "Door", "form_of"]
-
 HEADERS = {
     # No script at all, and nothing from anywhere else: what a passage says stays text.
     "content-security-policy": (

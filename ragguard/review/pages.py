@@ -19,21 +19,6 @@ from ragguard.review.plots import axes
 from ragguard.review.shown import Sought
 from ragguard.review.visit import Page, Visit
 
-__all__ = [
-    "allowed",
-    "entry",
-    "event",
-    "events",
-    "history",
-    "proposals",
-    "quarantine",
-    "reporters",
-    "text",
-    "verdict",
-    "verdicts",
-    "waiting",
-]
-
 _ROWS = 50
 _PROPOSED = 20  # passages on the page of proposals, by event
 _TENANTS = 100  # whose proposals are counted

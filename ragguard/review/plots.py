@@ -20,8 +20,6 @@ from ragguard.inline.drift import Drift, drift
 from ragguard.recorded import recent_p_values
 from ragguard.review.visit import Page, Visit
 
-__all__ = ["DAYS", "Axis", "Day", "Point", "axes", "by_day", "charts", "cut"]
-
 _AT_ONCE = 500  # verdicts
 
 DAYS = 30

@@ -23,8 +23,6 @@ from ragguard.review.visit import quoted
 from ragguard.stems import stems, stems_of
 from ragguard.text import printable
 
-__all__ = ["MOST_SHOWN", "Sought", "marked", "rendered", "visible"]
-
 MOST_SHOWN = 20_000
 """Characters of a text that a page shows; the whole of it is behind a link."""
 

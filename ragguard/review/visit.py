@@ -13,8 +13,6 @@ from ragguard.errors import InvalidInputError
 from ragguard.inline.conformal import Calibration
 from ragguard.review.access import Person
 
-__all__ = ["Fields", "Page", "Settings", "Visit", "address_of", "parsed", "quoted"]
-
 Fields = Mapping[str, Sequence[str]]
 
 _MOST_FIELDS = 2_000

@@ -12,8 +12,6 @@ from collections.abc import Callable
 
 from ragguard.lru import on_forget
 
-__all__ = ["FOLDED", "FOLDED_LETTERS", "FOLDED_WORDS", "Characters", "respelled"]
-
 _REMEMBERED = 21_000  # characters; a table of more would have twice the slots
 
 # Twice what "+" would say, since a search skips to a character but not to a repetition. Long runs

@@ -13,8 +13,6 @@ from html import unescape
 
 from ragguard.text import MOST_CHARS, both_ends
 
-__all__ = ["strip_markup"]
-
 # Python refuses to read a number of thousands of digits; seven are more than any character has.
 _LEADING_ZEROS = re.compile(r"&#0+(?=[0-9])")
 _NO_CHARACTER = re.compile(r"&#[0-9]{8,};?")

@@ -15,8 +15,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-__all__ = ["has_unspaced", "ngrams", "ngrams_counted", "words_meant"]
-
 _SIGNS = 2
 _LETTERS = 3
 _OF_FOUR = 1 / 4

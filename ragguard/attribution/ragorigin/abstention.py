@@ -19,8 +19,6 @@ from ragguard.attribution.ragorigin.threshold import one_cluster_p_value, two_me
 from ragguard.attribution.ragorigin.trigger import select_by_trigger
 from ragguard.attribution.result import Cause
 
-__all__ = ["Evidence", "Finding", "Suspicion", "find_cause", "separation_margin", "suspects"]
-
 _ONE_CLUSTER = 0.5  # p-value above which one cluster explains the scores better than two
 _TESTABLE = 4  # scores; fewer cannot be tested for clusters
 _AS_CLEARLY = 0.6  # of the median support of the suspects that the generator saw

@@ -26,8 +26,6 @@ from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.proxy import Proxy, as_proxy
 
-__all__ = ["MAX_SCOPE", "RAGOrigin"]
-
 MAX_SCOPE = 200
 """Passages after which the search for benign ones ends, unless the caller says otherwise."""
 

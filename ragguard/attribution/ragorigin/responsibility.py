@@ -21,8 +21,6 @@ from ragguard.embedding.adapt import unit_rows
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
-__all__ = ["embedding_similarity", "responsibility", "separation", "z_scores"]
-
 
 def embedding_similarity(
     embedder: CachedEmbedder, query: str, passages: Sequence[Passage]

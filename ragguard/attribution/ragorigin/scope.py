@@ -18,8 +18,6 @@ from ragguard.attribution.text_model import TextModel
 from ragguard.content import content_keys
 from ragguard.passage import Passage
 
-__all__ = ["MIN_SCOPE", "AnswerProbe", "Probe", "Ranking", "Scope", "narrow_scope"]
-
 MIN_SCOPE = 20
 """Passages that the scope takes in before Eq. 4 may end it.
 

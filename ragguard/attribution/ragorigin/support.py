@@ -22,17 +22,6 @@ from ragguard.errors import ProxyError
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
 
-__all__ = [
-    "MARGIN_UNTESTABLE",
-    "MIN_SUPPORT",
-    "SUFFICIENT_SUPPORT",
-    "SupportMeter",
-    "explains",
-    "explains_response",
-    "passage_support",
-    "relative_gain",
-]
-
 # Chosen, as is the power in `passage_support`, on one half of the benchmark's records.
 MIN_SUPPORT = 0.3
 """Support below which a passage is not taken to state the response.

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_CLUSTERS", "Split", "one_cluster_p_value", "two_means"]
-
 NO_CLUSTERS = 2.0 / math.pi
 """Share of a normal distribution's variance that its best split into two explains."""
 

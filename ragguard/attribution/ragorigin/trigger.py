@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from ragguard.attribution.claim import COMMON_STEMS
 from ragguard.stems import stems_of
 
-__all__ = ["VERBATIM_GAIN", "is_specific", "off_topic_names", "select_by_trigger"]
-
 VERBATIM_GAIN = 0.95
 """Relative gain of SC from which a passage is taken to hold the question word for word."""
 

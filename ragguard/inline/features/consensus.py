@@ -32,8 +32,6 @@ from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
 from ragguard.text.html import strip_markup
 
-__all__ = ["AGREEING", "consensus_signal", "names"]
-
 Floats = NDArray[np.float64]
 
 AGREEING = 3

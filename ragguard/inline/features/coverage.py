@@ -15,17 +15,6 @@ from math import log
 
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 
-__all__ = [
-    "FEW_WORDS",
-    "LEAST_COVERAGE",
-    "Match",
-    "coverage_outside",
-    "idf_coverage",
-    "idf_weights",
-    "quotation_score",
-    "rescale",
-]
-
 LEAST_COVERAGE = 1 / 3
 """Share of the question's content words, weighed by rarity, that a passage must hold."""
 

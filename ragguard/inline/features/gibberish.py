@@ -28,8 +28,6 @@ from ragguard.inline.tokens import TokenizedPassage
 from ragguard.text import MAX_CHARS, both_ends
 from ragguard.text.html import strip_markup
 
-__all__ = ["gibberish", "gibberish_of", "gibberish_signals", "runs"]
-
 _HALF = 32  # nats of oddness that are half of the way to 1
 _BREAK = "\u2016"  # has the class of words in other scripts, which end a stretch
 _BEGIN = bytes([OTHER_SCRIPT])  # a pair of no oddness: no stretch starts before the text

@@ -16,8 +16,6 @@ from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
 from ragguard.inline.features.coverage import FEW_WORDS, Match, rescale
 from ragguard.inline.tokens import TokenizedQuery
 
-__all__ = ["inserted_share", "insertion_signals"]
-
 # Gained by leaving a word out, -2 nats and 1: a word that fits, and one that does not.
 _NONE, _ALL = -2 * UNITS, UNITS
 _PER_PLACE = 0.25  # of many places one is odd by chance

@@ -14,8 +14,6 @@ from typing import NamedTuple
 from ragguard.inline.features.coverage import Match, rescale
 from ragguard.inline.tokens import TokenizedQuery
 
-__all__ = ["KeywordRuns", "keyword_runs", "keyword_stuffing_signals"]
-
 _SEVERAL = (1.0, 3.0)  # pairs in one run: what names show as well, and what only lists show
 _BOUNDARY = (0.5, 0.9)  # of the content words in a run at either end: nothing counts, all does
 _FEW_KEYS = 3

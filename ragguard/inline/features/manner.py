@@ -42,19 +42,6 @@ from ragguard.text import STOP_WORDS, both_ends
 from ragguard.text.characters import FOLDED_LETTERS, respelled
 from ragguard.text.html import strip_markup
 
-__all__ = [
-    "BUCKETS",
-    "COVERAGE",
-    "LEAST",
-    "STEP",
-    "WINDOW",
-    "MannerModel",
-    "buckets",
-    "manner_signals",
-    "shipped",
-    "windows",
-]
-
 BUCKETS = 2**16
 """How many weights there are."""
 

@@ -23,8 +23,6 @@ from ragguard.inline.features.coverage import (
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import tokens
 
-__all__ = ["Runs", "begins_answer", "boundary_runs", "longest_run", "runs", "verbatim_signals"]
-
 _WHOLE = 0.9
 _WHOLE_WORDS = 3
 _LEAST_BOUNDARY = 2  # words: one alone says nothing

@@ -16,8 +16,6 @@ from typing import NamedTuple
 from ragguard.inline.features.coverage import FEW_WORDS, Match, quotation_score, rescale
 from ragguard.inline.tokens import TokenizedQuery
 
-__all__ = ["Windows", "window_density", "window_signals", "windows"]
-
 _SOME = 0.5
 _DENSITY = (0.7, 1.0)  # a share that says nothing, and one that says all there is to say
 

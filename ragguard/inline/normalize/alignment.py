@@ -18,8 +18,6 @@ from ragguard.inline.normalize.typos import one_letter_off
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import STOP_WORDS
 
-__all__ = ["PIECES", "WHOLE", "align", "dice_similar", "interleaved", "realign", "regap", "rotated"]
-
 _FEW_WORDS = 3  # a question of less may be met by chance
 _ALIKE = 2 / 3
 _UNLIKE = 5  # one word in so many may be another

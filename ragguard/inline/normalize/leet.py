@@ -9,8 +9,6 @@ from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_pa
 from ragguard.text import MOST_CHARS, both_ends, tokens
 from ragguard.text.html import strip_markup
 
-__all__ = ["lettered", "letters_of", "unleet"]
-
 _IN_A_WORD = re.compile(r"[@$](?:(?=[^\W\d_])|(?<=[^\W\d_].))")
 # The sign comes first, since a search skips to it: "@" and "$", one before a letter or a sign, "+"
 # also behind a letter.

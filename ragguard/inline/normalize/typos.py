@@ -21,16 +21,6 @@ from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 from ragguard.lru import on_forget
 
-__all__ = [
-    "Spellings",
-    "deletions",
-    "one_letter_off",
-    "respell",
-    "respelled",
-    "spellings_of",
-    "symspell_keys",
-]
-
 _SHORTEST_KNOWN = 3  # letters, where it is known which word it may be
 _SEVERAL = 2  # misspelt words
 

@@ -30,8 +30,6 @@ from ragguard.inline.ragdefender.tfidf import tfidf_terms
 from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
 
-__all__ = ["RAGDefenderFilter", "group_and_isolate"]
-
 Floats = NDArray[np.float64]
 
 

@@ -11,16 +11,6 @@ from numpy.typing import NDArray
 
 from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, top_terms
 
-__all__ = [
-    "GroupingStrategy",
-    "choose_strategy",
-    "clustering_count",
-    "concentration_count",
-    "concentration_factors",
-    "load_clustering",
-    "two_clusters",
-]
-
 GroupingStrategy = Literal["clustering", "concentration"]
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,6 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["frequency_scores", "isolate", "pair_count", "top_pairs"]
-
 
 def pair_count(adversarial: int) -> int:
     """Return N_pairs = max(1, C(N_adv, 2)) (Eq. 4)."""

@@ -14,8 +14,6 @@ from math import log, sqrt
 
 from ragguard.text import MAX_CHARS, STOP_WORDS, both_ends
 
-__all__ = ["passages_with_top_terms", "tfidf_terms", "top_terms"]
-
 # At least two word characters, as scikit-learn's TfidfVectorizer reads terms.
 _TERM = re.compile(r"\w\w+", re.UNICODE)
 
