@@ -29,10 +29,9 @@ from benchmarks import (
     trust,
     unseen_manner,
 )
-from benchmarks.adaptive import tables as adaptive
 from benchmarks.report import judge, rows
 from benchmarks.report.result import read
-from benchmarks.report.table import Table, as_markdown
+from benchmarks.report.table import Table, archived, as_markdown
 from ragguard.errors import InvalidInputError
 
 README = Path(__file__).with_name("README.md")
@@ -58,7 +57,6 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
     "events": attribution_tables.tables,
     "model_judges": real_model.tables,
     "cost": cost_tables.tables,
-    "adaptive": adaptive.tables,
     "honest_calibrations": honest_calibrations.tables,
     "query_forms": query_forms.tables,
     "languages": languages.tables,
@@ -66,6 +64,7 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
     "trust": trust.tables,
     "admission_clean": admission.tables,
     "signal_worth": signal_worth.tables,
+    "tables": lambda sections: map(archived, sections["tables"]),
 }
 """What makes the tables of a result that has a section of this name."""
 

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.report.result import write
 from benchmarks.report.table import Table
-from benchmarks.tables import filled, tables
+from benchmarks.tables import PAGES, filled, tables
 from ragguard.errors import InvalidInputError
 
 
@@ -110,3 +110,18 @@ def test_tables_are_made_of_strings():
     for table in tables({"attack": [attack_row("prepend")]}):
         assert isinstance(table, Table)
         assert all(isinstance(cell, str) for row in table.rows for cell in row)
+
+
+def test_an_archived_table_stays_as_it_was_made(tmp_path):
+    kept = {"title": "Once", "columns": ["a", "b"], "rows": [["1", "2"], ["3", "4"]]}
+    write(tmp_path / "r.json", {}, {"gone": [{"n": 1}], "tables": [kept]})
+    new = filled("<!-- r.json: Once -->\n<!-- end -->", tmp_path)
+    assert "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |" in new
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_hold_the_tables_of_the_results(page):
+    text = page.read_text(encoding="utf-8")
+    assert "<!-- end -->" in text
+    assert filled(text) == text

@@ -1,1 +1,0 @@
-"""Adaptive attacks: what an attacker who knows the whole guard can still do to it."""
