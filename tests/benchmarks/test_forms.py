@@ -1,10 +1,7 @@
-import doctest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import forms
 from benchmarks.forms import DEFAULT_FORMS, FITTED_FORMS, FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
 from ragguard.text import tokens
 
@@ -12,12 +9,6 @@ QUESTION = "Who built the Marrow Light?"
 TEXT = "It stands alone. Ann Crake built it. It is red."
 
 WORDS = st.lists(st.sampled_from("ann built the red pier in 1874 who tower".split()), min_size=1)
-
-
-def test_the_examples_in_the_docstrings_hold():
-    result = doctest.testmod(forms)
-    assert result.attempted >= 5
-    assert result.failed == 0
 
 
 @pytest.mark.parametrize(
@@ -45,6 +36,11 @@ def test_the_examples_in_the_docstrings_hold():
             "It stands alone. Many people wonder who built the Marrow Light, and it is simple. "
             "Ann Crake built it. It is red.",
         ),
+        ("gapless", f"#WhoBuiltTheMarrowLight {TEXT}"),
+        ("letterwise", f"W-h-o b-u-i-l-t t-h-e M-a-r-r-o-w L-i-g-h-t? {TEXT}"),
+        ("leet", f"Wh0 bu1l7 7h3 M@rr0w L1gh7? {TEXT}"),
+        ("numbered", f"1. Who 2. built 3. the 4. Marrow 5. Light. {TEXT}"),
+        ("tagged", f"<b>Who</b> <b>built</b> <b>the</b> <b>Marrow</b> <b>Light?</b> {TEXT}"),
     ],
 )
 def test_fixed_forms(form, expected):
