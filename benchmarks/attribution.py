@@ -1,8 +1,10 @@
-"""Section "attribution": does RAGOrigin find the poison, and does it leave the innocent alone?
+"""Does RAGOrigin find the poison, and does it leave the innocent alone?
 
-Runnable alone: `python -m benchmarks.attribution --data DIR --limit N --json OUT`.
-
-`benchmarks.misgeneration` says what an event is and what is measured.
+`python -m benchmarks.attribution --data DIR --limit N --json FILE` is the section "attribution":
+the published attacks, one planted text, and wrong answers without poison. `--strata all` measures
+events of other kinds instead (`benchmarks.strata`), in the section "events". There "planted" are
+the events with poison, pooled over datasets within a case and form; where nothing was planted, any
+blame is false. `benchmarks.misgeneration` says what an event is and what is measured.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import mean, median
 from typing import Any
 
@@ -18,78 +21,98 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.attribution_events import (
-    RESPONSES,
+from benchmarks.command import Measured, add_half, choices, new_parser, run_command
+from benchmarks.embedders import MiniLM, minilm_folder
+from benchmarks.misgeneration import (
+    MAIN_KINDS,
+    TOP_K,
+    Event,
+    KnowledgeBase,
     Selection,
+    Tally,
     clean_event,
     poisoned_events,
+    rounded,
     single_events,
 )
-from benchmarks.attribution_rows import Outcomes, summary
-from benchmarks.attribution_tables import tables
-from benchmarks.command import Measured, add_half, new_parser, run_command
-from benchmarks.misgeneration import MAX_SCOPE, TOP_K, Event, rounded
+from benchmarks.report.attribution import source, tables
+from benchmarks.report.table import Row, grouped
+from benchmarks.strata import STRATA, Setting
 from ragguard.attribution import Attribution, RAGOrigin
+from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
 from ragguard.attribution.ragorigin.support import SupportMeter
 from ragguard.proxy import default
 
-FIXED_SCOPE = 15
+RESPONSES: Mapping[str, Callable[[str], str]] = {
+    "short": lambda answer: answer,
+    "sentence": lambda answer: f"Based on the provided context, the answer is {answer}.",
+}
+"""How the generator words the wrong answer that is reported."""
+
+_FIXED_SCOPE = 15
+_REACHES = {"ragorigin": MAX_SCOPE, f"scope of {_FIXED_SCOPE}": _FIXED_SCOPE}
+_MEASURES = ("dacc", "fpr", "fnr", "fnr_stating", "scope")
+
+
+@dataclass
+class Outcomes:
+    """What was found in events, counted stratum by stratum."""
+
+    tallies: dict[tuple[tuple[str, str], ...], Tally] = field(default_factory=dict)
+
+    def add(self, event: Event, found: Attribution, **stratum: str) -> None:
+        """Count one attribution in the row of these columns."""
+        self.tallies.setdefault(tuple(stratum.items()), Tally()).add(event, found)
+
+    def rows(self, values: Callable[[Tally], dict[str, Any]] = Tally.row) -> list[dict[str, Any]]:
+        """Return a row for each stratum: its columns, and what is made of its tally."""
+        return [{**dict(key), **values(tally)} for key, tally in self.tallies.items()]
 
 
 def run(selection: Selection, progress: Progress) -> dict[str, Any]:
-    """Return the section's rows.
+    """Return the rows of the section "attribution".
 
     Raises:
         InvalidInputError: A line of a file is not a record.
     """
-    methods: dict[str, tuple[RAGOrigin, int]] = {
-        "ragorigin": (RAGOrigin(top_k=TOP_K), MAX_SCOPE),
-        f"scope of {FIXED_SCOPE}": (RAGOrigin(top_k=TOP_K), FIXED_SCOPE),
-    }
-    outcomes, single = Outcomes(), Outcomes()
+    origin, poisoned, clean, single = RAGOrigin(top_k=TOP_K), Outcomes(), Outcomes(), Outcomes()
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
     seconds: list[float] = []  # of processor time, which a busy machine distorts less
-    for name, targets, base in selection.datasets():
-        bar = progress.add_task(f"attribution: {name}", total=len(targets))
-        for target in targets:
-            for kind, form, attack in poisoned_events(target, base, selection.seed):
-                for wording, respond in RESPONSES.items():
-                    for method, (origin, reach) in methods.items():
-                        found, took = _attribute(origin, reach, attack, respond)
-                        stratum = {"kind": kind, "form": form, "response": wording}
-                        outcomes.add(name, attack, found, **stratum, method=method)
-                        if method == "ragorigin":
-                            seconds.append(took)
+
+    def reported(outcomes: Outcomes, event: Event, **stratum: str) -> None:
+        for wording, respond in RESPONSES.items():
+            for method, reach in _REACHES.items():
+                began = time.process_time()
+                found = _attributed(origin, event, respond(event.wrong), reach)
+                if event.poison and method == "ragorigin":
+                    seconds.append(time.process_time() - began)
+                outcomes.add(event, found, **stratum, response=wording, method=method)
+
+    for name, records, base in selection.datasets():
+        place = {"dataset": name, "data": source(name)}
+        for record in progress.track(records, description=f"attribution: {name}"):
+            for kind, form, event in poisoned_events(record, base, selection.seed):
+                reported(poisoned, event, **place, kind=kind, form=form)
                 for rule, least in (("Eq. 4", 0), (f"at least {MIN_SCOPE}", MIN_SCOPE)):
-                    scope = _scope(attack, least)
-                    missed = len(attack.poison.difference(scope)) / len(attack.poison)
-                    scopes.setdefault((form, rule), []).append((len(scope), missed))
-            for form, attack in single_events(target, base, selection.seed):
-                found, _ = _attribute(*methods["ragorigin"], attack, RESPONSES["short"])
-                single.add(name, attack, found, form=form)
-            unpoisoned = clean_event(target, base)
-            for wording, respond in RESPONSES.items():
-                for method, (origin, reach) in methods.items():
-                    found, _ = _attribute(origin, reach, unpoisoned, respond)
-                    outcomes.add(name, unpoisoned, found, response=wording, method=method)
-            progress.advance(bar)
-    poisoned, clean = outcomes.poisoned(), outcomes.clean()
+                    scopes.setdefault((form, rule), []).append(_scope(event, least))
+            for form, event in single_events(record, base, selection.seed):
+                single.add(event, _attributed(origin, event, event.wrong), **place, form=form)
+            reported(clean, clean_event(record, base), **place)
+    of_poisoned, of_clean = poisoned.rows(), clean.rows(Tally.blamed)
     return {
-        "poisoned": poisoned,
-        "clean": clean,
-        "single": single.poisoned(),
+        "poisoned": of_poisoned,
+        "clean": of_clean,
+        "single": single.rows(),
         "scopes": [
             {
-                "form": form,
-                "rule": rule,
-                "events": len(reached),
+                **{"form": form, "rule": rule, "events": len(reached)},
                 "size": rounded(mean(size for size, _ in reached)),
                 "missed": rounded(mean(missed for _, missed in reached)),
             }
             for (form, rule), reached in scopes.items()
         ],
-        "summary": summary(poisoned, clean, by=("data", "form", "response", "method")),
+        "summary": summary(of_poisoned, of_clean, by=("data", "form", "response", "method")),
         "ms_per_event": {
             "median": rounded(1e3 * median(seconds)) if seconds else None,
             "p95": rounded(1e3 * float(np.quantile(seconds, 0.95))) if seconds else None,
@@ -97,41 +120,108 @@ def run(selection: Selection, progress: Progress) -> dict[str, Any]:
     }
 
 
-def _attribute(
-    origin: RAGOrigin, reach: int, event: Event, respond: Callable[[str], str]
-) -> tuple[Attribution, float]:
-    began = time.process_time()
-    attribution = origin.attribute(
-        event.question,
-        respond(event.wrong),
-        lambda query, limit: event.retrieve(query, min(limit, reach)),
+def _attributed(
+    origin: RAGOrigin, event: Event, response: str, reach: int = MAX_SCOPE
+) -> Attribution:
+    return origin.attribute(
+        event.question, response, lambda query, limit: event.retrieve(query, min(limit, reach))
     )
-    return attribution, time.process_time() - began
 
 
-def _scope(event: Event, least: int) -> list[str]:
+def _scope(event: Event, least: int) -> tuple[int, float]:
+    """Return the size of an event's scope, and the share of the poison that it misses."""
     probe = SupportMeter(default(), event.question, event.wrong)
-    scope = narrow_scope(
-        Ranking(event.retrieve, event.question),
-        probe,
-        top_k=TOP_K,
-        max_scope=MAX_SCOPE,
-        min_scope=least,
-    )
-    return [passage.text for passage in scope.passages]
+    ranking = Ranking(event.retrieve, event.question)
+    scope = narrow_scope(ranking, probe, top_k=TOP_K, max_scope=MAX_SCOPE, min_scope=least)
+    missed = event.poison.difference(passage.text for passage in scope.passages)
+    return len(scope.passages), len(missed) / len(event.poison)
+
+
+def run_strata(
+    selection: Selection, strata: Sequence[str], progress: Progress
+) -> list[dict[str, Any]]:
+    """Return one row for every stratum, case, form and source of data.
+
+    Args:
+        selection: Which records are measured.
+        strata: Names of `STRATA`.
+        progress: Told about every record.
+
+    Raises:
+        InvalidInputError: A line of a file is not a record.
+    """
+    origin, outcomes = RAGOrigin(top_k=TOP_K), Outcomes()
+    folder = minilm_folder() if "other_retrievers" in strata else None
+    minilm = None if folder is None else MiniLM(folder)
+    for name, records, base in selection.datasets():
+        bases = {"built-in, dot product": KnowledgeBase(base.texts, dot=True)}
+        if minilm is not None:
+            bases["MiniLM, cosine"] = KnowledgeBase(base.texts, embedder=minilm)
+            bases["MiniLM, dot product"] = KnowledgeBase(base.texts, embedder=minilm, dot=True)
+        for record in progress.track(records, description=f"events: {name}"):
+            others = [other for other in records if other is not record]
+            setting = Setting(base, bases, others, selection.seed)
+            for stratum in strata:
+                for one in STRATA[stratum](record, setting):
+                    key = {"stratum": stratum, "case": one.case, "form": one.form}
+                    found = origin.attribute(record.question, one.response, one.event.retrieve)
+                    outcomes.add(one.event, found, data=source(name), **key)
+    outcomes.tallies = dict(sorted(outcomes.tallies.items()))
+    return outcomes.rows()
+
+
+def summary(
+    poisoned: Sequence[Row], clean: Sequence[Row], *, by: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return means over datasets, each of which is the mean over its rows of main kinds.
+
+    Args:
+        poisoned: Rows of events with poison; one without a kind is of all main kinds together.
+        clean: Rows of events without, with the share of them that ended in blame.
+        by: Columns for whose values there is a row each; where clean rows lack one, they count
+            for all of its values.
+
+    Returns:
+        Rows of the columns `by`, "events" (a sum), the measures, "clean_blamed" (a mean over
+        datasets as well) and "clean_blamed_pooled" (over all clean events alike).
+    """
+    main = [row for row in poisoned if row.get("kind") in (None, *MAIN_KINDS)]
+    rows = []
+    for key, group in grouped(main, *by).items():
+        values = dict(zip(by, key, strict=True))
+        innocent = [row for row in clean if all(row.get(c, v) == v for c, v in values.items())]
+        datasets = grouped(group, "dataset").values()
+        means = {m: mean(mean(row[m] for row in part) for part in datasets) for m in _MEASURES}
+        events = sum(row["events"] for row in innocent)
+        blamed = sum(row["blamed"] * row["events"] for row in innocent)
+        rows.append(
+            {
+                **values,
+                "events": sum(row["events"] for row in group),
+                **{measure: rounded(value) for measure, value in means.items()},
+                "clean_blamed": rounded(mean(row["blamed"] for row in innocent)),
+                "clean_blamed_pooled": rounded(blamed / events),
+            }
+        )
+    return rows
 
 
 def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
-    """Return the section "attribution"."""
+    """Return the section "attribution", or "events" where strata are named."""
     selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
     with Progress(console=errors) as progress:
+        if arguments.strata:
+            return {"events": run_strata(selection, arguments.strata, progress)}, ()
         return {"attribution": run(selection, progress)}, ()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run this section alone and return the exit status."""
+    """Run the command and return its exit status."""
     parser = new_parser("attribution", __doc__, own_data=True)
     add_half(parser)
+    parser.add_argument(
+        "--strata", type=choices(tuple(STRATA)), default=(), help="'all' or some, by comma"
+    )
     return run_command(parser, argv, measure, tables)
 
 

@@ -23,10 +23,17 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.aimed_reports import Desk, aimed
-from benchmarks.attribution_events import Selection, clean_event, poisoned_events, single_events
 from benchmarks.command import Measured, add_half, new_parser, run_command
-from benchmarks.datasets import load_folder, skerrin
-from benchmarks.misgeneration import MAIN_KINDS, OWN, TOP_K, KnowledgeBase, Target
+from benchmarks.datasets import OWN, Record, load_folder, skerrin
+from benchmarks.misgeneration import (
+    MAIN_KINDS,
+    TOP_K,
+    KnowledgeBase,
+    Selection,
+    clean_event,
+    poisoned_events,
+    single_events,
+)
 from benchmarks.report.table import Table, as_is
 from ragguard.background import Policy
 from ragguard.calibrator import calibrated_on
@@ -80,7 +87,7 @@ def one_reporter(name: str, base: KnowledgeBase, draw: Random, progress: Progres
     }
 
 
-def colluding(name: str, targets: Sequence[Target], base: KnowledgeBase, draw: Random) -> Rows:
+def colluding(name: str, records: Sequence[Record], base: KnowledgeBase, draw: Random) -> Rows:
     """Let a tenth of the reporters aim at pages together; the others report wrong answers.
 
     Those who collude know the guard, and begin with the pages that have its mark of an attack.
@@ -94,7 +101,7 @@ def colluding(name: str, targets: Sequence[Target], base: KnowledgeBase, draw: R
     for quorum in (1, 2):
         desk = Desk(Policy("auto", quorum=quorum, per_hour=10**6))
         # Those who collude report the same, one after the other, until there is a quorum.
-        plot, honest = cycle([lie for lie in lies for _ in range(quorum)]), cycle(targets)
+        plot, honest = cycle([lie for lie in lies for _ in range(quorum)]), cycle(records)
         for number in range(_ROUNDS):
             reporter = number % _REPORTERS
             if reporter < _COLLUDING:
@@ -112,39 +119,39 @@ def colluding(name: str, targets: Sequence[Target], base: KnowledgeBase, draw: R
 
 def right_answers(
     name: str,
-    targets: Sequence[Target],
+    records: Sequence[Record],
     base: KnowledgeBase,
     golden: Mapping[str, frozenset[str]],
     judge: ConformalFilter | None = None,
 ) -> Row:
     """Report the right answer of every question."""
     tally: Counter[str] = Counter()
-    for target in targets:
-        if not target.correct:
+    for record in records:
+        if not record.right:
             continue
-        desk, ranked = Desk(judge=judge), base.ranked(target.question, ())
-        found = desk.report(target.question, target.correct, ranked)
+        desk, ranked = Desk(judge=judge), base.ranked(record.question, ())
+        found = desk.report(record.question, record.right, ranked)
         held = {one.text for one in found.accused if desk.holds(one.text)}
         tally["events"] += 1
         tally["blamed"] += bool(found.accused)
         tally["disputed"] += found.cause == "disputed"
         tally["pages_blamed"] += len(found.accused)
         tally["pages_quarantined"] += len(held)
-        tally["golden_quarantined"] += not held.isdisjoint(golden.get(target.question, ()))
+        tally["golden_quarantined"] += not held.isdisjoint(golden.get(record.question, ()))
     calibration = "shipped" if judge is None else "of its own traffic"
     return {"dataset": name, "calibration": calibration, **tally}
 
 
-def planted(name: str, targets: Sequence[Target], base: KnowledgeBase, seed: int) -> Rows:
+def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int) -> Rows:
     """Report the planted answer once, and look for the planted texts that were blamed."""
     tallies: dict[tuple[str, str], Counter[str]] = {}
-    for target in targets:
+    for record in records:
         events = [
             ("up to 5", form, event)
-            for kind, form, event in poisoned_events(target, base, seed)
+            for kind, form, event in poisoned_events(record, base, seed)
             if kind in MAIN_KINDS
         ]
-        events += [("1", form, event) for form, event in single_events(target, base, seed)]
+        events += [("1", form, event) for form, event in single_events(record, base, seed)]
         for texts, form, event in events:
             desk = Desk()
             found = desk.report(event.question, event.wrong, event.ranked, "ann")
@@ -171,27 +178,27 @@ def run(selection: Selection, progress: Progress) -> dict[str, Rows]:
     read = [] if selection.data_dir is None else load_folder(selection.data_dir)
     golden = {one.question: one.golden for data in (*read, skerrin()) for one in data.records}
     found: dict[str, Rows] = {"planted": [], "right_answers": []}
-    pools: dict[str, tuple[list[Target], dict[str, None]]] = {}
-    for name, targets, base in selection.datasets():
-        found["planted"] += planted(name, targets, base, selection.seed)
+    pools: dict[str, tuple[list[Record], dict[str, None]]] = {}
+    for name, records, base in selection.datasets():
+        found["planted"] += planted(name, records, base, selection.seed)
         if name in (*_POOLED, OWN):
-            found["right_answers"].append(right_answers(name, targets, base, golden))
+            found["right_answers"].append(right_answers(name, records, base, golden))
             asked, texts = pools.setdefault("own" if name == OWN else "public", ([], {}))
-            asked += targets
+            asked += records
             texts |= dict.fromkeys(base.texts)
         if name == OWN:
             judge = _calibrated(base)
-            found["right_answers"].append(right_answers(name, targets, base, golden, judge))
+            found["right_answers"].append(right_answers(name, records, base, golden, judge))
     bases = {
-        name: (targets, KnowledgeBase(list(texts))) for name, (targets, texts) in pools.items()
+        name: (records, KnowledgeBase(list(texts))) for name, (records, texts) in pools.items()
     }
     found["one_reporter"] = [
         one_reporter(name, base, draw, progress) for name, (_, base) in bases.items()
     ]
     found["colluding"] = [
         row
-        for name, (targets, base) in bases.items()
-        for row in colluding(name, targets, base, draw)
+        for name, (records, base) in bases.items()
+        for row in colluding(name, records, base, draw)
     ]
     return found
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.datasets import load_folder
+from benchmarks.datasets import OWN, load_folder
 from benchmarks.forms import FORMS
-from benchmarks.misgeneration import KnowledgeBase, answers, chosen, datasets, in_form
+from benchmarks.misgeneration import KnowledgeBase, Selection, answers, chosen, in_form
 from ragguard import Guard, Passage
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.result import Retrieve
@@ -126,25 +126,25 @@ def _search(ranked: Sequence[Passage]) -> Retrieve:
 def _attributions(data: Path | None) -> list[dict[str, Any]]:
     origin = RAGOrigin(proxy=LexicalProxy())
     rows = []
-    for name, targets, texts in datasets(data, _EVENTS_OF_A_DATASET if data else None, 0):
-        if (data is None) != (name == "skerrin"):
+    selection = Selection(data, _EVENTS_OF_A_DATASET if data else None, half=0)
+    for name, records, base in selection.datasets():
+        if (data is None) != (name == OWN):
             continue
-        base = KnowledgeBase(texts)
-        for number, target in enumerate(targets):
-            kinds = sorted(target.poison)
+        for number, record in enumerate(records):
+            kinds = sorted(record.poison)
             form = ("prepend", "plain", "shuffled", "append")[number % 4]
             kind = kinds[number % len(kinds)]
-            poison = in_form(target, form, chosen(target, kind, 0, 1 + number % 5))
-            events = [(form, target.wrong, poison)]
+            poison = in_form(record, form, chosen(record, kind, 0, 1 + number % 5))
+            events = [(form, record.wrong, poison)]
             if number % 4 == 0:
-                events.append(("clean", target.correct or target.wrong, []))
+                events.append(("clean", record.right or record.wrong, []))
             for what, response, planted in events:
-                ranked = base.ranked(target.question, planted)
-                found = origin.attribute(target.question, response, _search(ranked))
+                ranked = base.ranked(record.question, planted)
+                found = origin.attribute(record.question, response, _search(ranked))
                 rows.append(
                     {
                         "event": f"{name} {number} {what}",
-                        "through": answers(ranked, planted, target.wrong),
+                        "through": answers(ranked, planted, record.wrong),
                         "cause": found.cause,
                         "scope": found.scope_size,
                         "responsible": [s.responsible for s in found.scores],

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.datasets import Record
 from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.metrics.says import says
-from benchmarks.misgeneration import MAIN_KINDS, TOP_K, Target
+from benchmarks.misgeneration import TOP_K, main_kinds
 from ragguard.attribution import Attribution
 from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
@@ -31,12 +32,12 @@ class Event:
     """The ranking behind a question, one of the first five passages planted.
 
     Attributes:
-        target: The question and its answers.
+        record: The question and its answers.
         passages: Best first. RAGOrigin reads on past the first five, the others do not.
         poisoned: Which of the first five was planted.
     """
 
-    target: Target
+    record: Record
     passages: tuple[Passage, ...]
     poisoned: int
 
@@ -46,22 +47,22 @@ class Event:
         return self.passages[:limit]
 
 
-def events(target: Target, seed: int) -> Iterator[tuple[str, Event]]:
+def events(record: Record, seed: int) -> Iterator[tuple[str, Event]]:
     """Yield (form, event): one of the five best hits is replaced by a text of each kind."""
-    if len(target.hits) < TOP_K:
+    if len(record.hits) < TOP_K:
         return
     embedder = HashedEmbedder()
-    similarity = embedder.embed(target.hits) @ embedder.embed([target.question])[0]
+    similarity = embedder.embed(record.hits) @ embedder.embed([record.question])[0]
     order = np.argsort(-similarity, kind="stable")
-    for kind in MAIN_KINDS:
-        stating = [text for text in target.poison.get(kind, ()) if says(text, target.wrong)]
+    for kind in main_kinds(record):
+        stating = [text for text in record.poison[kind] if says(text, record.wrong)]
         if not stating:
             continue
-        place = Random(f"{seed} {kind} {target.question}").randrange(TOP_K)
+        place = Random(f"{seed} {kind} {record.question}").randrange(TOP_K)
         for form in DEFAULT_FORMS:
-            texts = [target.hits[i] for i in order]
-            texts[place] = FORMS[form](target.question, stating[0])
-            yield form, Event(target, tuple(map(Passage, texts)), place)
+            texts = [record.hits[i] for i in order]
+            texts[place] = FORMS[form](record.question, stating[0])
+            yield form, Event(record, tuple(map(Passage, texts)), place)
 
 
 def rank_shares(scores: Sequence[float], index: int) -> NDArray[np.float64]:

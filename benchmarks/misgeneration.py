@@ -10,72 +10,35 @@ the scope did not reach cannot be found: it counts as false negative, and enters
 
 from __future__ import annotations
 
-import random
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from random import Random
 from statistics import mean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.datasets import OWN, Record
+from benchmarks.datasets import OWN, Record, skerrin
 from benchmarks.datasets.records import load_file
-from benchmarks.forms import FORMS
+from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.metrics.says import says
 from ragguard.attribution import Attribution
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
-from ragguard.demo.corpus import load_corpus
 from ragguard.embedding import Embedder, HashedEmbedder
 from ragguard.passage import Passage
 from ragguard.stems import tokenize
 
-__all__ = [
-    "DATASETS",
-    "MAIN_KINDS",
-    "MAX_SCOPE",
-    "OWN",
-    "PLANTED",
-    "TOP_K",
-    "Event",
-    "KnowledgeBase",
-    "Tally",
-    "Target",
-    "answers",
-    "chosen",
-    "datasets",
-    "event",
-    "in_form",
-    "rounded",
-]
-
-DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa")
 MAIN_KINDS = ("poisonedrag", "gpt4", "gemini", "statement")
 """Kinds whose every text argues for the wrong answer; the summary is over these."""
 
 TOP_K = 5
 PLANTED = 5
+_DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa")
+_CAUSES = ("poisoning", "model", "unclear")
 _STATING = 2
-
-
-@dataclass(frozen=True)
-class Target:
-    """A question, the right and the wrong answer, and what an attacker plants, by kind.
-
-    Attributes:
-        question: As a user types it.
-        correct: The right answer; empty where the data does not say.
-        wrong: What the attacker wants the system to answer.
-        poison: The attacker's texts by kind of attack, not yet in any question form.
-        hits: What retrievers returned for this question.
-    """
-
-    question: str
-    correct: str
-    wrong: str
-    poison: Mapping[str, tuple[str, ...]]
-    hits: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -151,37 +114,32 @@ class KnowledgeBase:
 class Tally:
     """Counts over the events of one stratum."""
 
-    events: int = 0
     accuracy: list[float] = field(default_factory=list)
-    found: int = 0
-    wronged: int = 0
-    benign: int = 0
-    poison: int = 0
-    stating: int = 0
-    found_stating: int = 0
-    missed_by_scope: int = 0
-    causes: dict[str, int] = field(default_factory=dict)
     scope: list[int] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
 
     def add(self, event: Event, attribution: Attribution) -> None:
         """Count one attribution."""
         scores = [s for s in attribution.scores if s.passage.text not in event.ignored]
-        planted = [score.passage.text in event.poison for score in scores]
-        blamed = [score.responsible for score in scores]
-        missed = len(event.poison) - sum(planted)
-        right = sum(p == b for p, b in zip(planted, blamed, strict=True))
-        self.events += 1
-        self.accuracy.append(right / max(1, len(planted) + missed))
-        self.found += sum(p and b for p, b in zip(planted, blamed, strict=True))
-        self.wronged += sum(b and not p for p, b in zip(planted, blamed, strict=True))
-        self.benign += planted.count(False)
-        self.poison += len(event.poison)
+        pairs = [(score.passage.text in event.poison, score.responsible) for score in scores]
+        planted = sum(poison for poison, _ in pairs)
+        missed = len(event.poison) - planted
+        right = sum(poison == blamed for poison, blamed in pairs)
         stating = {text for text in event.poison if says(text, event.wrong)}
-        self.stating += len(stating)
-        self.found_stating += sum(s.responsible and s.passage.text in stating for s in scores)
-        self.missed_by_scope += missed
-        self.causes[attribution.cause] = self.causes.get(attribution.cause, 0) + 1
+        self.accuracy.append(right / max(1, len(pairs) + missed))
         self.scope.append(attribution.scope_size)
+        self.causes[attribution.cause] += 1
+        self.counts.update(
+            found=pairs.count((True, True)),
+            wronged=pairs.count((False, True)),
+            benign=len(pairs) - planted,
+            poison=len(event.poison),
+            stating=len(stating),
+            found_stating=sum(s.responsible and s.passage.text in stating for s in scores),
+            missed_by_scope=missed,
+            blamed=bool(attribution.responsible),
+        )
 
     def row(self) -> dict[str, Any]:
         """Return the measures: DACC is a mean over events, the others are over all texts.
@@ -189,23 +147,25 @@ class Tally:
         Some planted texts do not state the wrong answer: the model that was to write them refused
         or told the truth. "fnr" counts all, "fnr_stating" those that state it word for word.
         """
+        n = self.counts
+        lost = 1.0 - n["found_stating"] / max(1, n["stating"])
         return {
-            "events": self.events,
+            "events": len(self.accuracy),
             "dacc": rounded(mean(self.accuracy)),
-            "fpr": rounded(self.wronged / max(1, self.benign)),
-            "fnr": rounded(1.0 - self.found / self.poison) if self.poison else 0.0,
-            "fnr_stating": rounded(1.0 - self.found_stating / self.stating)
-            if self.stating
-            else 0.0,
-            "precision": rounded(self.found / max(1, self.found + self.wronged)),
-            "recall": rounded(self.found / self.poison) if self.poison else 1.0,
-            "missed_by_scope": rounded(self.missed_by_scope / max(1, self.poison)),
+            "fpr": rounded(n["wronged"] / max(1, n["benign"])),
+            "fnr": rounded(1.0 - n["found"] / n["poison"]) if n["poison"] else 0.0,
+            "fnr_stating": rounded(lost) if n["stating"] else 0.0,
+            "precision": rounded(n["found"] / max(1, n["found"] + n["wronged"])),
+            "recall": rounded(n["found"] / n["poison"]) if n["poison"] else 1.0,
+            "missed_by_scope": rounded(n["missed_by_scope"] / max(1, n["poison"])),
             "scope": rounded(mean(self.scope)),
-            "causes": {cause: self.causes.get(cause, 0) for cause in _CAUSES},
+            "causes": {cause: self.causes[cause] for cause in _CAUSES},
         }
 
-
-_CAUSES = ("poisoning", "model", "unclear")
+    def blamed(self) -> dict[str, Any]:
+        """Return how many events there are, and the share in which anything is blamed."""
+        events = len(self.accuracy)
+        return {"events": events, "blamed": rounded(self.counts["blamed"] / events)}
 
 
 def rounded(value: float) -> float:
@@ -213,17 +173,55 @@ def rounded(value: float) -> float:
     return round(float(value), 4)
 
 
-def chosen(target: Target, kind: str, seed: int, count: int = PLANTED) -> list[str]:
+@dataclass(frozen=True)
+class Selection:
+    """Which records are measured, and what is planted for them.
+
+    Attributes:
+        data_dir: Folder of datasets; None: only the project's own.
+        limit: Records of a dataset at most; None: all.
+        seed: Chooses which five texts are planted where an attack has more.
+        half: 1 for the odd records, which are reported; 0 for the even, which constants come from.
+    """
+
+    data_dir: Path | None = None
+    limit: int | None = None
+    seed: int = 0
+    half: int = 1
+
+    def datasets(self) -> Iterator[tuple[str, list[Record], KnowledgeBase]]:
+        """Yield (name, records, knowledge base) of the folder's datasets and of the project's own.
+
+        The hits of the project's own records are the passages that answer.
+
+        Raises:
+            InvalidInputError: A line of a file is not a record.
+        """
+        for name in _DATASETS:
+            path = None if self.data_dir is None else self.data_dir / f"{name}.jsonl"
+            if path is not None and path.is_file():
+                records = load_file(path, name).records
+                texts = dict.fromkeys(text for record in records for text in record.hits)
+                yield name, [*records[self.half :: 2][: self.limit]], KnowledgeBase(list(texts))
+        own = skerrin().records
+        answered = [
+            replace(one, hits=tuple(filter(one.golden.__contains__, one.hits)))
+            for one in own[: self.limit]
+        ]
+        yield OWN, answered, KnowledgeBase(own[0].hits)
+
+
+def chosen(record: Record, kind: str, seed: int, count: int = PLANTED) -> list[str]:
     """Return the texts that are planted: all, or `count` drawn by the seed."""
-    usable = list(dict.fromkeys(text for text in target.poison[kind] if text.strip()))
+    usable = list(dict.fromkeys(text for text in record.poison[kind] if text.strip()))
     if len(usable) <= count:
         return usable
-    return random.Random(f"{seed} {kind} {target.question}").sample(usable, count)
+    return Random(f"{seed} {kind} {record.question}").sample(usable, count)
 
 
-def in_form(target: Target, form: str, texts: Sequence[str]) -> list[str]:
+def in_form(record: Record, form: str, texts: Sequence[str]) -> list[str]:
     """Return the texts as they are planted."""
-    return list(dict.fromkeys(FORMS[form](target.question, text) for text in texts))
+    return list(dict.fromkeys(FORMS[form](record.question, text) for text in texts))
 
 
 def answers(ranked: Sequence[Passage], poison: Collection[str], wrong: str) -> bool:
@@ -232,48 +230,51 @@ def answers(ranked: Sequence[Passage], poison: Collection[str], wrong: str) -> b
     return sum(text in poison and says(text, wrong) for text in read) >= _STATING
 
 
-def event(target: Target, base: KnowledgeBase, poison: Sequence[str]) -> Event | None:
-    """Return the event of an attack on `target`, or None if it did not get through."""
-    ranked = base.ranked(target.question, poison)
-    if not answers(ranked, poison, target.wrong):
+def event(record: Record, base: KnowledgeBase, poison: Sequence[str]) -> Event | None:
+    """Return the event of an attack on a question, or None if it did not get through."""
+    ranked = base.ranked(record.question, poison)
+    if not answers(ranked, poison, record.wrong):
         return None
-    return Event(target.question, target.wrong, ranked, frozenset(poison))
+    return Event(record.question, record.wrong, ranked, frozenset(poison))
 
 
-def datasets(
-    data_dir: Path | None, limit: int | None, half: int
-) -> Iterator[tuple[str, list[Target], list[str]]]:
-    """Yield (name, targets, benign texts) of the folder's datasets and of the project's own.
-
-    Args:
-        data_dir: Folder of datasets; None: only the project's own.
-        limit: Targets of a dataset at most.
-        half: 1 for the odd records, which are reported; 0 for the even, which constants come from.
-
-    Raises:
-        InvalidInputError: A line of a file is not a record.
-    """
-    for name in DATASETS:
-        path = None if data_dir is None else data_dir / f"{name}.jsonl"
-        if path is not None and path.is_file():
-            targets = [_target(record) for record in load_file(path, name).records]
-            texts = dict.fromkeys(text for target in targets for text in target.hits)
-            yield name, targets[half::2][:limit], list(texts)
-    corpus = load_corpus()
-    text_of = {passage.id: passage.text for passage in corpus.passages}
-    own = [
-        Target(
-            question.text,
-            question.correct_answer,
-            question.incorrect_answer,
-            dict(question.texts.items()),
-            tuple(text_of[id_] for id_ in question.golden),
-        )
-        for question in corpus.questions
-    ]
-    yield OWN, own[:limit], list(dict.fromkeys(text_of.values()))
+def clean_event(record: Record, base: KnowledgeBase) -> Event:
+    """Return the event in which the wrong answer is reported though nothing was planted."""
+    return Event(record.question, record.wrong, base.ranked(record.question, ()), frozenset())
 
 
-def _target(record: Record) -> Target:
-    right, wrong = "".join(record.correct[:1]), record.incorrect[0]
-    return Target(record.question, right, wrong, record.poison, record.hits)
+def poisoned_events(
+    record: Record, base: KnowledgeBase, seed: int
+) -> Iterator[tuple[str, str, Event]]:
+    """Yield (kind, form, event) for every attack on a question that got through."""
+    for kind in record.poison:
+        texts = chosen(record, kind, seed)
+        for form in DEFAULT_FORMS:
+            found = event(record, base, in_form(record, form, texts))
+            if found is not None:
+                yield kind, form, found
+
+
+def single_events(record: Record, base: KnowledgeBase, seed: int) -> Iterator[tuple[str, Event]]:
+    """Yield (form, event) for one text of each main kind that states the answer and is read."""
+    for kind in main_kinds(record):
+        stating = [text for text in chosen(record, kind, seed) if says(text, record.wrong)]
+        for form in DEFAULT_FORMS:
+            poison = in_form(record, form, stating[:1])
+            ranked = base.ranked(record.question, poison)
+            if any(passage.text in poison for passage in ranked[:TOP_K]):
+                yield form, Event(record.question, record.wrong, ranked, frozenset(poison))
+
+
+def main_kinds(record: Record) -> list[str]:
+    """Return the main kinds that there are texts of."""
+    return [kind for kind in MAIN_KINDS if kind in record.poison]
+
+
+def of_one_kind(record: Record, base: KnowledgeBase, seed: int) -> Record | None:
+    """Return the record with one main kind alone that gets through, drawn by the seed, or None."""
+    through = {kind for kind, _, _ in poisoned_events(record, base, seed) if kind in MAIN_KINDS}
+    if not through:
+        return None
+    kind = Random(f"{seed} {record.question}").choice(sorted(through))
+    return replace(record, poison={kind: record.poison[kind]})

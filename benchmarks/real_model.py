@@ -28,11 +28,19 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.attribution_events import Selection, of_one_kind, poisoned_events
 from benchmarks.chat import served
+from benchmarks.datasets import OWN, Record
 from benchmarks.influence import Ranks, events
 from benchmarks.metrics.says import says
-from benchmarks.misgeneration import OWN, TOP_K, KnowledgeBase, Tally, Target, rounded
+from benchmarks.misgeneration import (
+    TOP_K,
+    KnowledgeBase,
+    Selection,
+    Tally,
+    of_one_kind,
+    poisoned_events,
+    rounded,
+)
 from benchmarks.report.result import describe_run, write
 from benchmarks.report.table import Row, Table, as_is, as_rich, listed
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
@@ -184,13 +192,13 @@ def sampled(
     ]
 
 
-def _records(selection: Selection, progress: Progress) -> Iterator[tuple[Target, KnowledgeBase]]:
-    """Yield (target with one kind of attack, knowledge base)."""
-    for name, targets, base in selection.datasets():
+def _records(selection: Selection, progress: Progress) -> Iterator[tuple[Record, KnowledgeBase]]:
+    """Yield (record with one kind of attack, knowledge base)."""
+    for name, records, base in selection.datasets():
         if name == OWN and selection.data_dir is not None:
             continue
-        for target in progress.track(targets, description=name):
-            only = of_one_kind(target, base, selection.seed)
+        for record in progress.track(records, description=name):
+            only = of_one_kind(record, base, selection.seed)
             if only is not None:
                 yield only, base
 

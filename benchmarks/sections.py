@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import attack, attribution, clean, cost
-from benchmarks.attribution_events import Selection
 from benchmarks.command import (
     Measured,
     add_embedders,
@@ -25,6 +24,7 @@ from benchmarks.command import (
 from benchmarks.datasets import Dataset, skerrin
 from benchmarks.defences.contenders import PACKAGE, all_defences, package_version
 from benchmarks.forms import DEFAULT_FORMS
+from benchmarks.misgeneration import Selection
 from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import planted
 from benchmarks.tables import tables

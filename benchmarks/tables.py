@@ -16,7 +16,6 @@ from rich.console import Console
 
 from benchmarks import (
     admission,
-    attribution_tables,
     cost_tables,
     honest_calibrations,
     inline_tables,
@@ -29,7 +28,7 @@ from benchmarks import (
     trust,
     unseen_manner,
 )
-from benchmarks.report import judge, rows
+from benchmarks.report import attribution, judge, rows
 from benchmarks.report.result import read
 from benchmarks.report.table import Table, archived, as_markdown
 from ragguard.errors import InvalidInputError
@@ -53,8 +52,8 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
     "pairs": transfer_tables.tables,
     "clean": inline_tables.tables,
     "attack": inline_tables.tables,
-    "attribution": attribution_tables.tables,
-    "events": attribution_tables.tables,
+    "attribution": attribution.tables,
+    "events": attribution.tables,
     "model_judges": real_model.tables,
     "cost": cost_tables.tables,
     "honest_calibrations": honest_calibrations.tables,

@@ -40,6 +40,16 @@ class Record:
     correct: tuple[str, ...] = ()
     incorrect: tuple[str, ...] = ()
 
+    @property
+    def right(self) -> str:
+        """The right answer in its first spelling, or ""."""
+        return "".join(self.correct[:1])
+
+    @property
+    def wrong(self) -> str:
+        """The attacker's answer in its first spelling, or ""."""
+        return "".join(self.incorrect[:1])
+
 
 @dataclass(frozen=True)
 class Dataset:

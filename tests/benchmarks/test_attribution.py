@@ -6,12 +6,10 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-attribution = pytest.importorskip("benchmarks.attribution")
-attribution_events = pytest.importorskip("benchmarks.attribution_events")
-misgeneration = pytest.importorskip("benchmarks.misgeneration")
-
-from ragguard.attribution import Attribution, PassageScore  # noqa: E402
-from ragguard.passage import Passage  # noqa: E402
+from benchmarks import attribution, misgeneration
+from benchmarks.datasets import Record
+from ragguard.attribution import Attribution, PassageScore
+from ragguard.passage import Passage
 
 
 def test_tally_counts_missed_poison_as_false_negative():
@@ -34,7 +32,7 @@ def test_tally_counts_missed_poison_as_false_negative():
 @pytest.mark.slow
 def test_runs_without_a_data_folder_and_finds_prepended_statements():
     with Progress(console=Console(file=io.StringIO())) as progress:
-        result = attribution.run(attribution_events.Selection(limit=2), progress)
+        result = attribution.run(misgeneration.Selection(limit=2), progress)
     rows = [
         row
         for row in result["poisoned"]
@@ -50,18 +48,18 @@ def test_runs_without_a_data_folder_and_finds_prepended_statements():
 
 
 def test_a_single_text_is_one_that_states_the_answer_and_is_read():
-    target = misgeneration.Target(
+    target = Record(
         "Who tuned the organ of Sallow abbey?",
-        "Jory Penhale",
-        "Wenna Rook",
+        (),
+        frozenset(),
         {
             "gpt4": ("Nobody knows.", "Wenna Rook tuned the organ of Sallow abbey.", "Wenna Rook."),
             "garag": ("Wenna Rook tuned the organ of Sallow abbey, once.",),
         },
-        (),
+        incorrect=("Wenna Rook",),
     )
     base = misgeneration.KnowledgeBase(["The organ of Sallow abbey is old."] * 9)
-    found = list(attribution_events.single_events(target, base, 0))
+    found = list(misgeneration.single_events(target, base, 0))
     assert {form for form, _ in found} == {"prepend", "plain"}
     for form, event in found:
         (text,) = event.poison

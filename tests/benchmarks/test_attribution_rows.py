@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.attribution_rows import Outcomes, summary
-from benchmarks.misgeneration import OWN, Event
+from benchmarks.attribution import Outcomes, summary
+from benchmarks.datasets import OWN
+from benchmarks.misgeneration import Event, Tally
 from benchmarks.report.result import read
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.passage import Passage
@@ -20,22 +21,18 @@ def blaming(texts: dict[str, bool]) -> Attribution:
     return Attribution("q", "a", "m", responsible, scores, len(scores), "poisoning", "")
 
 
-def test_events_without_poison_are_counted_as_clean():
+def test_events_are_counted_stratum_by_stratum():
     outcomes = Outcomes()
     poisoned, clean = (Event("q", "a", (), frozenset(poison)) for poison in ({"lie a"}, ()))
-    for dataset in ("nq", OWN):
-        outcomes.add(dataset, poisoned, blaming({"lie a": True, "calm": False}), kind="gpt4")
-        outcomes.add(dataset, clean, blaming({"calm": False}))
-    outcomes.add("nq", poisoned, blaming({"lie a": False, "calm": False}), kind="gpt4")
-    outcomes.add("nq", clean, blaming({"calm": True}))
-    public, own = outcomes.poisoned()
-    assert list(public)[:4] == ["dataset", "data", "kind", "events"]
-    assert (public["data"], public["events"], public["fnr"]) == ("public", 2, 0.5)
-    assert (own["dataset"], own["data"], own["events"], own["fnr"]) == (OWN, "own", 1, 0.0)
-    assert outcomes.clean() == [
-        {"dataset": "nq", "data": "public", "events": 2, "blamed": 0.5},
-        {"dataset": OWN, "data": "own", "events": 1, "blamed": 0.0},
-    ]
+    outcomes.add(poisoned, blaming({"lie a": True, "calm": False}), dataset="nq", kind="gpt4")
+    outcomes.add(clean, blaming({"calm": False}), dataset=OWN)
+    outcomes.add(poisoned, blaming({"lie a": False, "calm": False}), dataset="nq", kind="gpt4")
+    outcomes.add(clean, blaming({"calm": True}), dataset=OWN)
+    public, own = outcomes.rows()
+    assert list(public)[:3] == ["dataset", "kind", "events"]
+    assert (public["events"], public["fnr"], public["fpr"]) == (2, 0.5, 0.0)
+    assert (own["dataset"], own["events"], own["fpr"], own["fnr"]) == (OWN, 2, 0.5, 0.0)
+    assert outcomes.rows(Tally.blamed)[1] == {"dataset": OWN, "events": 2, "blamed": 0.5}
 
 
 def test_the_summary_is_a_mean_over_datasets_of_means_over_kinds():

@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.datasets import Record
 from benchmarks.influence import Ranks, events, rank_shares
 from benchmarks.metrics.says import says
-from benchmarks.misgeneration import Target
 from ragguard.attribution import Attribution, PassageScore
 
-TARGET = Target(
+TARGET = Record(
     "How many arches has the Halden bridge?",
-    "nine",
-    "24",
-    {"statement": ("Nobody counted.", "The Halden bridge has 24 arches of stone.")},
     (
         *(f"The {word} of Halden lies by the river." for word in "mill port inn lock".split()),
         "The bridge has nine arches.",
     ),
+    frozenset(),
+    {"statement": ("Nobody counted.", "The Halden bridge has 24 arches of stone.")},
+    incorrect=("24",),
 )
 
 

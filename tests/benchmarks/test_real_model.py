@@ -6,9 +6,9 @@ import pytest
 from rich.progress import Progress
 
 from benchmarks import real_model
-from benchmarks.attribution_events import Selection
 from benchmarks.chat import served
 from benchmarks.influence import Event
+from benchmarks.misgeneration import Selection
 from ragguard.attribution import InfluenceScore, RAGForensics, RAGOrigin
 from ragguard.attribution.ragforensics import read_label
 from ragguard.passage import Passage

@@ -9,7 +9,8 @@ from statistics import mean
 
 import pytest
 
-from benchmarks.misgeneration import MAIN_KINDS, OWN, PLANTED
+from benchmarks.datasets import OWN
+from benchmarks.misgeneration import MAIN_KINDS, PLANTED
 from benchmarks.report.result import read
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.demo.corpus import load_corpus
