@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
@@ -59,14 +60,19 @@ class Calibrator:
         mark_alpha: float | None = None,
         trust: Trust | None = None,
     ) -> None:
-        self._embedder = embedder
-        self._trust = trust
-        self._strategy: Strategy = strategy
+        self._without_gate = partial(RAGDefenderFilter, embedder, strategy=strategy)
+        self._filter_by = partial(
+            ConformalFilter,
+            embedder,
+            strategy=strategy,
+            alpha=alpha,
+            mark_alpha=mark_alpha,
+            trust=trust,
+        )
         self._alpha = alpha
-        self._mark_alpha = mark_alpha
         self.adopted = calibration
         self.in_force = self._named()
-        self.filter: SetFilter = self._filter_by(calibration)
+        self.filter: SetFilter = self._filter_by(calibration=calibration)
         self._drift = DriftWatch(alpha)
 
     @property
@@ -77,11 +83,11 @@ class Calibrator:
     def judge(self) -> ConformalFilter:
         """Return the filter with a gate and the calibration in force, whatever filters."""
         by = self.filter
-        return by if isinstance(by, ConformalFilter) else self._filter_by(self.adopted)
+        return by if isinstance(by, ConformalFilter) else self._filter_by(calibration=self.adopted)
 
     def filter_without_gate(self) -> None:
         """Filter by RAGDefender as published from now on."""
-        self.filter = RAGDefenderFilter(self._embedder, strategy=self._strategy)
+        self.filter = self._without_gate()
         self.in_force = "none: RAGDefender as published"
 
     def adopt_traffic(
@@ -98,7 +104,7 @@ class Calibrator:
                 it is refused by `ragguard.inline.admission`.
             InvalidInputError: Passages are of the wrong type.
         """
-        return self._adopt(calibrated_on(traffic, self._filter_by(None), k), force=force)
+        return self._adopt(calibrated_on(traffic, self._filter_by(), k), force=force)
 
     def adopt_recorded(
         self,
@@ -166,22 +172,12 @@ class Calibrator:
             measure = measure_of(record, self.adopted, self._alpha)
             self._drift.see(record.attacked, len(measure.scores))
 
-    def _filter_by(self, calibration: Calibration | None) -> ConformalFilter:
-        return ConformalFilter(
-            self._embedder,
-            strategy=self._strategy,
-            alpha=self._alpha,
-            mark_alpha=self._mark_alpha,
-            calibration=calibration,
-            trust=self._trust,
-        )
-
     def _adopt(
         self, calibration: Calibration, *, force: bool, fired: Drift | None = None
     ) -> Calibration:
         if not self.gated:
             raise CalibrationError("RAGDefender has no gate to calibrate; use Guard() for one")
-        made = self._filter_by(calibration)
+        made = self._filter_by(calibration=calibration)
         if not force:
             if fired is not None:
                 require_calm(fired)

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ragguard.lru import LRU, on_forget
+from ragguard.lru import Remembered, on_forget
 from ragguard.text import MAX_CHARS, letters_of, letters_whole, tokens_whole
 from ragguard.text.characters import Characters, respelled
 
@@ -18,9 +18,6 @@ HEAD = 8
 """With so many hex digits a `content_key` begins that are of the letters alone."""
 
 _MAX_BYTES = 16 * 2**20  # of the keys remembered, with their texts
-_LARGEST = _MAX_BYTES // 256  # a few long texts do not push out all others
-_remembered: LRU[str, str] = LRU(_MAX_BYTES)
-on_forget(_remembered.clear)
 _MOST_MARKS = 30  # in a row; more are in no language (UAX #15, Stream-Safe Text Format)
 _MAY_BE_MARKS = re.compile(r"[^\x00-\u02ff]+")
 _MARKS = re.compile(r"[^\x00-\u02ff]{31,}")
@@ -62,20 +59,7 @@ def content_key(text: str) -> str:
     >>> content_key("Keep at 5 degrees.") == content_key("Keep at -5 degrees.")
     False
     """
-    return _remembered.get(text) or content_keys([text])[0]
-
-
-def content_keys(texts: Sequence[str]) -> list[str]:
-    """Return the `content_key` of every text."""
-    known = {text: _remembered.get(text) for text in texts}
-    keys = {text: key for text, key in known.items() if key is not None}
-    fresh = [text for text in known if text not in keys]
-    keys |= zip(fresh, _worked_out(fresh), strict=True)
-    for text in fresh:
-        size = 4 * len(text) + 2 * len(keys[text]) + 200
-        if size <= _LARGEST:
-            _remembered.put(text, keys[text], size)
-    return [keys[text] for text in texts]
+    return content_keys.get(text) or content_keys([text])[0]
 
 
 def content_letters(texts: Sequence[str]) -> list[bytes]:
@@ -115,6 +99,12 @@ def _worked_out(texts: Sequence[str]) -> list[str]:
         head + hashlib.blake2b(each, digest_size=16 - HEAD // 2).hexdigest()
         for head, each in zip(heads, said, strict=True)
     ]
+
+
+content_keys: Remembered[str, str] = Remembered(
+    _worked_out, max_bytes=_MAX_BYTES, weigh=lambda text, key: 4 * len(text) + 2 * len(key) + 200
+)
+"""Returns the `content_key` of every text."""
 
 
 def _with_signs(words: Sequence[str], normal: str) -> bytes:

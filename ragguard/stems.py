@@ -50,11 +50,6 @@ def tokenize(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
-def tokenize_all(texts: Iterable[str]) -> list[list[str]]:
-    """Return the words of each text, as `tokenize` finds them."""
-    return [_WORD.findall(folded) for folded in [fold(text) for text in texts]]
-
-
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Return the form under which a folded word is counted.
@@ -83,4 +78,4 @@ def stems(text: str) -> list[str]:
 
 def stems_of(texts: Iterable[str]) -> list[list[str]]:
     """Return the stems of each text, as `stems` finds them."""
-    return [[stem(word) for word in words] for words in tokenize_all(texts)]
+    return [stems(text) for text in texts]

@@ -25,6 +25,7 @@ from ragguard.passage import Passage
 
 Class = Literal["protected", "known", "open"]
 
+_CLOSED: tuple[Class, ...] = ("protected", "known")
 _KNOWN_SHARE = 0.1
 
 
@@ -109,7 +110,7 @@ class Trust:
 
     def __post_init__(self) -> None:
         """Check, and keep every origin as one."""
-        for name in ("protected", "known"):
+        for name in _CLOSED:
             object.__setattr__(self, name, _origins(name, getattr(self, name)))
         share = self.known_share
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 < share < 1.0:
@@ -120,10 +121,9 @@ class Trust:
     def class_of(self, passage: Passage) -> Class:
         """Return the class of a passage; metadata that cannot be read makes it open."""
         try:
-            if any(origin.holds(passage) for origin in self._of("protected")):
-                return "protected"
-            if any(origin.holds(passage) for origin in self._of("known")):
-                return "known"
+            for name in _CLOSED:
+                if any(origin.holds(passage) for origin in getattr(self, name)):
+                    return name
         except Exception:  # a mapping or a str with methods of its own
             return "open"
         return "open"
@@ -133,10 +133,6 @@ class Trust:
         known = self.known_share if self.known else 0.0
         share = {"protected": 0.0, "known": known, "open": 1.0 - known}
         return np.array([share[self.class_of(one)] for one in passages], np.float64)
-
-    def _of(self, name: Literal["protected", "known"]) -> Sequence[Origin]:
-        origins: Sequence[Origin] = getattr(self, name)
-        return origins
 
 
 def as_trust(given: Trust | Collection[str] | None) -> Trust | None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.proxy.lexical import word_log_probability
-from ragguard.stems import stem, stems_of, tokenize, tokenize_all
+from ragguard.stems import stem, stems_of, tokenize
 from ragguard.text import STOP_WORDS, sentences
 
 # Words that turn an answer round are function words to everybody else.
@@ -81,7 +81,7 @@ def claim(query: str, response: str) -> str:
     '26 km'
     """
     pieces = _concluded(response).split()
-    asked, *words = map(set, tokenize_all([query, *pieces]))
+    asked, *words = (set(tokenize(text)) for text in (query, *pieces))
     asked -= _POLARITY
     common = STOP_WORDS | _FRAME
     known = common | asked

@@ -5,24 +5,17 @@ psycopg, an extra, is imported when a store in PostgreSQL is opened.
 
 from __future__ import annotations
 
-import logging
 import math
 import re
-import socket
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Generator
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.exc import DisconnectionError
 
-from ragguard.fork import follow_forks
-
-logger = logging.getLogger(__name__)
+Steps = Generator[Any, Any, Any]
 
 # libpq's names. A server that is gone is noticed after 25 s at most where the network says so.
 _CONNECT: dict[str, int] = {
@@ -36,128 +29,56 @@ _LOCK_S = 5.0
 _FIRST_ANSWER_S = 3.0
 _GRACE_S = 1.0
 _POOL_S = 10.0
-_LOOK_S = 0.25
 _OWN_LIMIT = re.compile(r"\bstatement_timeout\s*=\s*(\d+)\s*(ms|s|min)?")
 _UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0}
 
 
-class Connection(Protocol):
-    """What the watchdog needs of a connection."""
-
-    def fileno(self) -> int:
-        """Return the descriptor of its socket."""
-
-
-@dataclass(eq=False)
-class Answer:
-    """What one call waits for.
-
-    Attributes:
-        connection: Where it must come from.
-        due: When it must be there, on the monotonic clock, in seconds.
-        overdue: Whether the connection was cut, since it was not.
-    """
-
-    connection: Connection
-    due: float
-    overdue: bool = False
-
-
-class Watchdog:
-    """Cuts connections whose answer is overdue, so that the call that waits for it fails.
+@cache
+def _bounded_connection() -> Any:
+    """Return the class of a connection that fails when a call has no answer for `limit_s`.
 
     Keep-alive and the time-outs of the server cannot replace it: a router or a proxy that forgot
     a connection may go on acknowledging what is sent, and the server never hears of the statement
-    that it should time. One thread looks four times a second while anything is waited for.
+    that it should time.
     """
-
-    def __init__(self) -> None:
-        self._forget()
-        follow_forks(self)
-
-    @contextmanager
-    def limit(self, connection: Connection, seconds: float) -> Iterator[Answer]:
-        """Cut `connection` if the block lasts longer than `seconds`, give or take a look."""
-        answer = Answer(connection, time.monotonic() + seconds)
-        with self._changed:
-            self._awaited.add(answer)
-            if self._thread is None or not self._thread.is_alive():
-                self._start()
-            elif self._asleep:
-                self._changed.notify()
-        try:
-            yield answer
-        finally:
-            # Under the lock: from here on the descriptor may be closed and be another's.
-            with self._changed:
-                self._awaited.discard(answer)
-
-    def _forget(self) -> None:
-        self._changed = threading.Condition()
-        self._awaited: set[Answer] = set()
-        self._asleep = False
-        self._thread: threading.Thread | None = None
-
-    def _start(self) -> None:
-        thread = threading.Thread(target=self._run, name="ragguard-watchdog", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError as error:  # no more threads, or the interpreter goes down
-            logger.warning("a server that hangs is waited for without limit: %s", error)
-        else:
-            self._thread = thread
-
-    def _run(self) -> None:
-        while True:
-            time.sleep(_LOOK_S)
-            with self._changed:
-                while not self._awaited:
-                    self._asleep = True
-                    self._changed.wait()
-                    self._asleep = False
-                now = time.monotonic()
-                for answer in self._awaited:
-                    if answer.due < now and not answer.overdue:
-                        answer.overdue = True
-                        _cut(answer.connection)
-
-    def _after_fork(self, *, in_child: bool) -> None:
-        if in_child:
-            self._forget()
-
-
-def _cut(connection: Connection) -> None:
-    try:
-        # Both names of one socket: the end of its traffic reaches whoever waits for the other.
-        with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as same:
-            same.shutdown(socket.SHUT_RDWR)
-    except Exception as error:  # it was closed just now, in whatever way the driver says so
-        logger.debug("a connection that does not answer cannot be cut: %s", error)
-
-
-_watchdog = Watchdog()
-
-
-@cache
-def _bounded_connection() -> Any:
-    """Return the class of a connection that is cut when a call has no answer for `limit_s`."""
     import psycopg
 
     class BoundedConnection(psycopg.Connection):  # type: ignore[misc]
         limit_s = _FIRST_ANSWER_S
 
-        def wait(self, *args: Any, **options: Any) -> Any:
-            with _watchdog.limit(self, self.limit_s) as answer:
-                try:
-                    return super().wait(*args, **options)
-                except psycopg.Error as error:
-                    if answer.overdue:
-                        raise psycopg.OperationalError(
-                            f"the server did not answer within {self.limit_s:g} s"
-                        ) from error
-                    raise
+        def wait(self, steps: Any, *args: Any, **options: Any) -> Any:
+            try:
+                return super().wait(in_time(steps, self.limit_s), *args, **options)
+            except OverdueError:
+                self.close()
+                raise psycopg.OperationalError(
+                    f"the server did not answer within {self.limit_s:g} s"
+                ) from None
 
     return BoundedConnection
+
+
+class OverdueError(Exception):
+    """An answer has not come in time."""
+
+
+def in_time(steps: Steps, seconds: float) -> Steps:
+    """Do what a generator of psycopg does, which waits for a socket whenever it yields.
+
+    psycopg resumes it ten times a second, whether there is anything to read or not.
+
+    Raises:
+        OverdueError: It has not come to its end after so many seconds.
+    """
+    due = time.monotonic() + seconds
+    try:
+        wanted = next(steps)
+        while True:
+            wanted = steps.send((yield wanted))
+            if time.monotonic() > due:
+                raise OverdueError
+    except StopIteration as end:
+        return end.value
 
 
 def postgres_engine(where: URL, *, statement_s: float) -> Engine:

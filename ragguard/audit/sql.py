@@ -15,8 +15,7 @@ from ragguard.audit.records import ScoredQuery, tenant_view
 from ragguard.audit.sql_allowing import SqlAllowing
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
-from ragguard.audit.sql_trail import SqlTrail
-from ragguard.audit.sql_verdicts import SqlAnswers, SqlVerdicts
+from ragguard.audit.sql_records import SqlAnswers, SqlTrail, SqlVerdicts
 from ragguard.audit.trail_keys import Keys
 from ragguard.errors import StoreError
 

@@ -12,7 +12,7 @@ from ragguard.audit.allowing import Allowance, as_allowed
 from ragguard.audit.database import Database, next_version, set_version
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
 from ragguard.audit.quarantine import ALLOWED, utc_now
-from ragguard.audit.sql_trail import append
+from ragguard.audit.sql_records import append
 from ragguard.audit.trail import of_allowance
 from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed

@@ -30,7 +30,7 @@ from ragguard.audit.quarantine import (
     utc_now,
 )
 from ragguard.audit.sql_allowing import allowed_now, changes_of_the_list
-from ragguard.audit.sql_trail import append
+from ragguard.audit.sql_records import append
 from ragguard.audit.trail import of_entry, of_lapse
 from ragguard.audit.watch import announce
 from ragguard.inline.allowed import Allowed

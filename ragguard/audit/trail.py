@@ -15,7 +15,6 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from hashlib import blake2b
 from typing import Any, Protocol
 
 from ragguard.audit.allowing import Allowance
@@ -24,6 +23,7 @@ from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import QuarantineEntry, as_utc, utc_now
 from ragguard.audit.trail_keys import KEY, KEY_FILE, Keys
 from ragguard.errors import StoreError
+from ragguard.passage import text_digest
 from ragguard.quiet_log import QuietLog
 
 _logger = logging.getLogger(__name__)
@@ -56,10 +56,7 @@ class TrailRow:
     Attributes:
         seq: Its place: 1, 2, 3 ...
         at: When, UTC, in ISO 8601.
-        tenant: As in `Change`.
-        actor: As in `Change`.
-        action: As in `Change`.
-        subject: As in `Change`.
+        tenant, actor, action, subject: As in `Change`.
         details: As in `Change`, as JSON.
         key: The id of the key that signed it, or "" for none.
         mac: The signature of all of these and of the `mac` of the row before.
@@ -158,17 +155,12 @@ def tell_head(head: str | None) -> None:
         _lines.info("trail head %s", head)
 
 
-def digest(text: str) -> str:
-    """Return 32 hex digits that name a text, byte for byte."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
 def of_entry(entry: QuarantineEntry, tenant: str, said: str | None = None) -> Change:
     """Return the change that gave an entry its status; `said` is a person's reason for it."""
     details = {
         **_said(said),
         "event": entry.event_id,
-        "text": digest(entry.text),
+        "text": text_digest(entry.text).hex(),
         "until": _moment(entry.until),
         "reporters": [lane_of(name) for name in entry.reporters],
     }
@@ -188,7 +180,7 @@ def of_allowance(one: Allowance, tenant: str, said: str | None = None) -> Change
         "effect": one.effect,
         "source": bool(one.source),
         "until": _moment(one.until),
-        "why": digest(one.why),
+        "why": text_digest(one.why).hex(),
     }
     who = one.ended_by if ended else one.actor
     return Change(f"allow-list.{'ended' if ended else one.effect}", one.key, who, details, tenant)

@@ -29,10 +29,7 @@ class JudgedPassage:
         key: `ragguard.content.content_key` of its text.
         outcome: "dropped"; "flagged" where monitor mode kept it; "marked" where it is unusual, and
             was kept; "undecided" where it was not judged, or not whole, and was kept.
-        signal: As in `Evidence`.
-        strength: As in `Evidence`.
-        suspicion: As in `Evidence`.
-        reason: As in `Evidence`.
+        signal, strength, suspicion, reason: As in `Evidence`.
         text: Its text, where the guard records texts.
     """
 
@@ -53,10 +50,7 @@ class VerdictRecord:
     Attributes:
         id: That of the `Verdict`.
         question: Hash of the question's content words, as in `ScoredQuery`.
-        attacked: As in `Verdict`.
-        p_value: As in `Verdict`.
-        mode: As in `Verdict`.
-        error: As in `Verdict`.
+        attacked, p_value, mode, error: As in `Verdict`.
         size: How many passages the set had.
         kept: How many of them were let through.
         passages: Those that were not simply kept, in rank order, `MOST_PASSAGES` at most.

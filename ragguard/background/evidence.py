@@ -122,21 +122,11 @@ def independent(passages: Sequence[Passage], of: Sequence[Passage]) -> list[Pass
     sources = {source for passage in of if (source := source_of(passage)) is not None}
     texts = [_shingles(passage.text) for passage in of]
     signed = ((one, _shingles(one.text)) for one in passages if source_of(one) not in sources)
-    return [one for one, text in signed if not any(_alike(text, other) for other in texts)]
+    return [one for one, text in signed if not any(_are_copies(text, other) for other in texts)]
 
 
-def are_copies(one: str, other: str) -> bool:
-    """Return True if half of the shorter text's runs of five words stand in the other one.
-
-    >>> are_copies("Ann lit the lamp of Marrow Bay.", "So it was: Ann lit the lamp of Marrow Bay!")
-    True
-    >>> are_copies("Ann lit the lamp of Marrow Bay.", "The lamp of Marrow Bay was lit by Ann.")
-    False
-    """
-    return _alike(_shingles(one), _shingles(other))
-
-
-def _alike(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
+def _are_copies(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
+    """Return True if half of the shorter text's runs of five words stand in the other one."""
     return len(one & other) >= _COPIED * min(len(one), len(other))
 
 

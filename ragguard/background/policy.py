@@ -9,8 +9,9 @@ from typing import Literal
 from ragguard.arguments import require_choice, require_number, require_positive, require_whole
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import Limits
-from ragguard.audit.trail import Change, digest, this_process
+from ragguard.audit.trail import Change, this_process
 from ragguard.errors import InvalidInputError
+from ragguard.passage import text_digest
 from ragguard.trust import Origin, Trust
 
 PolicyName = Literal["observe", "review", "auto"]
@@ -72,7 +73,7 @@ def trust_change(trust: Trust) -> Change:
         name: [_plain(one) for one in getattr(trust, name)] for name in ("protected", "known")
     }
     details = {name: len(found) for name, found in origins.items()}
-    named = digest(json.dumps({**origins, "known_share": trust.known_share}))
+    named = text_digest(json.dumps({**origins, "known_share": trust.known_share})).hex()
     return Change("trust.set", named, this_process(), details)
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ragguard.cli import options
 from ragguard.cli.output import FINDING, SHOWN_KEY, show_table, write_json
 from ragguard.text import printable
-
-if TYPE_CHECKING:
-    pass
 
 audit = typer.Typer(
     name="audit",

@@ -90,8 +90,9 @@ class ConformalFilter:
     ) -> Gated:
         """Score a set and ask the gate; only an attacked one may need vectors."""
         k = min(k, len(passages))
+        passed = partial(Gated, self, query, passages, k)
         if not k:
-            return Gated(self, query, passages, k, attacked=False, p_value=1.0)
+            return passed(attacked=False, p_value=1.0)
         over_fetched = len(passages) > k
         naming = bool(tokenize_query(query).named)
         calibration = self.calibration_for(k, with_reference=over_fetched, naming=naming)
@@ -104,19 +105,11 @@ class ConformalFilter:
         if shares is not None:
             p_value = spent_p_value(calibration, gated, shares[: len(gated)])
         if unspent > self._mark_alpha:
-            return Gated(self, query, passages, k, attacked=False, p_value=p_value, gated=scored)
+            return passed(attacked=False, p_value=p_value, gated=scored)
         line = calibration.threshold(self._mark_alpha, len(gated))
         if p_value > self._alpha:
-            return Gated(
-                self,
-                query,
-                passages,
-                k,
-                attacked=False,
-                p_value=p_value,
-                gated=scored,
-                unusual=_at_least(line, gated),
-            )
+            unusual = _at_least(line, gated)
+            return passed(attacked=False, p_value=p_value, gated=scored, unusual=unusual)
         # What would move up must be judged as well.
         judged = scored
         if over_fetched:
@@ -130,11 +123,7 @@ class ConformalFilter:
                 calibration, judged.suspicion, shares[: len(p_values)], self._alpha, len(gated)
             )
         joining = companions(p_values, judged.suspicion, rejected(p_values)) & ~evident
-        return Gated(
-            self,
-            query,
-            passages,
-            k,
+        return passed(
             attacked=True,
             p_value=p_value,
             gated=scored,

@@ -141,12 +141,7 @@ class TokenizedQuery(_Tokenized):
 
 def tokenize_passage(text: str) -> TokenizedPassage:
     """Read a passage without its markup; recent ones are remembered unless they are very long."""
-    return _passages([text])[0]
-
-
-def tokenize_passages(texts: Sequence[str]) -> list[TokenizedPassage]:
-    """Read each of several passages as `tokenize_passage` does."""
-    return _passages(texts)
+    return tokenize_passages([text])[0]
 
 
 def tokenize_ends(text: str) -> TokenizedPassage:
@@ -186,11 +181,12 @@ def _long(words: frozenset[str]) -> frozenset[str]:
     return frozenset([word for word in words if len(word) >= SHORTEST])
 
 
-_passages = Remembered(
+tokenize_passages = Remembered(
     _read_passages,
     max_bytes=_MAX_BYTES,
     weigh=lambda text, read: 4 * len(text) + _WORD_BYTES * len(read.sequence) + 1000,
 )
+"""Reads each of several passages as `tokenize_passage` does."""
 
 
 def tokenize_query(text: str) -> TokenizedQuery:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, time
+from functools import partial
 from typing import TypedDict
 
 from ragguard.audit.allowing import Allowance, Effect, is_key
@@ -61,36 +62,26 @@ def _until(visit: Visit) -> datetime | None:
         raise InvalidInputError(f"{day[:40]!r} is no day; write it as 2030-12-31") from error
 
 
-def _become(status: QuarantineStatus) -> _Action:
-    def change(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
-        return decisions.decide(*_named(visit), status=status, **by)
+def _become(
+    status: QuarantineStatus, visit: Visit, decisions: Decisions, by: _By
+) -> list[QuarantineEntry]:
+    return decisions.decide(*_named(visit), status=status, **by)
 
-    return change
 
-
-def _vouch(effect: Effect) -> _Action:
-    def put(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
-        until, named = _until(visit), _named(visit)
-        entries = {entry.key: entry for entry in visit.store.quarantine(keys=named)}
-        targets = [Passage(entries[key].text) if key in entries else key for key in named]
-        why = by["said"]
-        put = [
-            decisions.allow(target, why=why, effect=effect, until=until, **by) for target in targets
-        ]
-        # What a person vouches for is proposed no longer.
-        proposed = [entry for entry in entries.values() if entry.status == "proposed"]
-        decisions.decide(*proposed, status="rejected", **by)
-        return put
-
+def _vouch(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+    until, named, why = _until(visit), _named(visit), by["said"]
+    entries = {entry.key: entry for entry in visit.store.quarantine(keys=named)}
+    targets = [Passage(entries[key].text) if key in entries else key for key in named]
+    put = [decisions.allow(one, why=why, effect=effect, until=until, **by) for one in targets]
+    # What a person vouches for is proposed no longer.
+    proposed = [entry for entry in entries.values() if entry.status == "proposed"]
+    decisions.decide(*proposed, status="rejected", **by)
     return put
 
 
-def _vouch_for_name(effect: Effect) -> _Action:
-    def put(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
-        name, until = visit.filled("name"), _until(visit)
-        return [decisions.allow(name, why=by["said"], effect=effect, until=until, **by)]
-
-    return put
+def _vouch_for_name(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+    name, until = visit.filled("name"), _until(visit)
+    return [decisions.allow(name, why=by["said"], effect=effect, until=until, **by)]
 
 
 def _disallow(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
@@ -103,13 +94,13 @@ def _undo(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
 
 
 ACTIONS: Mapping[str, _Action] = {
-    "confirm": _become("confirmed"),
-    "reject": _become("rejected"),
-    "release": _become("released"),
-    "allow": _vouch("allowed"),
-    "protect": _vouch("protected"),
-    "allow-name": _vouch_for_name("allowed"),
-    "protect-name": _vouch_for_name("protected"),
+    "confirm": partial(_become, "confirmed"),
+    "reject": partial(_become, "rejected"),
+    "release": partial(_become, "released"),
+    "allow": partial(_vouch, "allowed"),
+    "protect": partial(_vouch, "protected"),
+    "allow-name": partial(_vouch_for_name, "allowed"),
+    "protect-name": partial(_vouch_for_name, "protected"),
     "disallow": _disallow,
     "undo": _undo,
 }

@@ -70,8 +70,8 @@ def test_of_a_flood_the_newest_are_kept(store, monkeypatch):
         store._answers.extend(("acme", Answer("b" * 32)) for _ in range(20_010))
         assert len(store._answers) == 20_000
         return
-    monkeypatch.setattr("ragguard.audit.sql_verdicts.KEPT_ANSWERS", 5)
-    monkeypatch.setattr("ragguard.audit.sql_verdicts._FORGET_EVERY", 2)
+    monkeypatch.setattr("ragguard.audit.sql_records.KEPT_ANSWERS", 5)
+    monkeypatch.setattr("ragguard.audit.sql_records._FORGET_EVERY", 2)
     acme = store.of_tenant("acme")
     acme.add_answer(Answer("a" * 32))
     for _ in range(8):

@@ -9,7 +9,7 @@ from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, MemoryStore
 from ragguard.background import Policy
 from ragguard.background.attribute_event import EventAttributor
-from ragguard.background.evidence import are_copies, independent, with_evidence
+from ragguard.background.evidence import independent, with_evidence
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.pipeline import ConformalFilter
@@ -120,10 +120,15 @@ def replace_metadata(passage, metadata):
 
 def test_copies():
     text = " ".join(f"word{n}" for n in range(24))
-    assert are_copies(text, " ".join(text.split()[10:]))
-    assert are_copies("one two", "One, two!")
-    assert not are_copies("one two", "one three")
-    assert not are_copies(text, " ".join(f"other{n}" for n in range(24)))
+    half, turned = " ".join(text.split()[10:]), " ".join(text.split()[::-1])
+    assert left_of(text, [half, turned, f"So it was: {text.title()}!"]) == [turned]
+    assert left_of("one two", ["One, two!", "one three"]) == ["one three"]
+    assert left_of(text, [f"other{n}" for n in range(24)]) == [f"other{n}" for n in range(24)]
+
+
+def left_of(text, others):
+    """Return those of the texts that are no copies of the first."""
+    return [one.text for one in independent([*map(Passage, others)], [Passage(text)])]
 
 
 def test_support_is_taken_from_the_attribution_where_it_has_it():
