@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Measured, new_parser, run_command
+from benchmarks.command import Command, Measured, option
 from benchmarks.datasets import load_folder
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.report.table import Table, as_is, grouped, listed, ratio, share, summed
@@ -152,12 +152,13 @@ def measure(arguments: argparse.Namespace, _: Console) -> Measured:
     return sections, load_folder(arguments.data)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = new_parser("admission", __doc__)
-    parser.add_argument("--choose", action="store_true", help="measure the other half")
-    return run_command(parser, argv, measure, tables)
-
+main = Command(
+    "admission",
+    __doc__,
+    measure,
+    tables,
+    [option("--choose", action="store_true", help="measure the other half")],
+)
 
 if __name__ == "__main__":
     sys.exit(main())

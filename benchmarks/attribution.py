@@ -21,7 +21,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.command import Measured, add_half, choices, new_parser, run_command
+from benchmarks.command import Command, Measured, add_half, choices, option
 from benchmarks.embedders import MiniLM, minilm_folder
 from benchmarks.misgeneration import (
     MAIN_KINDS,
@@ -215,15 +215,17 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
         return {"attribution": run(selection, progress)}, ()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = new_parser("attribution", __doc__, own_data=True)
-    add_half(parser)
-    parser.add_argument(
-        "--strata", type=choices(tuple(STRATA)), default=(), help="'all' or some, by comma"
-    )
-    return run_command(parser, argv, measure, tables)
-
+main = Command(
+    "attribution",
+    __doc__,
+    measure,
+    tables,
+    [
+        add_half,
+        option("--strata", type=choices(tuple(STRATA)), default=(), help="'all' or some, by comma"),
+    ],
+    own_data=True,
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,6 +6,7 @@ import argparse
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,39 @@ def without_warnings() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that measures one question; it takes arguments, and returns the exit status.
+
+    Attributes:
+        name: Of the module.
+        about: What it measures.
+        measure: From the arguments, and the console for progress, to what is found.
+        tables: Of the sections.
+        options: Add to the parser what `new_parser` has not.
+        own_data: Whether it runs on the project's own data without --data.
+    """
+
+    name: str
+    about: str | None
+    measure: Callable[[argparse.Namespace, Console], Measured]
+    tables: Callable[[Mapping[str, Any]], Iterable[Table]]
+    options: Sequence[Callable[[argparse.ArgumentParser], object]] = ()
+    own_data: bool = False
+
+    def __call__(self, argv: Sequence[str] | None = None) -> int:
+        """Run it."""
+        parser = new_parser(self.name, self.about, own_data=self.own_data)
+        for add in self.options:
+            add(parser)
+        return run_command(parser, argv, self.measure, self.tables)
+
+
+def option(name: str, **how: Any) -> Callable[[argparse.ArgumentParser], object]:
+    """Return what adds an option to a parser."""
+    return lambda parser: parser.add_argument(name, **how)
 
 
 def run_command(

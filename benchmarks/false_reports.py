@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.aimed_reports import Desk, aimed
-from benchmarks.command import Measured, add_half, new_parser, run_command
+from benchmarks.command import Command, Measured, add_half
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.misgeneration import (
     MAIN_KINDS,
@@ -226,12 +226,7 @@ def tables(sections: Mapping[str, Rows]) -> Iterator[Table]:
         yield as_is(name, rows)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = new_parser("false_reports", __doc__, own_data=True)
-    add_half(parser)
-    return run_command(parser, argv, measure, tables)
-
+main = Command("false_reports", __doc__, measure, tables, [add_half], own_data=True)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -27,6 +27,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 
 from benchmarks.datasets import Dataset, Record, load_folder
+from benchmarks.datasets.records import values
 from ragguard.inline.class_bigram import (
     OTHER_SCRIPT,
     SHAPES,
@@ -37,7 +38,6 @@ from ragguard.inline.class_bigram import (
     shape,
 )
 from ragguard.inline.features.gibberish import gibberish
-from ragguard.jsonl import open_input, read_lines
 from ragguard.text import STOP_WORDS, tokens
 
 Floats = NDArray[np.float64]
@@ -65,10 +65,7 @@ def plain_texts(folder: Path, datasets: Sequence[Dataset]) -> list[str]:
         ("wikipedia_passages", "text"),
         ("reading_comprehension", "context"),
     ):
-        path = folder / f"{name}.jsonl"
-        if path.is_file():
-            with open_input(path) as stream:
-                found |= dict.fromkeys(line.value[key] for line in read_lines(stream, str(path)))
+        found |= dict.fromkeys(line[key] for line in values(folder, name))
     retrieved = {hit for data in datasets for record in data.records for hit in record.hits}
     return [text for text in found if text not in retrieved]
 
@@ -225,9 +222,9 @@ def separation(datasets: Sequence[Dataset], model: ClassBigram) -> Table:
                 found.setdefault(kind, []).append(gibberish(tokens(text), model))
     title = "Above 99 % / 95 % of the report half's hits"
     table = Table("text", "n", "gibberish", title=title)
-    for kind, values in found.items():
-        strict, lax = (np.array(values)[:, None] > levels).mean(axis=0)
-        table.add_row(kind, str(len(values)), f"{strict:.0%} / {lax:.0%}")
+    for kind, scores in found.items():
+        strict, lax = (np.array(scores)[:, None] > levels).mean(axis=0)
+        table.add_row(kind, str(len(scores)), f"{strict:.0%} / {lax:.0%}")
     return table
 
 

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -29,6 +28,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from benchmarks.datasets import Dataset
+from benchmarks.datasets.records import values
 from benchmarks.reading import READING, load_with_reading
 from ragguard.inline.features import manner
 from ragguard.inline.features.manner import (
@@ -40,7 +40,6 @@ from ragguard.inline.features.manner import (
     buckets,
     windows,
 )
-from ragguard.jsonl import open_input, read_lines
 from ragguard.text.html import strip_markup
 
 Floats = NDArray[np.float64]
@@ -104,10 +103,9 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
         yield Group(hits, weight, data.name, lower=frozenset(hits) - first)
         for kind, texts_of_kind in planted.items():
             yield Group(texts_of_kind, 1.0, data.name, kind)
-    pages = list(dict.fromkeys(str(v["text"]) for v in _lines(folder, "wikipedia_passages")))
-    contexts = list(
-        dict.fromkeys(str(v["context"]) for v in _lines(folder, "reading_comprehension"))
-    )
+    pages = list(dict.fromkeys(str(v["text"]) for v in values(folder, "wikipedia_passages")))
+    read = values(folder, "reading_comprehension")
+    contexts = list(dict.fromkeys(str(value["context"]) for value in read))
     written = _hits(folder, "machine_written")
     typed = _hits(folder, "keyword_traffic")
     for plain, weight in (
@@ -121,17 +119,8 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
 
 
 def _hits(folder: Path, name: str) -> list[str]:
-    records = list(_lines(folder, name))[::2]
+    records = values(folder, name)[::2]
     return list(dict.fromkeys(h["text"] for v in records for h in v["hits"][:_FEW_HITS]))
-
-
-def _lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
-    path = folder / f"{name}.jsonl"
-    if not path.is_file():
-        return
-    with open_input(path) as stream:
-        for line in read_lines(stream, str(path)):
-            yield line.value
 
 
 class Folds:

@@ -20,7 +20,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Measured, new_parser, run_command
+from benchmarks.command import Command, Measured
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Table, listed
@@ -113,10 +113,7 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     return {"holding_cost": run(datasets, errors)}, datasets
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return run_command(new_parser("holding_cost", __doc__), argv, measure, tables)
-
+main = Command("holding_cost", __doc__, measure, tables)
 
 if __name__ == "__main__":
     sys.exit(main())

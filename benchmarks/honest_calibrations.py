@@ -7,7 +7,6 @@ calibrated on, and what is refused without force is counted by its reason.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,8 +16,9 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.command import Measured, new_parser, run_command
+from benchmarks.command import Command, Measured
 from benchmarks.datasets import Dataset, Record, load_folder
+from benchmarks.datasets.records import record_of, values
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Row, Table, listed, ratio, share
 from benchmarks.retrieval import OVER_FETCH, retrieve
@@ -46,19 +46,9 @@ def traffic(folder: Path, limit: int | None) -> Iterator[tuple[str, Sequence[Rec
     public = [one.limited(limit) for one in load_folder(folder)]
     yield "public retrieval results", [record for one in public for record in one.report]
     for name in _OTHERS:
-        path = folder / f"{name}.jsonl"
-        if path.is_file():
-            lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-            records = [
-                Record(
-                    line["question"],
-                    tuple(dict.fromkeys(hit["text"] for hit in line["hits"])),
-                    frozenset(),
-                    {},
-                )
-                for line in lines
-            ]
-            yield name, Dataset(name, tuple(records), split=True).limited(limit).report
+        records = tuple(record_of(line, name) for line in values(folder, name))
+        if records:
+            yield name, Dataset(name, records, split=True).limited(limit).report
 
 
 def recorded(records: Sequence[Record], over_fetch: int) -> list[ScoredQuery]:
@@ -130,10 +120,7 @@ def calibrations(arguments: argparse.Namespace, _: Console) -> Measured:
     return {"honest_calibrations": rows}, datasets
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return run_command(new_parser("honest_calibrations", __doc__), argv, calibrations, tables)
-
+main = Command("honest_calibrations", __doc__, calibrations, tables)
 
 if __name__ == "__main__":
     sys.exit(main())

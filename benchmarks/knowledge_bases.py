@@ -15,30 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.datasets.records import DATASETS, values
 from benchmarks.fit_manner import FOLDS
 from benchmarks.forms import FORMS
 from ragguard.admission.batch import Batch
 from ragguard.admission.profile import profiles
 from ragguard.admission.sketches import edge_hashes, sketches
 from ragguard.inline.features.manner import MannerModel
-from ragguard.jsonl import open_input, read_lines
 
 COUNTS = (1, 5)
 """How many texts are planted for a question."""
 
 _PLANTED = ("plain", "prepend")  # without the question, and with the question in front
 
-_SOURCES = (
-    "nq",
-    "hotpotqa",
-    "msmarco",
-    "realtimeqa",
-    "simpleqa",
-    "clean_traffic",
-    "machine_written",
-    "keyword_traffic",
-    "languages",
-)
+_SOURCES = (*DATASETS, "machine_written", "keyword_traffic", "languages")
 _RELEASED = ("nq", "msmarco")  # the knowledge bases that the released attacks were made for
 _PER_QUESTION = 5
 _FEWEST = 20
@@ -114,7 +104,7 @@ def knowledge_bases(folder: Path, half: int) -> list[KnowledgeBase]:
     found = [_retrieved(folder, name, half) for name in _SOURCES]
     found.append(_plain(folder, half))
     bases = {base.name: base for base in found if len(base.clean) >= _FEWEST}
-    for number, record in _records(folder, "released_attacks"):
+    for number, record in enumerate(values(folder, "released_attacks")):
         source = next((name for name in _RELEASED if name in str(record["id"])), "")
         if number % 2 == half and source in bases:
             for kind, answers in record["poison"].items():
@@ -125,7 +115,7 @@ def knowledge_bases(folder: Path, half: int) -> list[KnowledgeBase]:
 
 def _retrieved(folder: Path, name: str, half: int) -> KnowledgeBase:
     base, others = KnowledgeBase(name), set()
-    for number, record in _records(folder, name):
+    for number, record in enumerate(values(folder, name)):
         fold = number // 2 % FOLDS
         texts = [hit["text"] for hit in record["hits"]]
         if number % 2 == half:
@@ -142,16 +132,5 @@ def _retrieved(folder: Path, name: str, half: int) -> KnowledgeBase:
 
 
 def _plain(folder: Path, half: int) -> KnowledgeBase:
-    texts = list(
-        dict.fromkeys(str(one["text"]) for _, one in _records(folder, "wikipedia_passages"))
-    )
+    texts = list(dict.fromkeys(str(one["text"]) for one in values(folder, "wikipedia_passages")))
     return KnowledgeBase("wikipedia", {text: at % FOLDS for at, text in enumerate(texts[half::2])})
-
-
-def _records(folder: Path, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    path = folder / f"{name}.jsonl"
-    if not path.is_file():
-        return
-    with open_input(path) as stream:
-        for number, line in enumerate(read_lines(stream, str(path))):
-            yield number, line.value

@@ -16,24 +16,22 @@ import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Measured, add_half, new_parser, run_command
+from benchmarks.command import Command, Measured, add_half
+from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Row, Table, as_is, grouped, ratio, share, summed
 from benchmarks.retrieval import OVER_FETCH
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.jsonl import open_input, read_lines
 from ragguard.passage import Passage
 
 _SETTINGS = ((5, False), (5, True), (10, False), (10, True))
 _NEAR = 120  # characters on both sides of an answer, where no sentence ends
 _END = re.compile(r"(?<=[.!?\u0964])\s+|(?<=[\u3002\uff01\uff1f])\s*")
-_FILE = "languages.jsonl"
 
 
 def _sentence(record: Mapping[str, Any]) -> str:
@@ -160,24 +158,14 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     ]
 
 
-def _values(path: Path) -> list[Mapping[str, Any]]:
-    with open_input(path) as stream:
-        return [one.value for one in read_lines(stream, str(path))]
-
-
 def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     """Return the rows of every language, in the section "languages"."""
-    records = _values(arguments.data / _FILE)
+    records = values(arguments.data, "languages")
     rows = list(measured(records, arguments.half, arguments.limit, errors))
     return {"languages": rows}, ()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = new_parser("languages", __doc__)
-    add_half(parser)
-    return run_command(parser, argv, measure, tables)
-
+main = Command("languages", __doc__, measure, tables, [add_half])
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -23,7 +23,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.command import Measured, new_parser, run_command
+from benchmarks.command import Command, Measured, option
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.edits import EDITS, updated
 from benchmarks.report.table import Table, share
@@ -180,12 +180,13 @@ def measure(arguments: argparse.Namespace, _: Console) -> Measured:
     return {"near_copies": found, "near_copies_cost": cost(datasets)}, datasets
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = new_parser("near_copies", __doc__)
-    parser.add_argument("--choose", action="store_true", help="report the other half")
-    return run_command(parser, argv, measure, tables)
-
+main = Command(
+    "near_copies",
+    __doc__,
+    measure,
+    tables,
+    [option("--choose", action="store_true", help="report the other half")],
+)
 
 if __name__ == "__main__":
     sys.exit(main())

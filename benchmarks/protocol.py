@@ -11,26 +11,31 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from functools import partial
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.command import Measured, add_forms, embedders_for, new_parser, run_command
+from benchmarks.command import Command, Measured, add_forms, embedders_for
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import Defence, all_defences
 from benchmarks.forms import FORMS
-from benchmarks.metrics.outcomes import add, counted
-from benchmarks.protocol_tables import compared, tables
+from benchmarks.metrics.outcomes import Counts, counted
+from benchmarks.report.table import Row, Table, Text, grouped, listed
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
 
-Row = dict[str, Any]
+_MULTI_HOP = frozenset({"hotpotqa"})
+_OURS = ("ragguard", "ragguard 3x")
+_DEFENCES = (*_OURS, "paper", "package")
+_PLACE = ("dataset", "kind", "form", "ratio", "embedder")
+_EPSILON = 1e-9
 
 RATIOS = (1, 2, 4, 6)
 """Poisoned passages for every benign one."""
@@ -38,39 +43,13 @@ RATIOS = (1, 2, 4, 6)
 BENIGN = {"nq": 5, "msmarco": 5, "hotpotqa": 2}
 """Benign passages a question, for the datasets of the paper."""
 
+_COUNTS = (
+    *("questions", "fired", "poison", "poison_removed", "benign", "benign_removed"),
+    *("golden", "golden_removed", "reference"),
+)
 _WRITERS = ("poisonedrag", "gpt4", "gemini")
 TOGETHER = "together"
 """The texts of all three writers, in that order: no single one has enough for every ratio."""
-
-
-@dataclass
-class Cell:
-    """Counts over the questions that have enough poison texts.
-
-    Attributes:
-        questions: Sets judged.
-        fired: Sets from which anything was dropped.
-        poison: Poisoned passages, and how many were dropped.
-        benign: Benign passages, and how many were dropped.
-        golden: Sets that hold the golden passage, and how many lost it.
-        reference: Passages from below that over-fetching defences were given.
-    """
-
-    dataset: str
-    kind: str
-    form: str
-    ratio: int
-    embedder: str
-    defence: str
-    questions: int = 0
-    fired: int = 0
-    poison: int = 0
-    poison_removed: int = 0
-    benign: int = 0
-    benign_removed: int = 0
-    golden: int = 0
-    golden_removed: int = 0
-    reference: int = 0
 
 
 def texts_of(record: Record, kind: str, form: str) -> list[str]:
@@ -110,29 +89,29 @@ def run(
     defences: Sequence[Defence],
     forms: Sequence[str],
     advance: Callable[[], object],
-) -> list[Row]:
+) -> list[dict[str, Any]]:
     """Run every defence on every cell; `advance` is called once a record and embedder."""
-    cells: dict[tuple[Any, ...], Cell] = {}
+    found = Counts(*_COUNTS)
     for embedder in embedders:
         for dataset in datasets:
             for record in dataset.report:
-                for kind, form, ratio, found, k in _sets(record, embedder, dataset, forms):
+                for place, shown, k in _sets(record, embedder, dataset, forms):
                     for defence in defences:
-                        key = (dataset.name, kind, form, ratio, embedder.name, defence.name)
-                        row = cells.setdefault(key, Cell(*key))
-                        add(row, {**counted(defence, found, k), "questions": 1})
+                        key = {**place, "embedder": embedder.name, "defence": defence.name}
+                        found.add(key, {**counted(defence, shown, k), "questions": 1})
                 advance()
     names, kinds = [dataset.name for dataset in datasets], (*_WRITERS, TOGETHER)
-    order = sorted(
-        cells,
-        key=lambda key: (names.index(key[0]), kinds.index(key[1]), forms.index(key[2]), key[3]),
-    )
-    return [asdict(cells[key]) for key in order]
+
+    def order(row: Row) -> tuple[int, int, int, int]:
+        at = names.index(row["dataset"]), kinds.index(row["kind"]), forms.index(row["form"])
+        return (*at, int(row["ratio"]))
+
+    return sorted(found.rows(), key=order)
 
 
 def _sets(
     record: Record, embedder: Embedder, dataset: Dataset, forms: Sequence[str]
-) -> Iterator[tuple[str, str, int, RetrievedSet, int]]:
+) -> Iterator[tuple[dict[str, Any], RetrievedSet, int]]:
     benign = BENIGN[dataset.name]
     for kind in (*_WRITERS, TOGETHER):
         for form in forms:
@@ -140,7 +119,81 @@ def _sets(
             for ratio in RATIOS:
                 if len(texts) >= ratio * benign:
                     found = poisoned_set(record, embedder, benign, texts[: ratio * benign])
-                    yield kind, form, ratio, *found
+                    place = {"dataset": dataset.name, "kind": kind, "form": form, "ratio": ratio}
+                    yield place, *found
+
+
+def compared(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Hold our defences, cell by cell, against the paper's method and its package.
+
+    The paper's method is the preset for the dataset: clustering, or concentration for multi-hop
+    questions. "no_worse" says that no more poison is left and no more benign passages are lost;
+    "margin" is the smaller of the two advantages, below 0 where it is worse.
+    """
+    out = []
+    for key, cell in grouped(rows, *_PLACE).items():
+        by_name = {row["defence"]: row for row in cell}
+        multi_hop = key[0] in _MULTI_HOP
+        names = dict(zip(_OURS, _OURS, strict=True)) | {
+            "paper": "paper concentration" if multi_hop else "paper clustering",
+            "package": "package multi_hop" if multi_hop else "package single_hop",
+        }
+        shares = {label: _shares(by_name[name]) for label, name in names.items() if name in by_name}
+        found = dict(zip(_PLACE, key, strict=True))
+        found["questions"] = by_name[names["paper"]]["questions"]
+        for label in names:
+            known = shares.get(label)
+            found[f"{label}: detected"] = None if known is None else round(known[0], 4)
+            found[f"{label}: benign lost"] = None if known is None else round(known[1], 4)
+        detected, lost = shares["paper"]
+        for name in _OURS:
+            margin = min(shares[name][0] - detected, lost - shares[name][1])
+            found[f"{name}: margin"] = round(margin, 4)
+            found[f"{name}: no_worse"] = margin >= -_EPSILON
+        out.append(found)
+    return out
+
+
+def _shares(row: Row) -> tuple[float, float]:
+    return row["poison_removed"] / row["poison"], row["benign_removed"] / row["benign"]
+
+
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield for every form the means by ratio and by kind of attack, and the worst cell."""
+    for (form,), rows in grouped(sections["cells"], "form").items():
+        title = f"RAGDefender's protocol, form {form}"
+        for name, field in (("poisoned : benign", "ratio"), ("texts", "kind")):
+            parts = {str(key[0]): part for key, part in grouped(rows, field).items()}
+            yield _means(f"{title}, by {field}", name, parts)
+        worst = min(rows, key=lambda row: float(row["ragguard: margin"]))
+        place = ", ".join(str(worst[name]) for name in _PLACE if name != "form")
+        yield _means(f"{title}, worst cell", "cell", {place: [worst]})
+
+
+def _means(title: str, name: str, parts: Mapping[str, Sequence[Row]]) -> Table:
+    def good(line: Row) -> str:
+        rows = parts[line["name"]]
+        return f"{sum(row['ragguard: no_worse'] for row in rows)} of {len(rows)}"
+
+    columns: dict[str, Text] = {name: "name"}
+    columns |= {one: partial(_mean, parts, one) for one in _DEFENCES}
+    return listed(
+        f"{title}: poison removed / benign removed",
+        [{"name": label} for label in parts],
+        {**columns, "cells no worse": good},
+    )
+
+
+def _mean(parts: Mapping[str, Sequence[Row]], defence: str, line: Row) -> str:
+    """Return the means over cells; those that the package was not run in are left out."""
+    known = [row for row in parts[line["name"]] if row[f"{defence}: detected"] is not None]
+    if not known:
+        return "-"
+    means = (fmean(row[f"{defence}: {what}"] for row in known) for what in _MEASURES)
+    return " / ".join(f"{100 * mean:.1f} %" for mean in means)
+
+
+_MEASURES = ("detected", "benign lost")
 
 
 def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:
@@ -165,11 +218,9 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     return {"defences": rows, "cells": compared(rows)}, datasets
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = new_parser("protocol", __doc__)
-    add_forms(parser, ("prepend",))
-    return run_command(parser, argv, measure, tables)
+main = Command(
+    "protocol", __doc__, measure, tables, [lambda parser: add_forms(parser, ("prepend",))]
+)
 
 
 if __name__ == "__main__":

@@ -27,8 +27,9 @@ from rich.console import Console
 from rich.progress import track
 from scipy.stats import beta
 
-from benchmarks.command import Measured, new_parser, run_command
+from benchmarks.command import Command, Measured
 from benchmarks.datasets import OWN, Dataset, Record, skerrin
+from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
 from benchmarks.fitting.offsets import ALPHA
 from benchmarks.fitting.samples import signals_of
@@ -41,7 +42,6 @@ from ragguard.inline.calibration_file import default_calibration
 from ragguard.inline.query_form import titles_named
 from ragguard.inline.scoring import TOPIC, only_named, suspicions
 from ragguard.inline.tokens import tokenize_query
-from ragguard.jsonl import open_input, read_lines
 
 Floats = NDArray[np.float64]
 Setting = tuple[int, bool]
@@ -81,9 +81,9 @@ def names_page(found: RetrievedSet) -> bool:
     return any(titles_named(words.named, found.texts))
 
 
-def as_given(path: Path) -> Iterator[tuple[str, RetrievedSet]]:
+def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
     """Yield the records of a file, with their form, in the order in which their hits stand."""
-    for value in _values(path):
+    for value in values(folder, name):
         texts = tuple(dict.fromkeys(hit["text"] for hit in value["hits"]))
         right = [text == value.get("golden", texts[0]) for text in texts]
         rows = np.zeros((len(texts), 1), dtype=np.float32)
@@ -94,9 +94,7 @@ def as_given(path: Path) -> Iterator[tuple[str, RetrievedSet]]:
 
 def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator[RetrievedSet]:
     """Yield titles of the plain knowledge base, as they stand or asked for, with what is found."""
-    passages = list(
-        dict.fromkeys(str(v["text"]) for v in _values(folder / "wikipedia_passages.jsonl"))
-    )
+    passages = list(dict.fromkeys(str(v["text"]) for v in values(folder, "wikipedia_passages")))
     rows = np.concatenate(
         [embedder.embed(passages[at : at + _BATCH]) for at in range(0, len(passages), _BATCH)]
     )
@@ -216,10 +214,9 @@ def measured(
                         attacked.setdefault((f"{form}, {size}", count), []).append(found)
     for name in ("machine_written", "keyword_traffic", "languages"):
         by_form: dict[str, list[RetrievedSet]] = {}
-        if (folder / f"{name}.jsonl").is_file():
-            for form, found in list(as_given(folder / f"{name}.jsonl"))[1::2]:
-                group = f"{name}: {form}" if name == "keyword_traffic" else name
-                by_form.setdefault(group, []).append(found)
+        for form, found in list(as_given(folder, name))[1::2]:
+            group = f"{name}: {form}" if name == "keyword_traffic" else name
+            by_form.setdefault(group, []).append(found)
         for group, sets in by_form.items():
             yield from counted("clean", group, 0, sets)
             if name == "keyword_traffic":
@@ -264,16 +261,10 @@ def _said(row: Row) -> str:
     return f"k = {row['k']}{', 3x' if row['with_reference'] else ''}"
 
 
-def _values(path: Path) -> Iterator[Any]:
-    with open_input(path) as stream:
-        for one in read_lines(stream, str(path)):
-            yield one.value
-
-
 def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     """Choose the offset, and return the sections "topic_offset" and "query_forms"."""
     folder, embedder = arguments.data, built_in()
-    halves = list(as_given(folder / "keyword_traffic.jsonl"))
+    halves = list(as_given(folder, "keyword_traffic"))
     found = [one for _, one in halves[0::2]]
     found += titles(folder, [one.question for _, one in halves[1::2]], embedder)
     offset, rows = chosen([one for one in found if names_page(one)])
@@ -283,10 +274,7 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     return {"topic_offset": rows, "query_forms": counts}, datasets
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return run_command(new_parser("query_forms", __doc__), argv, measure, tables)
-
+main = Command("query_forms", __doc__, measure, tables)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -7,18 +7,16 @@ an attack and is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.datasets.nearest import nearest
-from ragguard.jsonl import open_input, read_lines
+from benchmarks.datasets.records import values
 
 READING = "reading"
 """The name of the dataset."""
 
-_KNOWLEDGE_BASE = "wikipedia_passages.jsonl"
-_QUESTIONS = "reading_comprehension.jsonl"
 _SOURCES = ("nq", "xquad")
 _ONE_OF = 4
 _HITS = 30
@@ -41,14 +39,15 @@ def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None
     Returns:
         The dataset; None if the folder lacks its files.
     """
-    if not all((folder / name).is_file() for name in (_KNOWLEDGE_BASE, _QUESTIONS)):
+    pages, lines = (values(folder, f) for f in ("wikipedia_passages", "reading_comprehension"))
+    if not pages or not lines:
         return None
     asked = {record.question.lower().strip(" ?") for data in others for record in data.records}
-    texts = dict.fromkeys(str(line["text"]) for line in _lines(folder / _KNOWLEDGE_BASE))
+    texts = dict.fromkeys(str(line["text"]) for line in pages)
     questions: list[str] = []
     for source in _SOURCES:
         found = []
-        for line in _lines(folder / _QUESTIONS):
+        for line in lines:
             if line["source"] == source:
                 texts[str(line["context"])] = None
                 found.append(str(line["question"]))
@@ -58,9 +57,3 @@ def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None
         for question, hits in zip(questions, nearest(questions, texts, _HITS), strict=True)
     )
     return Dataset(READING, records, split=True)
-
-
-def _lines(path: Path) -> Iterator[dict[str, object]]:
-    with open_input(path) as stream:
-        for line in read_lines(stream, str(path)):
-            yield line.value

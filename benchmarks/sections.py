@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import attack, attribution, clean, cost
+from benchmarks import attribution, cost, inline
 from benchmarks.command import (
     Measured,
     add_embedders,
@@ -60,10 +60,10 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
         )
         if "clean" in arguments.sections:
             step = steps("clean", records)
-            sections["clean"] = clean.run(datasets, embedders, defences, step)
+            sections["clean"] = inline.clean(datasets, embedders, defences, step)
         if "attack" in arguments.sections:
             step = steps("attack", of_attacked)
-            sections["attack"] = attack.run(attacked, embedders, defences, forms, step)
+            sections["attack"] = inline.attack(attacked, embedders, defences, forms, step)
         if "attribution" in arguments.sections:
             selection = Selection(folder, arguments.limit, arguments.seed)
             sections["attribution"] = attribution.run(selection, progress)
@@ -83,7 +83,7 @@ def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:
             yield from (record.question, *record.hits)
             for kind in dataset.kinds:
                 for form in forms:
-                    yield from planted(record, kind, form, max(attack.COUNTS))
+                    yield from planted(record, kind, form, max(inline.COUNTS))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

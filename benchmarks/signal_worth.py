@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Measured, new_parser, run_command
+from benchmarks.command import Command, Measured
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score, with_manner
@@ -162,10 +162,7 @@ def _points(pairs: Sequence[tuple[float, float]]) -> str:
     return f"{fmean(after - before for before, after in pairs):+.1f}" if pairs else "-"
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return run_command(new_parser("signal_worth", __doc__), argv, run, tables)
-
+main = Command("signal_worth", __doc__, run, tables)
 
 if __name__ == "__main__":
     sys.exit(main())

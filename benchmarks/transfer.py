@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,14 @@ from rich.console import Console
 from rich.progress import Progress
 from scipy.stats import beta
 
-from benchmarks.clean import SIZES
-from benchmarks.command import Measured, embedders_for, new_parser, run_command
+from benchmarks.command import Command, Measured, embedders_for, option
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.defences.contenders import GuardDefence
-from benchmarks.metrics.outcomes import add, counted
+from benchmarks.inline import SIZES
+from benchmarks.metrics.outcomes import Counts, counted
 from benchmarks.metrics.thresholds import threshold
+from benchmarks.report.table import Row, Table, as_is, crossed, grouped, share, summed
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
-from benchmarks.transfer_tables import tables
 from ragguard import Guard, Passage
 from ragguard.embedding import Embedder
 from ragguard.errors import CalibrationError
@@ -36,61 +36,20 @@ from ragguard.inline.conformal import Calibration
 from ragguard.inline.pipeline import ConformalFilter
 
 Floats = NDArray[np.float64]
+Kinds = Mapping[str, tuple[list[RetrievedSet], list[RetrievedSet]]]
+"""The clean sets of each kind of traffic, those of the choosing half first."""
 
 ALPHAS = (0.01, 0.05)
 """A kind of fewer than 99 queries can calibrate only for the second."""
 
-HOWS = ("own", "other", "all others", "shipped")
-"""What a guard was calibrated on: the choosing half of the judged kind, one other kind, all other
-kinds together, or what is shipped."""
-
 _SETTINGS = tuple((k, factor) for k in SIZES for factor in (1, OVER_FETCH))
+_ORDER = ("other", "own", "all others", "shipped")
+_SIMULATED = {
+    **{"promised": "promised", "mean": "mean", "5 % quantile": "quantile_5%"},
+    **{"median": "quantile_50%", "95 % quantile": "quantile_95%"},
+}
 _CONFIDENCE = 0.95
 _QUANTILES = (0.05, 0.5, 0.95)
-
-
-@dataclass
-class Outcomes:
-    """Counts over the report half of one kind, judged by one calibration.
-
-    Attributes:
-        how: One of `HOWS`.
-        calibrated: What on; for several kinds their names are joined by "+".
-        calibration_queries: How many queries that were; 0 for the shipped one.
-        tested: The judged kind.
-        queries: Sets judged.
-        touched: Those for which the gate fired.
-        low, high: Clopper-Pearson interval of the touched share, 95 %.
-        golden: Sets whose first k hold the passage that answers the question.
-        golden_removed: Those of them that lost it.
-    """
-
-    embedder: str
-    k: int
-    over_fetch: int
-    alpha: float
-    how: str
-    calibrated: str
-    calibration_queries: int
-    tested: str
-    queries: int = 0
-    touched: int = 0
-    low: float = 0.0
-    high: float = 1.0
-    golden: int = 0
-    golden_removed: int = 0
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """The clean sets of one kind, by half."""
-
-    choosing: list[RetrievedSet]
-    report: list[RetrievedSet]
-
-    @property
-    def every(self) -> list[RetrievedSet]:
-        return self.choosing + self.report
 
 
 def interval(part: int, whole: int) -> tuple[float, float]:
@@ -110,7 +69,7 @@ def run(
     datasets: Sequence[Dataset], embedders: Sequence[Embedder], advance: Callable[[], object]
 ) -> list[dict[str, Any]]:
     """Judge every kind by every calibration; `advance` is called once a setting and kind."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for embedder in embedders:
         kinds = _kinds(datasets, embedder)
         for k, factor in _SETTINGS:
@@ -118,37 +77,39 @@ def run(
                 for how, on, traffic in _calibrations(kinds, tested):
                     made = None if traffic is None else _calibrated(traffic, k, factor)
                     size = 0 if traffic is None else len(traffic)
-                    for alpha in ALPHAS:
-                        row = Outcomes(embedder.name, k, factor, alpha, how, on, size, tested)
-                        if _judge(row, made, kinds[tested].report):
-                            rows.append(asdict(row))
+                    for alpha in ALPHAS if made is not None or how == "shipped" else ():
+                        place = {"embedder": embedder.name, "k": k, "over_fetch": factor}
+                        place |= {"alpha": alpha, "how": how, "calibrated": on}
+                        place |= {"calibration_queries": size, "tested": tested}
+                        rows += _judged(place, made, kinds[tested][1])
                 advance()
     return rows
 
 
-def _kinds(datasets: Sequence[Dataset], embedder: Embedder) -> dict[str, _Kind]:
+def _kinds(datasets: Sequence[Dataset], embedder: Embedder) -> Kinds:
     limit = OVER_FETCH * max(SIZES)
     return {
-        dataset.name: _Kind(
-            *(
-                [retrieve(record, embedder, limit) for record in half]
-                for half in (dataset.choosing, dataset.report)
-            )
+        dataset.name: (
+            [retrieve(record, embedder, limit) for record in dataset.choosing],
+            [retrieve(record, embedder, limit) for record in dataset.report],
         )
         for dataset in datasets
     }
 
 
 def _calibrations(
-    kinds: Mapping[str, _Kind], tested: str
+    kinds: Kinds, tested: str
 ) -> Iterator[tuple[str, str, list[RetrievedSet] | None]]:
-    """Yield how, what on, and the traffic of every calibration that judges a kind."""
-    yield "own", tested, kinds[tested].choosing
-    others = [name for name in kinds if name != tested]
-    for name in others:
-        yield "other", name, kinds[name].every
+    """Yield how, what on, and the traffic of every calibration that judges a kind.
+
+    On the choosing half of the kind itself, one other kind, all others together, or as shipped.
+    """
+    yield "own", tested, kinds[tested][0]
+    others = {name: [*first, *second] for name, (first, second) in kinds.items() if name != tested}
+    for name, sets in others.items():
+        yield "other", name, sets
     if len(others) > 1:
-        yield "all others", "+".join(others), [one for name in others for one in kinds[name].every]
+        yield "all others", "+".join(others), [one for sets in others.values() for one in sets]
     yield "shipped", "shipped", None
 
 
@@ -162,22 +123,30 @@ def _calibrated(traffic: Sequence[RetrievedSet], k: int, factor: int) -> Calibra
             return None
 
 
-def _judge(row: Outcomes, made: Calibration | None, sets: Sequence[RetrievedSet]) -> bool:
-    """Fill in what a guard does with clean sets; False if it cannot be made for this alpha."""
-    if made is None and row.how != "shipped":
-        return False
+def _judged(
+    place: Mapping[str, Any], made: Calibration | None, sets: Sequence[RetrievedSet]
+) -> list[dict[str, Any]]:
+    """Return the row of what a guard does with clean sets; none if alpha is too strict for it.
+
+    `touched` are the sets for which the gate fired, with the Clopper-Pearson interval of their
+    share; `golden` those that hold the passage that answers, and may lose it.
+    """
     try:
-        guard = Guard(alpha=row.alpha, calibration=made, on_error="raise")
+        guard = Guard(alpha=place["alpha"], calibration=made, on_error="raise")
     except CalibrationError:
-        return False
+        return []
+    found = Counts("queries", "touched", "golden", "golden_removed")
     with guard:
-        defence = GuardDefence("ragguard", guard, row.over_fetch)
+        defence = GuardDefence("ragguard", guard, place["over_fetch"])
         for one in sets:
-            counts = counted(defence, one, row.k)
-            add(row, {**counts, "queries": 1, "touched": counts["fired"]})
-    if row.queries:
-        row.low, row.high = (round(end, 5) for end in interval(row.touched, row.queries))
-    return row.queries > 0
+            counts = counted(defence, one, place["k"])
+            found.add(place, {**counts, "queries": 1, "touched": counts["fired"]})
+    rows = []
+    for row in found.rows():
+        low, high = (round(end, 5) for end in interval(row["touched"], row["queries"]))
+        golden = {name: row.pop(name) for name in ("golden", "golden_removed")}
+        rows.append({**row, "low": low, "high": high, **golden})
+    return rows
 
 
 def simulate(scores: Floats, *, alpha: float, splits: int, seed: int) -> dict[str, Any]:
@@ -226,7 +195,10 @@ def simulations(
         kinds = _kinds(datasets, embedder)
         judge = ConformalFilter(embedder)
         for k, factor in _SETTINGS:
-            by_kind = {name: _scores(judge, kind.every, k, factor) for name, kind in kinds.items()}
+            by_kind = {
+                name: _scores(judge, [*first, *second], k, factor)
+                for name, (first, second) in kinds.items()
+            }
             for name, scores in {"all": np.concatenate([*by_kind.values()]), **by_kind}.items():
                 for alpha in ALPHAS:
                     if len(scores) // 2 + 1 >= 1 / alpha:
@@ -243,6 +215,51 @@ def _scores(judge: ConformalFilter, sets: Sequence[RetrievedSet], k: int, factor
         passages = [Passage(text) for text in one.texts[: k * factor]]
         found.append(judge.score(one.question, passages, min(k, len(passages))).score)
     return np.array(found, dtype=np.float64)
+
+
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the pairs for every alpha, and the simulation.
+
+    Shares are over all embedders, k and over-fetch together: the same queries several times, so
+    only single rows have an interval.
+    """
+    pairs = sections["pairs"]
+    for (alpha,), rows in sorted(grouped(pairs, "alpha").items()):
+        tested = list(dict.fromkeys(row["tested"] for row in rows))
+
+        def place(row: Row, names: list[str] = tested) -> tuple[int, int]:
+            # Kinds first, in the order of the data; then what judges every kind.
+            other = row["how"] == "other" and row["calibrated"] in names
+            at = names.index(row["calibrated"]) if other else len(names)
+            return _ORDER.index(row["how"]), at
+
+        yield crossed(
+            f"Clean queries touched (golden passage lost), alpha {alpha:.0%}; judged kind in "
+            "columns",
+            sorted(rows, key=place),
+            {"calibrated on": lambda row: row["calibrated" if row["how"] == "other" else "how"]},
+            "tested",
+            _touched,
+            order=tested,
+            empty="-",
+        )
+    lines = []
+    for (traffic, alpha), rows in grouped(sections["simulation"], "traffic", "alpha").items():
+        # Means over embedders, k and over-fetch of what single settings give.
+        means = {
+            head: f"{fmean(row[name] for row in rows):.2%}" for head, name in _SIMULATED.items()
+        }
+        of = {"traffic": traffic, "alpha": f"{alpha:.0%}"}
+        largest = f"{max(row['mean'] for row in rows):.2%}"
+        calibrating = {"calibrating": rows[0]["calibrating"]}
+        lines.append({**of, **calibrating, **means, "largest mean": largest})
+    yield as_is("Random halves of clean traffic: share touched", lines)
+
+
+def _touched(rows: list[Row]) -> str:
+    n = summed(rows)
+    lost = f" ({share(n['golden_removed'], n['golden'])})" if n["golden"] else ""
+    return f"{share(n['touched'], n['queries'])}{lost}".replace(" %", "%")
 
 
 def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
@@ -266,12 +283,16 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     return {"pairs": rows, "simulation": simulated}, datasets
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = new_parser("transfer", __doc__)
-    parser.add_argument("--splits", type=int, default=1000, help="of the simulation")
-    parser.add_argument("--seed", type=int, default=0, help="of the splits")
-    return run_command(parser, argv, measure, tables)
+main = Command(
+    "transfer",
+    __doc__,
+    measure,
+    tables,
+    [
+        option("--splits", type=int, default=1000, help="of the simulation"),
+        option("--seed", type=int, default=0, help="of the splits"),
+    ],
+)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from zlib import crc32
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Measured, new_parser, run_command
+from benchmarks.command import Command, Measured
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import built_in
 from benchmarks.reading import load_with_reading
@@ -107,10 +107,7 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     return {"trust": rows(datasets, built_in(), errors)}, datasets
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return run_command(new_parser("trust", __doc__), argv, measure, tables)
-
+main = Command("trust", __doc__, measure, tables)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.command import Measured, new_parser, run_command
+from benchmarks.command import Command, Measured
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import Folds, groups, rounded
@@ -128,10 +128,7 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     return {"unseen_manner": list(measured(limited, fit))}, datasets
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return run_command(new_parser("unseen_manner", __doc__), argv, measure, tables)
-
+main = Command("unseen_manner", __doc__, measure, tables)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -108,6 +108,15 @@ def load_file(path: Path, name: str) -> Dataset:
     return Dataset(name, records, split=True)
 
 
+def values(folder: Path, name: str) -> list[Any]:
+    """Return the lines of a file of a data folder; none if the folder lacks it."""
+    path = folder / f"{name}.jsonl"
+    if not path.is_file():
+        return []
+    with open_input(path) as stream:
+        return [line.value for line in read_lines(stream, str(path))]
+
+
 def answers(value: Any) -> tuple[str, ...]:
     """Return an answer or a list of its spellings as spellings; nothing gives none.
 

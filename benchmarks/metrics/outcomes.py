@@ -37,7 +37,24 @@ def counted(defence: Defence, ranked: RetrievedSet, k: int) -> dict[str, int]:
     }
 
 
-def add(row: Any, counts: Mapping[str, int]) -> None:
-    """Add to the counts of a row, a dataclass, those that it has a field for."""
-    for name in vars(row).keys() & counts.keys():
-        setattr(row, name, getattr(row, name) + counts[name])
+class Counts:
+    """Rows of counts, each under columns that say of what.
+
+    Args:
+        names: Of the counts that a row has; others are left out.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+        self._rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def add(self, place: Mapping[str, Any], counts: Mapping[str, int]) -> None:
+        """Add to the row of these columns."""
+        new = {**place, **dict.fromkeys(self._names, 0)}
+        row = self._rows.setdefault(tuple(place.values()), new)
+        for name in self._names:
+            row[name] += counts.get(name, 0)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows, in the order in which they were first added to."""
+        return list(self._rows.values())

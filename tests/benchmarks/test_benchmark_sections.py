@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks import attack, clean, cost
+from benchmarks import cost, inline
 from benchmarks.datasets import Dataset, Record
 from benchmarks.defences.contenders import NoDefence, Outcome
 from benchmarks.retrieval import retrieve
@@ -77,7 +77,7 @@ def test_retrieval_ranks_hits_and_poison_together():
 
 def test_clean_counts():
     done = []
-    rows = clean.run(
+    rows = inline.clean(
         [dataset(golden=["hit 0"])],
         [Scripted()],
         [NoDefence(), DropsFirst()],
@@ -93,8 +93,8 @@ def test_clean_counts():
 
 def test_what_is_dropped_or_marked_is_noticed():
     data, defences = dataset(poison=["near 1"]), [NoDefence(), MarksOne(), DropsFirst()]
-    found = clean.run([data], [Scripted()], defences, lambda: None)
-    attacked = attack.run([data], [Scripted()], defences, ["plain"], lambda: None)
+    found = inline.clean([data], [Scripted()], defences, lambda: None)
+    attacked = inline.attack([data], [Scripted()], defences, ["plain"], lambda: None)
     for rows, dropped in ((found, "touched"), (attacked, "fired")):
         for name, counts in (("none", (0, 0)), ("marks one", (0, 1)), ("drops first", (1, 1))):
             row = by_k([row for row in rows if row.get("planted", 1) == 1], name)[10]
@@ -107,13 +107,13 @@ def test_what_is_dropped_or_marked_is_noticed():
 
 
 def test_a_golden_passage_that_was_not_retrieved_is_not_counted_as_lost():
-    rows = clean.run([dataset(golden=["hit 39"])], [Scripted()], [DropsFirst()], lambda: None)
+    rows = inline.clean([dataset(golden=["hit 39"])], [Scripted()], [DropsFirst()], lambda: None)
     assert all(row["golden"] == row["golden_removed"] == 0 for row in rows)
 
 
 def test_attack_counts():
     data = dataset(poison=["near 1", "near 2", "far 39"])
-    rows = attack.run([data], [Scripted()], [NoDefence(), DropsFirst()], ["plain"], lambda: None)
+    rows = inline.attack([data], [Scripted()], [NoDefence(), DropsFirst()], ["plain"], lambda: None)
     assert {row["planted"] for row in rows} == {1, 5}
     none = by_k([row for row in rows if row["planted"] == 5], "none")[5]
     first = by_k([row for row in rows if row["planted"] == 5], "drops first")[5]
@@ -127,7 +127,7 @@ def test_attack_counts():
 
 
 def test_an_attack_that_is_not_retrieved_is_an_attempt_only():
-    rows = attack.run(
+    rows = inline.attack(
         [dataset(poison=["far 39"])], [Scripted()], [NoDefence()], ["plain"], lambda: None
     )
     assert all(row["attempts"] == 1 and row["sets"] == row["poison"] == 0 for row in rows)
@@ -137,7 +137,7 @@ def test_poison_that_moves_up_from_below_is_poison_left():
     # Rank 5 of 0..: below k = 5, and moved up when the first passage goes.
     data = dataset(poison=["hidden -0", "hit 4"])
     widest = DropsFirst(over_fetch=3)
-    rows = attack.run([data], [Scripted()], [widest], ["plain"], lambda: None)
+    rows = inline.attack([data], [Scripted()], [widest], ["plain"], lambda: None)
     row = by_k([row for row in rows if row["planted"] == 5], "drops first")[5]
     assert (row["poison"], row["poison_removed"]) == (1, 0)
     assert row["poison_left"] == 1

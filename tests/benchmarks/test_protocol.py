@@ -7,8 +7,7 @@ import numpy as np
 from benchmarks import protocol
 from benchmarks.datasets import Dataset, Record
 from benchmarks.defences.contenders import Outcome
-from benchmarks.protocol import TOGETHER, poisoned_set, run, texts_of
-from benchmarks.protocol_tables import compared, tables
+from benchmarks.protocol import TOGETHER, compared, poisoned_set, run, tables, texts_of
 
 HITS = tuple(f"hit {i}" for i in range(8))
 

@@ -9,8 +9,7 @@ from scipy.stats import binom
 from benchmarks import transfer
 from benchmarks.datasets import Dataset, skerrin
 from benchmarks.embedders import built_in
-from benchmarks.transfer import interval, simulate
-from benchmarks.transfer_tables import tables
+from benchmarks.transfer import interval, simulate, tables
 
 
 @given(st.integers(1, 60), st.data())

@@ -1,15 +1,95 @@
-"""The tables of the inline defences: clean traffic, and attacks by form, kind and dataset."""
+"""Sections "clean" and "attack": what a defence does to retrieved sets, attacked or not.
+
+A row of "clean" counts `queries`, those `touched` (a passage was dropped) and `noticed` (dropped or
+marked), the `passages` among the first k and those `removed`, and the sets that hold a `golden`
+passage and lose it. A row of "attack" counts the `attempts` to plant poison, the `sets` that have
+some among the first k, and over these what `benchmarks.metrics.outcomes.counted` says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.datasets import OWN
+from benchmarks.datasets import OWN, Dataset, Record
+from benchmarks.defences.contenders import Defence
 from benchmarks.forms import FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
+from benchmarks.metrics.outcomes import Counts, counted
 from benchmarks.report.table import Row, Table, crossed, grouped, listed, ratio, summed
+from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
+from ragguard.embedding import Embedder
 
+SIZES = (5, 10)
+"""How many passages the generator gets."""
+
+COUNTS = (1, 5)
+"""How many texts the attacker plants for a question (M)."""
+
+_LIMIT = OVER_FETCH * max(SIZES)
 _APART = {"way of writing": WRITTEN_FORMS, "held-out form": HELD_OUT_FORMS}
+
+
+def clean(
+    datasets: Sequence[Dataset],
+    embedders: Sequence[Embedder],
+    defences: Sequence[Defence],
+    advance: Callable[[], object],
+) -> list[dict[str, Any]]:
+    """Run every defence on every clean set; `advance` is called once a record and embedder."""
+    names = ("queries", "touched", "noticed", "passages", "removed", "golden", "golden_removed")
+    rows = Counts(*names)
+    for embedder in embedders:
+        for dataset in datasets:
+            place = {"dataset": dataset.name, "embedder": embedder.name}
+            for record in dataset.report:
+                ranked = retrieve(record, embedder, _LIMIT)
+                for k in SIZES:
+                    for defence in defences:
+                        counts = counted(defence, ranked, k)
+                        counts |= {"queries": 1, "touched": counts["fired"]}
+                        rows.add({**place, "k": k, "defence": defence.name}, counts)
+                advance()
+    return rows.rows()
+
+
+def attack(
+    datasets: Sequence[Dataset],
+    embedders: Sequence[Embedder],
+    defences: Sequence[Defence],
+    forms: Sequence[str],
+    advance: Callable[[], object],
+) -> list[dict[str, Any]]:
+    """Run every defence on every attack; `advance` is called once a record and embedder.
+
+    Attacks of which nothing is retrieved harm nobody and are only counted as attempts.
+    """
+    names = ("attempts", "sets", "fired", "noticed", "poison", "poison_removed")
+    rows = Counts(*names, "benign", "benign_removed", "poison_left")
+    for embedder in embedders:
+        for dataset in datasets:
+            place = {"dataset": dataset.name, "embedder": embedder.name}
+            for record in dataset.report:
+                for of_attack, ranked in _attacks(record, embedder, dataset.kinds, forms):
+                    for k in SIZES:
+                        for defence in defences:
+                            counts = {"attempts": 1}
+                            if ranked.poisoned[:k].any():
+                                counts |= {**counted(defence, ranked, k), "sets": 1}
+                            key = {**place, **of_attack, "k": k, "defence": defence.name}
+                            rows.add(key, counts)
+                advance()
+    return rows.rows()
+
+
+def _attacks(
+    record: Record, embedder: Embedder, kinds: Sequence[str], forms: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], RetrievedSet]]:
+    for kind in kinds:
+        for form in forms:
+            for count in COUNTS:
+                if texts := planted(record, kind, form, count):
+                    found = retrieve(record, embedder, _LIMIT, texts)
+                    yield {"kind": kind, "form": form, "planted": count}, found
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
@@ -18,7 +98,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     They leave out the defence "none", which removes nothing and leaves poison in every set. The
     public data and the project's own are never pooled.
     """
-    for name, make in (("clean", _clean), ("attack", _attacks)):
+    for name, make in (("clean", _clean), ("attack", _attacked)):
         rows = [row for row in sections.get(name, ()) if row["defence"] != "none"]
         for (embedder,), of_it in grouped(rows, "embedder").items():
             own = [row for row in of_it if row["dataset"] == OWN]
@@ -69,7 +149,7 @@ def _clean_by_dataset(embedder: str, rows: list[Row]) -> Table:
     )
 
 
-def _attacks(source: str, rows: list[Row]) -> Iterator[Table]:
+def _attacked(source: str, rows: list[Row]) -> Iterator[Table]:
     place = ("form", "planted", "k", "defence")
     yield listed(
         f"Attacks, all kinds, {source}",
