@@ -33,13 +33,7 @@ class Calibrator:
 
     Queries may be filtered in other threads meanwhile: they go on with the filter they began with.
 
-    Args:
-        embedder: Of the filter.
-        strategy: Of the filter.
-        alpha: Share of clean queries that may be touched.
-        calibration: Scores of clean traffic; None means the shipped ones.
-        mark_alpha: Share that may be touched or marked; None means the filter's own default.
-        trust: Of the filter.
+    Args as those of `ConformalFilter`.
 
     Attributes:
         filter: The filter in force.

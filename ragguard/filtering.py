@@ -44,18 +44,7 @@ OnError = Literal["pass", "hold", "raise"]
 class Filtering:
     """Filters retrieved sets. Safe to share between threads.
 
-    Attributes:
-        calibrator: Holds the filter in force.
-        embedder: For sets in doubt.
-        quarantine: What is dropped whatever the filter decides.
-        seen: Is told what the generator sees.
-        counter: Is told what was decided.
-        log: Writes down what was dropped or flagged, and what failed.
-        on_verdict: Is told every verdict, or None.
-        mode: "filter" or "monitor".
-        on_error: What becomes of passages that were not judged.
-        max_ms: Processor time for reading a set.
-        trust: Says what only a person drops; None: what is protected by name alone.
+    Attributes as the arguments and parts of a `Guard`; `seen` is told what the generator sees.
     """
 
     calibrator: Calibrator

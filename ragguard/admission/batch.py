@@ -47,21 +47,14 @@ class Batch:
         """Return several batches as one, in order."""
         if not parts:
             return cls.of([])
-        return cls(
-            [one for part in parts for one in part.ids],
-            np.concatenate([part.profile for part in parts]),
-            np.concatenate([part.edges for part in parts]),
-            np.concatenate([part.sketches for part in parts]),
-        )
+        ids = [one for part in parts for one in part.ids]
+        arrays = zip(*[(one.profile, one.edges, one.sketches) for one in parts], strict=True)
+        return cls(ids, *map(np.concatenate, arrays))
 
     def where(self, chosen: NDArray[np.bool_]) -> Batch:
         """Return some of the passages; `chosen` has one entry a passage."""
-        return Batch(
-            [one for one, keep in zip(self.ids, chosen.tolist(), strict=True) if keep],
-            self.profile[chosen],
-            self.edges[chosen],
-            self.sketches[chosen],
-        )
+        ids = [one for one, keep in zip(self.ids, chosen.tolist(), strict=True) if keep]
+        return Batch(ids, self.profile[chosen], self.edges[chosen], self.sketches[chosen])
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -12,14 +12,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from ragguard.inline.query_form import INTERROGATIVES
+from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
 from ragguard.text import STOP_WORDS, tokens
 
 _OPENING, _CLOSING = 14, 25  # words of a question that no mark ends, and of one at the end
 _MARKED = 200  # characters in which the mark of an opening question is looked for
 _FEWEST = 3  # content words that a question is taken to have at least
 _EDGE = 5  # words by which an opening or an ending is known
-_VERBS = frozenset("are can could did do does had has have is should was were would".split())
 _TELLING = frozenset(
     """a an another each every he her his i it its my one our she some such that the their there
     these they this those we you your""".split()
@@ -27,7 +26,6 @@ _TELLING = frozenset(
 """Words with which a clause goes on that tells: "when the war ended", "who it was"."""
 _LABELS = frozenset("answer ask asked faq faqs q query question questions re subject topic".split())
 _NUMBER = re.compile(r"q?[0-9]{1,2}")
-_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
 _SENTENCE = re.compile(r"(?<=[.!?\u2026\uff1f\u061f\u3002])\s*(?=\w)|\n+")
 
 
@@ -48,7 +46,7 @@ def answered_question(text: str) -> float:
     words = tokens(text)
     first = _unlabelled(words)
     opening = words[first : first + _OPENING]
-    mark = _MARK.search(text, 0, _MARKED)
+    mark = QUESTION_MARK.search(text, 0, _MARKED)
     asked = tokens(text[: mark.start()])[first:] if mark else []
     if 0 < len(asked) <= _CLOSING:
         opening = asked
@@ -61,7 +59,7 @@ def answered_question(text: str) -> float:
         found = _said_again(opening, twice)
     closing = _SENTENCE.split(text.rstrip())[-1]
     last = tokens(closing)[-_CLOSING:]
-    if last and len(last) < len(words) and (_asks(last) or _MARK.match(closing[-1:])):
+    if last and len(last) < len(words) and (_asks(last) or QUESTION_MARK.match(closing[-1:])):
         found = max(found, _said_again(last, words[: -len(last)]))
     return found
 
@@ -90,7 +88,7 @@ def _unlabelled(words: Sequence[str]) -> int:
 def _asks(words: Sequence[str]) -> bool:
     if len(words) < _FEWEST:
         return False
-    return words[0] in _VERBS or (words[0] in INTERROGATIVES and words[1] not in _TELLING)
+    return words[0] in ASKING_VERBS or (words[0] in INTERROGATIVES and words[1] not in _TELLING)
 
 
 def _said_again(question: Sequence[str], rest: Collection[str]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from ragguard.audit.allowing import SHOWN, Allowance, Effect, allowance, identity, not_allowed
@@ -51,7 +52,7 @@ class Decisions:
             InvalidInputError: A target names several entries, or one of which that cannot be said.
             QuarantineNotFoundError: A target names none.
         """
-        found = self._found(targets)
+        found = self.found(*targets)
         allowed = _DECIDABLE.get(status)
         for entry in found:
             if allowed is not None and entry.status not in allowed:
@@ -67,7 +68,8 @@ class Decisions:
         change = self._store.set_quarantine_status
         return [change(one.key, status, actor=actor, said=said) for one in found]
 
-    def _found(self, targets: Sequence[Target]) -> list[QuarantineEntry]:
+    def found(self, *targets: Target) -> list[QuarantineEntry]:
+        """Return the entries that targets name; raises as `decide`."""
         keys = [_named(target).lower() for target in targets]
         entries = self._store.quarantine(keys=keys)
         if len({*keys}) > len(entries):  # the beginning of a key, or the id of a passage
@@ -166,18 +168,9 @@ class Decisions:
 def _of_release(
     entry: QuarantineEntry, ended_at: datetime | None = None, ended_by: str | None = None
 ) -> Allowance:
-    return Allowance(
-        entry.key,
-        "",
-        "allowed",
-        "released from quarantine",
-        entry.text[:SHOWN],
-        entry.actor,
-        entry.updated_at,
-        None,
-        ended_at,
-        ended_by,
-    )
+    why, text = "released from quarantine", entry.text[:SHOWN]
+    made = Allowance(entry.key, "", "allowed", why, text, entry.actor, entry.updated_at)
+    return replace(made, ended_at=ended_at, ended_by=ended_by)
 
 
 def _named(target: Target) -> str:

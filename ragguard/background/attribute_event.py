@@ -13,8 +13,7 @@ from ragguard.audit.answers import ANSWER_DAY, answer_of
 from ragguard.audit.quarantine import Accused
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
-from ragguard.background.accuser import Accuser
-from ragguard.background.policy import Policy, as_policy
+from ragguard.background.policy import Accuser, Policy, as_policy
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
@@ -47,19 +46,9 @@ class EventProcessor(Protocol):
 class EventAttributor:
     """Attributes the events of a store, and accuses what is responsible.
 
-    Args:
-        store: Where events and quarantines are, of all tenants.
-        retrieve: Searches the whole knowledge base; None: the passages of the event are searched.
-            One that takes `tenant` is told the event's, or None; any other searches for all alike.
-        attributor: Finds the responsible passages; None means `RAGOrigin` with the best proxy,
-            made when the first event is attributed.
-        proxy: Of that `RAGOrigin`.
-        embedder: Of that `RAGOrigin`; None: the built-in one.
-        policy: What an attribution may do; None: "review" on a store that other processes share,
-            "auto" in memory.
-        trust: Says which passages only a person puts into quarantine.
-        judge: Returns the inline filter, which says who shows marks of an attack; None: one with
-            the shipped calibration.
+    Args as those of `Guard`, but for `store`, which holds what all tenants have, and `judge`, which
+    returns the inline filter that says who shows marks of an attack; None: one with the shipped
+    calibration. `RAGOrigin` is made when the first event is attributed.
     """
 
     def __init__(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -16,8 +17,9 @@ from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_passages
 
 if TYPE_CHECKING:
-    from ragguard.audit import AuditStore, QuarantineEntry, QuarantineStatus
+    from ragguard.audit import QuarantineEntry, QuarantineStatus
     from ragguard.audit.allowing import Allowance, Effect
+    from ragguard.audit.decisions import Decisions
     from ragguard.passage import Passage
 
 quarantine = typer.Typer(
@@ -65,11 +67,9 @@ def _deciding(name: str, status: QuarantineStatus, help: str) -> None:
         tenant: options.Tenant = None,
         as_json: options.AsJson = False,
     ) -> None:
-        from ragguard.audit.decisions import Decisions
-
         who = actor or options.login_name()
-        with options.opened_store(store, tenant=tenant) as opened:
-            changed = Decisions(opened).decide(*targets, status=status, actor=who)
+        with _opened(store, tenant) as decisions:
+            changed = decisions.decide(*targets, status=status, actor=who)
         _write_entries(changed, as_json=as_json)
 
 
@@ -103,11 +103,8 @@ def undo(
     as_json: options.AsJson = False,
 ) -> None:
     """Take back what attributions did: proposals, and entries that nobody has confirmed."""
-    from ragguard.audit.decisions import Decisions
-
     who = actor or options.login_name()
-    with options.opened_store(store, tenant=tenant) as opened:
-        decisions = Decisions(opened)
+    with _opened(store, tenant) as decisions:
         undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who)
     _write_entries(undone, as_json=as_json)
 
@@ -143,11 +140,9 @@ def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
         tenant: options.Tenant = None,
         as_json: options.AsJson = False,
     ) -> None:
-        from ragguard.audit.decisions import Decisions
-
         who, wanted = actor or options.login_name(), _named(targets, passages)
-        with options.opened_store(store, tenant=tenant) as opened:
-            found, put = _found(opened, wanted, source=source), Decisions(opened).allow
+        with _opened(store, tenant) as decisions:
+            found, put = _found(decisions, wanted, source=source), decisions.allow
             made = [put(name, why=why, effect=effect, until=until, actor=who) for name in found]
         _write_allowances(made, as_json=as_json)
 
@@ -175,12 +170,10 @@ def disallow(
     as_json: options.AsJson = False,
 ) -> None:
     """Take back what was allowed, protected or released."""
-    from ragguard.audit.decisions import Decisions
-
     who, wanted = actor or options.login_name(), _named(targets, passages)
-    with options.opened_store(store, tenant=tenant) as opened:
-        found = _found(opened, wanted, source=source)
-        ended = [one for name in found for one in Decisions(opened).disallow(name, actor=who)]
+    with _opened(store, tenant) as decisions:
+        found = _found(decisions, wanted, source=source)
+        ended = [one for name in found for one in decisions.disallow(name, actor=who)]
     _write_allowances(ended, as_json=as_json)
 
 
@@ -188,10 +181,16 @@ def allowed(
     store: options.Store, tenant: options.Tenant = None, as_json: options.AsJson = False
 ) -> None:
     """List what is allowed or protected now, the newest first (UTC)."""
+    with _opened(store, tenant) as decisions:
+        _write_allowances(decisions.allowed(), as_json=as_json)
+
+
+@contextmanager
+def _opened(store: str, tenant: str | None) -> Iterator[Decisions]:
     from ragguard.audit.decisions import Decisions
 
     with options.opened_store(store, tenant=tenant) as opened:
-        _write_allowances(Decisions(opened).allowed(), as_json=as_json)
+        yield Decisions(opened)
 
 
 def _named(targets: Sequence[str] | None, passages: Path | None) -> list[str | Passage]:
@@ -202,22 +201,18 @@ def _named(targets: Sequence[str] | None, passages: Path | None) -> list[str | P
 
 
 def _found(
-    store: AuditStore, wanted: Sequence[str | Passage], *, source: bool
+    decisions: Decisions, wanted: Sequence[str | Passage], *, source: bool
 ) -> list[str | Passage]:
     """Return what targets name; all of them are looked up before the first is changed."""
     from ragguard.audit.allowing import is_key
-    from ragguard.audit.decisions import match
     from ragguard.passage import Passage
 
-    entries = None
-    found: list[str | Passage] = []
-    for one in wanted:
-        if isinstance(one, Passage) or source or is_key(one):
-            found.append(one)
-            continue
-        entries = store.quarantine() if entries is None else entries
-        found.append(Passage(match(entries, one).text))
-    return found
+    return [
+        one
+        if isinstance(one, Passage) or source or is_key(one)
+        else Passage(decisions.found(one)[0].text)
+        for one in wanted
+    ]
 
 
 def _write_allowances(found: Sequence[Allowance], *, as_json: bool) -> None:

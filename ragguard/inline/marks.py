@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.features.verbatim import longest_run
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.inline.query_form import INTERROGATIVES
+from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
 from ragguard.inline.scoring import BY_HAND
 from ragguard.inline.tokens import (
     TokenizedQuery,
@@ -38,7 +38,6 @@ from ragguard.text.ngrams import ngrams
 
 _WHOLE = 0.9  # of the question's words
 _WHOLE_WORDS = 3
-_VERBS = frozenset("are can could did do does had has have is should was were would".split())
 _MORE_VERBS = frozenset("may might must shall will".split())  # which names and months are, too
 _BEFORE = frozenset("about at by for from in of on to with".split())
 _OF_TIME = frozenset("when where why".split())
@@ -47,7 +46,6 @@ _TELLING = frozenset(
     there these they this those we you your""".split()
 )
 """Words with which a clause goes on that tells: "when the war ended", "who it was"."""
-_QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
 _ASKED = re.compile(r"\?(?!\w)|[\uff1f\u061f\u037e]")  # and not within an address
 _FIRST_END = re.compile(r"(?<!\d)[.!](?!\w)|\?(?!\w)|[\uff1f\u061f\u037e\u3002]")
 _HEADING_CHARS = 200
@@ -129,20 +127,20 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
     if any(passage.sequence[at : at + length] == run for at in range(lead + 1)):
         if _is_typed(text[:MAX_CHARS], lead, length):
             return True
-        before, mark, _ = _QUESTION_MARK.sub("?", text[:chars]).partition("?")
+        before, mark, _ = QUESTION_MARK.sub("?", text[:chars]).partition("?")
         if mark and _ends_with(before, run):
             return not headings
         return _begins_as_one(run)
     closing = text[-chars:].rstrip(_CLOSING)
-    return bool(_QUESTION_MARK.match(closing[-1:])) and _ends_with(closing, run)
+    return bool(QUESTION_MARK.match(closing[-1:])) and _ends_with(closing, run)
 
 
 def _begins_as_one(run: Sequence[str]) -> bool:
     first, second = run[1:3] if run[0] in _BEFORE else run[:2]
-    if first in _VERBS:
+    if first in ASKING_VERBS:
         return first == run[0] and second != "not"
     if first in _OF_TIME:
-        return second in _VERBS or second in _MORE_VERBS
+        return second in ASKING_VERBS or second in _MORE_VERBS
     return first in INTERROGATIVES and second not in _TELLING
 
 
@@ -154,7 +152,7 @@ def _are_headings_usual(query: TokenizedQuery, beside: Sequence[str]) -> bool:
 def _is_headed(text: str) -> bool:
     """Return True if the first sentence of a text ends with a question mark."""
     end = _FIRST_END.search(text[:_HEADING_CHARS])
-    return end is not None and _QUESTION_MARK.match(end[0]) is not None
+    return end is not None and QUESTION_MARK.match(end[0]) is not None
 
 
 def _is_typed(text: str, lead: int, length: int) -> bool:

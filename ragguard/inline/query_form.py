@@ -22,6 +22,11 @@ from ragguard.text.ngrams import ngrams, words_meant
 INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 """The words that a question asks with."""
 
+ASKING_VERBS = frozenset("are can could did do does had has have is should was were would".split())
+"""The verbs that a question without such a word begins with."""
+
+QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
+
 _ASKING = INTERROGATIVES | frozenset("describe explain list show tell whats whos".split())
 _FRONT = frozenset("am can could may might must shall should will would".split())
 _ANYWHERE = frozenset("are did do does had has have is was were".split())

@@ -7,8 +7,7 @@ import pytest
 from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, MemoryStore
-from ragguard.background.accuser import Accuser
-from ragguard.background.policy import Policy, as_policy
+from ragguard.background.policy import Accuser, Policy, as_policy
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 
