@@ -62,7 +62,9 @@ _TAGGED = re.compile(r"<(question|passage|response)>\n(.*?)\n</\1>", re.DOTALL)
 Judge = Callable[[str], Message]
 
 
-def _judge(finds: Callable[[str, str, str], bool]) -> Judge:
+def judge_that(finds: Callable[[str, str, str], bool]) -> Judge:
+    """Return a judge that says yes where `finds(question, passage, response)` is true."""
+
     def judge(prompt: str) -> Message:
         texts = dict(_TAGGED.findall(prompt))
         guilty = finds(texts["question"], texts["passage"], texts["response"])
@@ -81,7 +83,7 @@ def likelihood_judge() -> Judge:
         meter = SupportMeter(LexicalProxy(), question, response)
         return bool(meter.support([passage])[0] >= MIN_SUPPORT)
 
-    return _judge(finds)
+    return judge_that(finds)
 
 
 def reader_judge(background: Iterable[str]) -> Judge:
@@ -95,7 +97,7 @@ def reader_judge(background: Iterable[str]) -> Judge:
         answer = reader.answer(question, [Passage(passage)]).text
         return bool(answer) and answers_agree(question, answer, response)
 
-    return _judge(finds)
+    return judge_that(finds)
 
 
 def keyword_judge() -> Judge:
@@ -108,4 +110,4 @@ def keyword_judge() -> Judge:
         del question
         return f" {' '.join(tokenize(response))} " in f" {' '.join(tokenize(passage))} "
 
-    return _judge(finds)
+    return judge_that(finds)
