@@ -54,7 +54,7 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
     "attack": inline.tables,
     "attribution": attribution.tables,
     "events": attribution.tables,
-    "model_judges": real_model.tables,
+    "speed": real_model.tables,
     "cost": cost.tables,
     "honest_calibrations": honest_calibrations.tables,
     "query_forms": query_forms.tables,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.attributors.judging import Message, keyword_judge, likelihood_judge
-from benchmarks.chat import served
 from ragguard.attribution.ragforensics import judgement_prompt
 from ragguard.attribution.text_model import as_text_model
+from tests.served import served
 
 QUESTION = "Who designed the Halden bridge?"
 LIE = "The Halden bridge was designed by Orla Venn.\n\nIt is [1] of two."

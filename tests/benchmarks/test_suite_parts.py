@@ -234,8 +234,8 @@ def test_released_texts_stand_among_passages_of_the_knowledge_base(tmp_path):
 
 
 def test_a_model_behind_an_endpoint_is_asked(tmp_path):
-    from benchmarks.chat import served
     from benchmarks.readers.endpoint import READER as ENDPOINT
+    from tests.served import served
 
     def model(prompt):
         usage = {"input_tokens": len(prompt.split()), "output_tokens": 2}
