@@ -16,17 +16,14 @@ class Deciding:
 
     `target` names one accused passage: its entry, the passage, its key, the beginning of that, or
     the passage's id. `tenant` says whose it is, None the default one: a tenant sees and changes its
-    own, and nothing of any other. These methods ask the store, and wait for it.
+    own, and nothing of any other. These methods ask the store, and wait for it; all of them raise
+    `StoreError` where it fails.
     """
 
     _parts: Parts
 
     def proposals(self, *, tenant: str | None = None) -> list[QuarantineEntry]:
-        """Return what attributions accuse and a person must look at, newest first.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Return what attributions accuse and a person must look at, newest first."""
         return self._parts.decisions(tenant).proposals()
 
     def confirm(
@@ -37,7 +34,6 @@ class Deciding:
         Raises:
             InvalidInputError: `target` names several entries.
             QuarantineNotFoundError: It names none.
-            StoreError: The store fails.
         """
         return self._parts.decisions(tenant).decide(target, status="confirmed", actor=actor)[0]
 
@@ -49,7 +45,6 @@ class Deciding:
         Raises:
             InvalidInputError: `target` names several entries, or one that is not proposed.
             QuarantineNotFoundError: It names none.
-            StoreError: The store fails.
         """
         return self._parts.decisions(tenant).decide(target, status="rejected", actor=actor)[0]
 
@@ -61,7 +56,6 @@ class Deciding:
         Raises:
             InvalidInputError: `target` names several entries.
             QuarantineNotFoundError: It names none.
-            StoreError: The store fails.
         """
         return self._parts.decisions(tenant).decide(target, status="released", actor=actor)[0]
 
@@ -89,7 +83,6 @@ class Deciding:
 
         Raises:
             InvalidInputError: It is none of these, `why` says nothing, or `until` is over.
-            StoreError: The store fails.
         """
         return self._parts.decisions(tenant).allow(
             passage_or_source, why=why, until=until, actor=actor
@@ -110,7 +103,6 @@ class Deciding:
 
         Raises:
             InvalidInputError: As `allow`.
-            StoreError: The store fails.
         """
         return self._parts.decisions(tenant).allow(
             passage_or_source, why=why, until=until, actor=actor, effect="protected"
@@ -128,16 +120,11 @@ class Deciding:
         Raises:
             AllowanceNotFoundError: It is not on the list.
             InvalidInputError: As `allow`.
-            StoreError: The store fails.
         """
         return self._parts.decisions(tenant).disallow(passage_or_source, actor=actor)
 
     def allowed(self, *, tenant: str | None = None) -> list[Allowance]:
-        """Return what is allowed or protected, newest first, with what was released.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Return what is allowed or protected, newest first, with what was released."""
         return self._parts.decisions(tenant).allowed()
 
     def undo(
@@ -165,7 +152,6 @@ class Deciding:
 
         Raises:
             InvalidInputError: None of the first three is given.
-            StoreError: The store fails.
         """
         return self._parts.decisions(tenant).undo(
             event=event, reporter=reporter, since=since, actor=actor

@@ -1,4 +1,8 @@
-"""The audit store in memory: for tests, and for a guard that persists nothing."""
+"""The audit store in memory: for tests, and for a guard that persists nothing.
+
+It is no SQL store in memory: such a guard loads no SQLAlchemy, what it is given comes back as the
+same objects, and a thread that writes takes little of the interpreter from queries.
+"""
 
 from __future__ import annotations
 

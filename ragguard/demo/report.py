@@ -211,9 +211,8 @@ def _facts(console: Console, facts: Mapping[str, str]) -> None:
 
 def _show_filter(console: Console, example: Mapping[str, Any]) -> None:
     without = f"{example['without']}   (right: {example['correct_answer']})"
-    names = ("Question", "Without", "With")
-    values = (example["question"], without, example["with_filter"])
-    _facts(console, dict(zip(names, values, strict=True)))
+    facts = {"Question": example["question"], "Without": without, "With": example["with_filter"]}
+    _facts(console, facts)
     above = ""
     for passage in example["passages"]:
         fate = "dropped" if passage["dropped"] else "kept"
