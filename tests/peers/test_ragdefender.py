@@ -7,6 +7,7 @@ the difference, so that nobody takes one for the other.
 import logging
 import os
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +27,12 @@ from ragdefender.grouping import (  # noqa: E402
 from ragdefender.identification import IdentifyAdversarial  # noqa: E402
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: E402
 
+import benchmarks  # noqa: E402
+from benchmarks.defences.contenders import GuardDefence, PackageDefence  # noqa: E402
+from benchmarks.peers import follows  # noqa: E402
+from benchmarks.report.result import read  # noqa: E402
+from benchmarks.report.table import grouped  # noqa: E402
+from benchmarks.retrieval import RetrievedSet  # noqa: E402
 from ragguard import Guard, Passage  # noqa: E402
 from ragguard.embedding.vectors import similarity_matrix  # noqa: E402
 from ragguard.inline.ragdefender.grouping import (  # noqa: E402
@@ -147,6 +154,32 @@ def test_the_baseline_of_the_guard_drops_what_the_package_drops(seed, n):
         verdict = guard.filter("query", passages)
     assert verdict.error is None
     assert [passage.id for passage in verdict.dropped] == [str(number) for number in removed]
+
+
+@some
+@given(seeds, st.integers(2, 12), st.booleans())
+def test_where_the_package_counts_as_the_paper_does_the_same_passages_go(seed, n, multi_hop):
+    rows, texts = random_rows(seed, n).astype(np.float32), random_texts(seed, n)
+    shown = RetrievedSet("query", tuple(texts), rows, np.zeros(n, bool), np.zeros(n, bool))
+    scores = np.sort(list(tfidf_sums(texts).values()))[::-1]
+    assume(multi_hop or len(scores) <= 5 or scores[4] - scores[5] > 1e-9)
+    assume(follows(shown, multi_hop=multi_hop))
+    package = PackageDefence("multi_hop" if multi_hop else "single_hop")
+    with Guard.ragdefender(strategy="concentration" if multi_hop else "clustering") as guard:
+        preset = GuardDefence("preset", guard)
+        kept = [one.outcome(one.bind(shown, n)(), n).kept for one in (preset, package)]
+    assert kept[0] == kept[1]
+
+
+def test_the_committed_comparison_is_within_a_point_where_the_package_follows():
+    rows = read(Path(benchmarks.__file__).with_name("results") / "peers.json")["sections"]["peers"]
+    cells = grouped([row for row in rows if row["sets_of"] != "all"], "dataset", "form", "ratio")
+    assert {key[0] for key in cells} == {"nq", "msmarco", "hotpotqa"}
+    assert len(cells) >= 20
+    for preset, package in cells.values():
+        for what in ("poison", "benign"):
+            one, two = (row[f"{what}_removed"] / row[what] for row in (preset, package))
+            assert abs(one - two) <= 0.01
 
 
 # Differences: concentration
