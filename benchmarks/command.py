@@ -28,7 +28,7 @@ Measured = tuple[Mapping[str, Any], Sequence[Dataset]]
 
 
 def new_parser(
-    name: str, description: str | None, *, own_data: bool = False
+    name: str, description: str | None, *, own_data: bool = False, data: bool = True
 ) -> argparse.ArgumentParser:
     """Return a parser of --data, --limit and --json.
 
@@ -36,16 +36,17 @@ def new_parser(
         name: Of the module, such as "protocol"; empty for `python -m benchmarks` itself.
         description: What it measures.
         own_data: Whether it runs on the project's own data without --data.
+        data: False leaves --data and --limit out.
     """
     module = f"benchmarks.{name}" if name else "benchmarks"
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
-    without = "; without it, the own set" if own_data else ""
-    parser.add_argument(
-        "--data", type=Path, required=not own_data, help=f"folder of datasets{without}"
-    )
-    parser.add_argument(
-        "--limit", type=positive, help="records a dataset (or half of it) at most, for quick runs"
-    )
+    if data:
+        without = "; without it, the own set" if own_data else ""
+        parser.add_argument(
+            "--data", type=Path, required=not own_data, help=f"folder of datasets{without}"
+        )
+        how = "records a dataset (or half of it) at most, for quick runs"
+        parser.add_argument("--limit", type=positive, help=how)
     parser.add_argument("--json", type=Path, help="write the result here")
     return parser
 
@@ -121,6 +122,7 @@ class Command:
         tables: Of the sections.
         options: Add to the parser what `new_parser` has not.
         own_data: Whether it runs on the project's own data without --data.
+        data: False for what needs none.
     """
 
     name: str
@@ -129,10 +131,11 @@ class Command:
     tables: Callable[[Mapping[str, Any]], Iterable[Table]]
     options: Sequence[Callable[[argparse.ArgumentParser], object]] = ()
     own_data: bool = False
+    data: bool = True
 
     def __call__(self, argv: Sequence[str] | None = None) -> int:
         """Run it."""
-        parser = new_parser(self.name, self.about, own_data=self.own_data)
+        parser = new_parser(self.name, self.about, own_data=self.own_data, data=self.data)
         for add in self.options:
             add(parser)
         return run_command(parser, argv, self.measure, self.tables)
@@ -170,9 +173,8 @@ def run_command(
     for table in tables(sections):
         out.print(as_rich(table))
     if arguments.json is not None:
-        seed = getattr(arguments, "seed", 0)
-        command = _typed(parser, arguments)
-        about = describe_run(command, datasets, seed=seed, limit=arguments.limit)
+        seed, limit = getattr(arguments, "seed", 0), getattr(arguments, "limit", None)
+        about = describe_run(_typed(parser, arguments), datasets, seed=seed, limit=limit)
         write(arguments.json, about, sections)
     return 0
 

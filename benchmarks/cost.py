@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.datasets import Dataset, Record
 from benchmarks.defences.contenders import Defence, Outcome
-from benchmarks.report.table import Row, Table, listed, ratio
+from benchmarks.report.table import Row, Table, grouped, listed, ratio
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.embedding.vectors import similarity_matrix
@@ -112,7 +112,9 @@ def _time_set(
     record = _with_enough_hits(dataset.report, position, widest)
     poison = planted(record, dataset.kinds[0], "prepend", _PLANTED) if traffic == "attacked" else ()
     ranked = retrieve(record, embedder, widest, poison)
-    calls = [_bound(contender, ranked, k) for contender in contenders]
+    calls = [
+        (one, one.defence.bind(ranked.first(k * one.defence.over_fetch), k)) for one in contenders
+    ]
     for _ in range(_WARM_UPS):
         for _, call in calls:
             call()
@@ -130,12 +132,6 @@ def _time_set(
             contender.fired += contender.defence.outcome(answer, k).fired
 
 
-def _bound(
-    contender: _Contender, ranked: RetrievedSet, k: int
-) -> tuple[_Contender, Callable[[], Any]]:
-    return contender, contender.defence.bind(ranked.first(k * contender.defence.over_fetch), k)
-
-
 def _with_enough_hits(records: Sequence[Record], position: int, needed: int) -> Record:
     """Return a record, filled up with its neighbours' hits where its own are too few."""
     record, hits = records[position], dict.fromkeys(records[position].hits)
@@ -150,23 +146,14 @@ def _rows(
     contenders: Sequence[_Contender], traffic: str, k: int, embedder: str
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    for contender in contenders:
-        wall, processor = np.array(contender.wall) / 1e6, np.array(contender.processor) / 1e6
-        rows.append(
-            {
-                "traffic": traffic,
-                "embedder": embedder,
-                "k": k,
-                "defence": contender.defence.name,
-                "caches": "cold" if contender.cold else "warm",
-                "samples": len(wall),
-                "fired": contender.fired,
-                "median_ms": round(float(np.median(wall)), 4),
-                "p99_ms": round(float(np.quantile(wall, 0.99)), 4),
-                "median_cpu_ms": round(float(np.median(processor)), 4),
-                "p99_cpu_ms": round(float(np.quantile(processor, 0.99)), 4),
-            }
-        )
+    for one in contenders:
+        row = {"traffic": traffic, "embedder": embedder, "k": k, "defence": one.defence.name}
+        row |= {"caches": "cold" if one.cold else "warm", "samples": len(one.wall)}
+        row |= {"fired": one.fired}
+        for unit, times in (("ms", one.wall), ("cpu_ms", one.processor)):
+            median, p99 = np.quantile(np.array(times) / 1e6, (0.5, 0.99))
+            row |= {f"median_{unit}": round(float(median), 4), f"p99_{unit}": round(float(p99), 4)}
+        rows.append(row)
     ours = {row["caches"]: row["median_cpu_ms"] for row in rows if row["defence"] == "ragguard"}
     for row in rows:
         for caches, median in ours.items():
@@ -189,30 +176,23 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     gram = {
         (row["traffic"], row["k"]): row["median_cpu_ms"] for row in rows if row["defence"] == GRAM
     }
-    out = []
-    for name in dict.fromkeys((row["traffic"], row["defence"], row["caches"]) for row in rows):
-        chosen = [row for row in rows if (row["traffic"], row["defence"], row["caches"]) == name]
+    found = []
+    for name, chosen in grouped(rows, "traffic", "defence", "caches").items():
         times = {row["k"]: row["median_cpu_ms"] for row in chosen}
         groups = not name[1].startswith("ragguard")
         pays = {row["k"]: groups and 2 * row["fired"] > row["samples"] for row in chosen}
         rest = {k: time - pays[k] * gram[name[0], k] for k, time in times.items()}
-        out.append(_growth_row(name, times, rest))
+        found.append((name, times, rest))
     law = {row["k"]: row["k"] * log(row["k"]) for row in rows}
-    return [*out, _growth_row(("", "k log k", ""), law, law)]
-
-
-def _growth_row(
-    name: tuple[str, str, str], times: Mapping[int, float], rest: Mapping[int, float]
-) -> dict[str, Any]:
-    traffic, defence, caches = name
-    return {
-        "traffic": traffic,
-        "defence": defence,
-        "caches": caches,
-        "exponent": _slope(times),
-        "less_gram": _slope(rest),
-        **{f"{a} to {b}": round(times[b] / times[a], 2) for a, b in pairwise(sorted(times))},
-    }
+    found.append((("", "k log k", ""), law, law))
+    return [
+        {
+            **dict(zip(("traffic", "defence", "caches"), name, strict=True)),
+            **{"exponent": _slope(times), "less_gram": _slope(rest)},
+            **{f"{a} to {b}": round(times[b] / times[a], 2) for a, b in pairwise(sorted(times))},
+        }
+        for name, times, rest in found
+    ]
 
 
 def _slope(times: Mapping[int, float]) -> float | None:

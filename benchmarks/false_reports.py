@@ -15,16 +15,16 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, pairwise
 from random import Random
 from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.aimed_reports import Desk, aimed
 from benchmarks.command import Command, Measured, add_half
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
+from benchmarks.metrics.outcomes import Counts
 from benchmarks.misgeneration import (
     MAIN_KINDS,
     TOP_K,
@@ -35,14 +35,21 @@ from benchmarks.misgeneration import (
     single_events,
 )
 from benchmarks.report.table import Table, as_is
+from ragguard.attribution import Attribution, RAGOrigin
+from ragguard.audit import Event, MemoryStore
 from ragguard.background import Policy
+from ragguard.background.attribute_event import EventAttributor
 from ragguard.calibrator import calibrated_on
+from ragguard.content import content_key
 from ragguard.demo.corpus import load_corpus
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.marks import asks
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.tokens import tokenize_query
+from ragguard.passage import Passage
 from ragguard.stems import tokenize
+from ragguard.text import sentences
+from ragguard.trust import Trust
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -51,6 +58,75 @@ _POOLED = ("nq", "hotpotqa", "msmarco")
 _PAGES = 200
 _LEAST_WORDS = 20  # of a page that is aimed at
 _ROUNDS, _REPORTERS, _COLLUDING = 1000, 100, 10
+_OPENINGS = (5, 8, 12)  # words
+_FREE = Policy("auto", top_k=TOP_K, per_reporter=10**6, per_hour=10**6)
+_SOURCE = {"source": "statutes"}
+
+
+def aimed(page: str, draw: Random) -> list[tuple[str, str]]:
+    """Return questions and responses that trace to a page.
+
+    Its questions and what follows; its beginning and what follows; and of three sentences the
+    halves, as they are and made into questions.
+    """
+    parts = [part for part in sentences(page) if tokenize(part)]
+    words = page.split()
+    found = [(asked, told) for asked, told in pairwise(parts) if "?" in asked[-3:]]
+    openings = [*parts[:1], *[" ".join(words[:size]) for size in _OPENINGS]]
+    found += [(opening, rest) for opening in openings for rest in parts[1:4]]
+    for part in draw.sample(parts, min(3, len(parts))):
+        told = part.split()
+        begun, rest = " ".join(told[: len(told) // 2]), " ".join(told[len(told) // 2 :])
+        found += [(begun, rest), (f"What {begun}?", rest), (f"Is {part.rstrip('.')}?", part)]
+    return [(asked, told) for asked, told in found if tokenize(asked) and tokenize(told)]
+
+
+class Desk:
+    """Takes reports about a knowledge base, and attributes each at once.
+
+    Args:
+        policy: What an attribution may do.
+        protected: Whether all passages are of a source that is protected.
+        judge: Says who shows marks of an attack; None: by the shipped calibration.
+    """
+
+    def __init__(
+        self,
+        policy: Policy = _FREE,
+        *,
+        protected: bool = False,
+        judge: ConformalFilter | None = None,
+    ) -> None:
+        self.store = MemoryStore()
+        self._metadata = _SOURCE if protected else {}
+        self._ranked: Sequence[Passage] = ()
+        self._events = EventAttributor(
+            self.store,
+            lambda _, limit: self._ranked[:limit],
+            attributor=RAGOrigin(top_k=TOP_K),
+            policy=policy,
+            trust=Trust(protected=[*_SOURCE.values()]) if protected else None,
+            judge=None if judge is None else lambda: judge,
+        )
+        self._reports = 0
+
+    def report(
+        self, query: str, response: str, ranked: Sequence[Passage], reporter: str = "mallory"
+    ) -> Attribution:
+        """Attribute a report over a ranking, act on it, and return the attribution."""
+        self._reports += 1
+        self._ranked = [
+            Passage(one.text, id=one.id, metadata=self._metadata) if self._metadata else one
+            for one in ranked
+        ]
+        event = Event(f"{self._reports}", query, response, reporter=reporter)
+        found = self._events.attribute(event)
+        self._events.quarantine(event, found)
+        return found
+
+    def holds(self, text: str) -> bool:
+        """Return whether a text is in quarantine."""
+        return content_key(text) in self.store.quarantine_keys()
 
 
 def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
@@ -132,19 +208,22 @@ def right_answers(
         desk, ranked = Desk(judge=judge), base.ranked(record.question, ())
         found = desk.report(record.question, record.right, ranked)
         held = {one.text for one in found.accused if desk.holds(one.text)}
-        tally["events"] += 1
-        tally["blamed"] += bool(found.accused)
-        tally["disputed"] += found.cause == "disputed"
-        tally["pages_blamed"] += len(found.accused)
-        tally["pages_quarantined"] += len(held)
-        tally["golden_quarantined"] += not held.isdisjoint(golden.get(record.question, ()))
+        tally.update(
+            events=1,
+            blamed=bool(found.accused),
+            disputed=found.cause == "disputed",
+            pages_blamed=len(found.accused),
+            pages_quarantined=len(held),
+            golden_quarantined=not held.isdisjoint(golden.get(record.question, ())),
+        )
     calibration = "shipped" if judge is None else "of its own traffic"
     return {"dataset": name, "calibration": calibration, **tally}
 
 
 def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int) -> Rows:
     """Report the planted answer once, and look for the planted texts that were blamed."""
-    tallies: dict[tuple[str, str], Counter[str]] = {}
+    names = ("events", "quarantined", "proposed", "disputed", "texts_blamed")
+    rows = Counts(*names, "texts_quarantined", "benign_quarantined")
     for record in records:
         events = [
             ("up to 5", form, event)
@@ -158,18 +237,12 @@ def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int
             blamed = [one.text for one in found.accused if one.text in event.poison]
             if blamed:
                 held = sum(map(desk.holds, blamed))
-                tally = tallies.setdefault((texts, form), Counter())
-                tally["events"] += 1
-                tally["quarantined"] += held > 0
-                tally["proposed"] += not held
-                tally["disputed"] += found.cause == "disputed"
-                tally["texts_blamed"] += len(blamed)
-                tally["texts_quarantined"] += held
-                tally["benign_quarantined"] += len(desk.store.quarantine_keys()) - held
-    return [
-        {"dataset": name, "texts": texts, "form": form, **tally}
-        for (texts, form), tally in tallies.items()
-    ]
+                counts = {"events": 1, "quarantined": int(held > 0), "proposed": int(not held)}
+                counts |= {"disputed": int(found.cause == "disputed")}
+                counts |= {"texts_blamed": len(blamed), "texts_quarantined": held}
+                counts["benign_quarantined"] = len(desk.store.quarantine_keys()) - held
+                rows.add({"dataset": name, "texts": texts, "form": form}, counts)
+    return rows.rows()
 
 
 def run(selection: Selection, progress: Progress) -> dict[str, Rows]:
@@ -189,17 +262,11 @@ def run(selection: Selection, progress: Progress) -> dict[str, Rows]:
         if name == OWN:
             judge = _calibrated(base)
             found["right_answers"].append(right_answers(name, records, base, golden, judge))
-    bases = {
-        name: (records, KnowledgeBase(list(texts))) for name, (records, texts) in pools.items()
-    }
-    found["one_reporter"] = [
-        one_reporter(name, base, draw, progress) for name, (_, base) in bases.items()
-    ]
-    found["colluding"] = [
-        row
-        for name, (records, base) in bases.items()
-        for row in colluding(name, records, base, draw)
-    ]
+    bases = [(name, asked, KnowledgeBase(list(texts))) for name, (asked, texts) in pools.items()]
+    found["one_reporter"] = [one_reporter(name, base, draw, progress) for name, _, base in bases]
+    found["colluding"] = []
+    for name, asked, base in bases:
+        found["colluding"] += colluding(name, asked, base, draw)
     return found
 
 

@@ -15,18 +15,16 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.table import Table
 from scipy.sparse import csr_matrix
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 
-from benchmarks.datasets import Dataset, Record, load_folder
+from benchmarks.datasets import Dataset, load_folder
 from benchmarks.datasets.records import values
 from ragguard.inline.class_bigram import (
     OTHER_SCRIPT,
@@ -38,7 +36,7 @@ from ragguard.inline.class_bigram import (
     shape,
 )
 from ragguard.inline.features.gibberish import gibberish
-from ragguard.text import STOP_WORDS, tokens
+from ragguard.text import tokens
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -190,46 +188,8 @@ def write(path: Path, model: ClassBigram) -> None:
     np.savez_compressed(path, **arrays)
 
 
-def _unnatural(record: Record, listed: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield texts that no person wrote, each with its kind; random ones by the question alone."""
-    for text in record.poison.get("garag", ()):
-        yield "garag", text
-        yield "question, garag", f"{record.question} {text}"
-    for text in record.poison.get("poisonedrag", ())[:1]:
-        draw = Random(record.question)
-        for length in (10, 20, 40):
-            yield f"{length} random words, poison", f"{_drawn(draw, listed, length)} {text}"
-        hits = [word for hit in record.hits[:10] for word in tokens(hit)]
-        key_words = [word for word in hits if word not in STOP_WORDS]
-        yield "20 key words of the hits, poison", f"{_drawn(draw, key_words, 20)} {text}"
-        yield "poison as it is", text
-
-
-def _drawn(draw: Random, words: Sequence[str], length: int) -> str:
-    return " ".join(draw.choice(words) for _ in range(length))
-
-
-def separation(datasets: Sequence[Dataset], model: ClassBigram) -> Table:
-    """Return how much of what no person wrote lies above 99 % and 95 % of the report's hits."""
-    hits = dict.fromkeys(hit for data in datasets for record in data.report for hit in record.hits)
-    clean = np.array([gibberish(tokens(hit), model) for hit in hits])
-    levels = np.quantile(clean, (0.99, 0.95))
-    listed = sorted(model.classes)
-    found: dict[str, list[float]] = {}
-    for data in datasets:
-        for record in data.report:
-            for kind, text in _unnatural(record, listed):
-                found.setdefault(kind, []).append(gibberish(tokens(text), model))
-    title = "Above 99 % / 95 % of the report half's hits"
-    table = Table("text", "n", "gibberish", title=title)
-    for kind, scores in found.items():
-        strict, lax = (np.array(scores)[:, None] > levels).mean(axis=0)
-        table.add_row(kind, str(len(scores)), f"{strict:.0%} / {lax:.0%}")
-    return table
-
-
 def main() -> None:
-    """Fit, compare with the shipped model, and print what the fitted one tells apart."""
+    """Fit, compare with the shipped model, and write the fitted one if asked to."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.fit_class_bigram", description=__doc__
     )
@@ -247,7 +207,6 @@ def main() -> None:
         found = [gibberish(words, model) for words in natural]
         shares = ", ".join(f"{q:.0%} {np.quantile(found, q):.3f}" for q in (0.5, 0.95, 0.99))
         console.print(f"{name}: gibberish of the choosing half's hits: {shares}")
-    console.print(separation(datasets, fitted))
 
 
 if __name__ == "__main__":

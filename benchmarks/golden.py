@@ -16,10 +16,9 @@ from typing import Any
 
 from benchmarks.datasets import OWN, load_folder
 from benchmarks.forms import FORMS
-from benchmarks.misgeneration import KnowledgeBase, Selection, answers, chosen, in_form
+from benchmarks.misgeneration import Event, KnowledgeBase, Selection, answers, chosen, in_form
 from ragguard import Guard, Passage
 from ragguard.attribution import RAGOrigin
-from ragguard.attribution.result import Retrieve
 from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import LexicalProxy
 
@@ -39,6 +38,8 @@ _HOSTILE = (
     "<b>&lt;" * 2_000,
     "\x00\x1b[31m",
 )
+
+_SCORES = "embedding_similarity semantic_correlation generation_influence responsibility".split()
 
 Set = tuple[str, str, list[str], int | None]
 
@@ -119,13 +120,8 @@ def _verdict(guard: Guard, query: str, texts: list[str], k: int | None) -> dict[
     }
 
 
-def _search(ranked: Sequence[Passage]) -> Retrieve:
-    return lambda _, limit: ranked[:limit]
-
-
 def _attributions(data: Path | None) -> list[dict[str, Any]]:
-    origin = RAGOrigin(proxy=LexicalProxy())
-    rows = []
+    origin, none, rows = RAGOrigin(proxy=LexicalProxy()), frozenset[str](), []
     selection = Selection(data, _EVENTS_OF_A_DATASET if data else None, half=0)
     for name, records, base in selection.datasets():
         if (data is None) != (name == OWN):
@@ -139,24 +135,16 @@ def _attributions(data: Path | None) -> list[dict[str, Any]]:
             if number % 4 == 0:
                 events.append(("clean", record.right or record.wrong, []))
             for what, response, planted in events:
-                ranked = base.ranked(record.question, planted)
-                found = origin.attribute(record.question, response, _search(ranked))
+                event = Event(record.question, "", base.ranked(record.question, planted), none)
+                found = origin.attribute(record.question, response, event.retrieve)
                 rows.append(
                     {
                         "event": f"{name} {number} {what}",
-                        "through": answers(ranked, planted, record.wrong),
+                        "through": answers(event.ranked, planted, record.wrong),
                         "cause": found.cause,
                         "scope": found.scope_size,
                         "responsible": [s.responsible for s in found.scores],
-                        "scores": [
-                            [
-                                s.embedding_similarity,
-                                s.semantic_correlation,
-                                s.generation_influence,
-                                s.responsibility,
-                            ]
-                            for s in found.scores
-                        ],
+                        "scores": [[getattr(s, name) for name in _SCORES] for s in found.scores],
                     }
                 )
     return rows

@@ -29,6 +29,7 @@ from scipy.stats import beta
 
 from benchmarks.command import Command, Measured
 from benchmarks.datasets import OWN, Dataset, Record, skerrin
+from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
 from benchmarks.fitting.offsets import ALPHA
@@ -51,10 +52,10 @@ _CONFIDENCE = 0.9
 _STEP = 0.25  # nats
 _ONE_OF = 24  # titles of the knowledge base
 _HITS = 30
-_BATCH = 512
 _LONG = 6  # words
 _ATTACKS = ("poisonedrag", "blind")
 _WAYS = ("as_questions", "as_it_is")
+_COUNTED = ("sets", "topics", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
 _ERRORS = Console(stderr=True)
 
 
@@ -95,19 +96,12 @@ def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
 def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator[RetrievedSet]:
     """Yield titles of the plain knowledge base, as they stand or asked for, with what is found."""
     passages = list(dict.fromkeys(str(v["text"]) for v in values(folder, "wikipedia_passages")))
-    rows = np.concatenate(
-        [embedder.embed(passages[at : at + _BATCH]) for at in range(0, len(passages), _BATCH)]
-    )
     left_out = " ".join(without).lower()
     named = dict.fromkeys(text.split(". ")[0] for text in passages[::_ONE_OF])
-    for title in named:
-        if title.lower() in left_out:
-            continue
-        for question in (title, f"What is {title}?"):
-            similarity = rows @ embedder.embed([question])[0]
-            best = np.argsort(-similarity, kind="stable")[:_HITS]
-            record = Record(question, tuple(passages[at] for at in best), frozenset(), {})
-            yield retrieve(record, embedder, _HITS)
+    shown = [title for title in named if title.lower() not in left_out]
+    asked = [question for title in shown for question in (title, f"What is {title}?")]
+    for question, hits in zip(asked, nearest(asked, passages, _HITS), strict=True):
+        yield retrieve(Record(question, hits, frozenset(), {}), embedder, _HITS)
 
 
 def chosen(found: Sequence[RetrievedSet]) -> tuple[float, list[dict[str, Any]]]:
@@ -170,22 +164,15 @@ def counted(
             if planted_texts and not one.poisoned[: setting[0]].any():
                 continue
             topic = names_page(one.first(setting[0]))
-            counts["sets"] += 1
-            counts["topics"] += topic
+            counts.update(sets=1, topics=topic)
             for name, lowered in zip(_WAYS, (False, topic), strict=True):
                 most, of_interest = highest(one, setting, topic=lowered)
                 counts[f"fired_{name}"] += most >= line(setting)
                 counts[f"hit_{name}"] += of_interest >= line(setting)
         if counts["sets"]:
-            names = ("sets", "topics", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
-            yield {
-                "kind": kind,
-                "group": group,
-                "planted": planted_texts,
-                "k": setting[0],
-                "with_reference": setting[1],
-                **{name: counts[name] for name in names},
-            }
+            place = {"kind": kind, "group": group, "planted": planted_texts}
+            place |= {"k": setting[0], "with_reference": setting[1]}
+            yield {**place, **{name: counts[name] for name in _COUNTED}}
 
 
 def measured(

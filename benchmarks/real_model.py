@@ -66,7 +66,7 @@ main = Command(
     measure,
     tables,
     [option("--model", default="smollm2", help="a model's name, or an exported folder")],
-    own_data=True,
+    data=False,
 )
 
 if __name__ == "__main__":

@@ -16,21 +16,17 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import chain, groupby, pairwise
-from operator import itemgetter
-from pathlib import Path
+from itertools import chain, pairwise
 from types import FrameType
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.report.result import describe_run, write
+from benchmarks.command import Command, Measured
+from benchmarks.report.table import Table, grouped, listed
 from ragguard import Guard
 from ragguard.lru import forget_all
 
-Row = dict[str, Any]
 Calls = dict[str, list[str]]
 """By thread, the module of every function that was called, in order."""
 
@@ -41,73 +37,55 @@ _CLEAN = (
     "The market of Skerrin has been held beside the old mill since the fourteenth century.",
     "Trains from the coast reach the town's only station four times a day.",
 )
-_RESPONSE = "The Vendle."
 _COMPREHENSIONS = {"<dictcomp>", "<genexpr>", "<listcomp>", "<module>", "<setcomp>"}
 _WAIT_S = 60.0
-_SCENES = {
-    "scene": "scene",
-    "thread": "thread",
-    "modules": "modules",
-    "at_most_modules": "aim",
-    "changes": "changes",
-    "at_most_changes": "aim",
-    "calls": "calls",
-}
-_MODULES = {"module": "module", "entered": "entered", "calls": "calls"}
 
 
-@dataclass(frozen=True)
-class Aim:
-    """How many modules may be entered at most, and how often may one follow another."""
-
-    modules: int
-    changes: int
+def _clean_query(guard: Guard) -> bool:
+    return not guard.filter(_QUESTION, _CLEAN).attacked
 
 
-def _clean_query(guard: Guard) -> None:
-    if guard.filter(_QUESTION, _CLEAN).attacked:
-        raise RuntimeError("the clean set counts as attacked; choose other texts")
+def _attacked_query(guard: Guard) -> bool:
+    return len(guard.filter(_QUESTION, (_POISON, *_CLEAN)).dropped) == 1
 
 
-def _attacked_query(guard: Guard) -> None:
-    if len(guard.filter(_QUESTION, (_POISON, *_CLEAN)).dropped) != 1:
-        raise RuntimeError("the poison is not what was dropped; choose other texts")
-
-
-def _event(guard: Guard) -> None:
-    event = guard.report(_QUESTION, _RESPONSE, passages=(_POISON, *_CLEAN))
+def _event(guard: Guard) -> bool:
+    event = guard.report(_QUESTION, "The Vendle.", passages=(_POISON, *_CLEAN))
     sys.setprofile(None)  # how often the caller looks whether it is done is chance
     found = guard.attribution(event, _WAIT_S).responsible
-    if [passage.text for passage in found] != [_POISON]:
-        raise RuntimeError("the poison is not what was blamed; choose other texts")
+    return [passage.text for passage in found] == [_POISON]
 
 
-SCENES: dict[str, tuple[Callable[[Guard], None], Aim | None]] = {
-    "clean query": (_clean_query, None),
-    "attacked query": (_attacked_query, Aim(modules=18, changes=40)),
-    "event": (_event, Aim(modules=25, changes=110)),
+_SCENES: Mapping[str, tuple[Callable[[Guard], bool], int | None, int | None]] = {
+    "clean query": (_clean_query, None, None),
+    "attacked query": (_attacked_query, 18, 40),
+    "event": (_event, 25, 110),
 }
+"""Each scene, how many modules it may enter at most, and how often one may follow another."""
 
 
-def run() -> tuple[list[Row], list[Row]]:
+def measure(arguments: argparse.Namespace, _: Console) -> Measured:
     """Trace every scene; return a row for each and its threads, and one for each module of these.
 
     Raises:
         RuntimeError: The guard does not find what it is to find.
     """
-    scenes: list[Row] = []
-    modules: list[Row] = []
-    for name, (scene, aim) in SCENES.items():
+    del arguments
+    scenes: list[dict[str, Any]] = []
+    modules: list[dict[str, Any]] = []
+    for name, (scene, most, changes) in _SCENES.items():
         with Guard() as guard:
             scene(guard)  # reads what is read once for a process
         forget_all()
         with Guard() as guard, _traced(threads=scene is _event) as calls:
-            scene(guard)
-        scenes.append(_summary(name, "all", list(calls.values()), aim))
+            right = scene(guard)
+        if not right:
+            raise RuntimeError(f"{name}: the guard does not find the poison; choose other texts")
+        scenes.append(_summary(name, "all", list(calls.values()), most, changes))
         for thread, called in calls.items():
-            scenes.append(_summary(name, thread, [called], None))
+            scenes.append(_summary(name, thread, [called], None, None))
             modules += _by_module(name, thread, called)
-    return scenes, modules
+    return {"scenes": scenes, "modules": modules}, ()
 
 
 @contextmanager
@@ -131,64 +109,41 @@ def _traced(*, threads: bool) -> Iterator[Calls]:
         threading.setprofile(None)
 
 
-def _summary(scene: str, thread: str, calls: Sequence[Sequence[str]], aim: Aim | None) -> Row:
+def _summary(
+    scene: str, thread: str, calls: Sequence[Sequence[str]], most: int | None, changes: int | None
+) -> dict[str, Any]:
     return {
         "scene": scene,
         "thread": thread,
         "modules": len(set(chain.from_iterable(calls))),
-        "at_most_modules": aim.modules if aim else None,
-        "changes": sum(map(_changes, calls)),
-        "at_most_changes": aim.changes if aim else None,
+        "at_most_modules": most,
+        "changes": sum(before != after for one in calls for before, after in pairwise(one)),
+        "at_most_changes": changes,
         "calls": sum(map(len, calls)),
     }
 
 
-def _changes(modules: Sequence[str]) -> int:
-    return sum(before != after for before, after in pairwise(modules))
-
-
-def _by_module(scene: str, thread: str, modules: Sequence[str]) -> list[Row]:
+def _by_module(scene: str, thread: str, modules: Sequence[str]) -> list[dict[str, Any]]:
     """Return a row for each module, in the order of first entry."""
     calls = Counter(modules)
     entered = Counter(modules[:1])
     entered.update(after for before, after in pairwise(modules) if before != after)
-    return [
-        {
-            "scene": scene,
-            "thread": thread,
-            "module": module,
-            "entered": entered[module],
-            "calls": calls[module],
-        }
-        for module in calls
-    ]
+    place = {"scene": scene, "thread": thread}
+    return [{**place, "module": m, "entered": entered[m], "calls": calls[m]} for m in calls]
 
 
-def _as_table(title: str, rows: Sequence[Row], columns: Mapping[str, str]) -> Table:
-    table = Table(title=title, title_justify="left", min_width=len(title))
-    for heading in columns.values():
-        table.add_column(heading, no_wrap=True)
-    for row in rows:
-        table.add_row(*("" if row[name] is None else str(row[name]) for name in columns))
-    return table
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.trace", description=__doc__)
-    parser.add_argument("--json", type=Path, help="where the result is written")
-    arguments = parser.parse_args(argv)
-    scenes, modules = run()
-    out = Console()
-    out.print(_as_table("Modules entered, and changes from one to another", scenes, _SCENES))
-    for (scene, thread), rows in groupby(modules, itemgetter("scene", "thread")):
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield a table of the scenes, and one of the modules of each and its threads."""
+    whole = [{name: "" if v is None else v for name, v in r.items()} for r in sections["scenes"]]
+    heads = {"scene": "scene", "thread": "thread", "modules": "modules", "aim": "at_most_modules"}
+    heads |= {"changes": "changes", "aim of changes": "at_most_changes", "calls": "calls"}
+    yield listed("Modules entered, and changes from one to another", whole, heads)
+    for (scene, thread), rows in grouped(sections["modules"], "scene", "thread").items():
         title = f"{scene}, {thread}: modules in the order of first entry"
-        out.print(_as_table(title, list(rows), _MODULES))
-    if arguments.json is not None:
-        described = describe_run(["python", "-m", "benchmarks.trace"], [], seed=0, limit=None)
-        write(arguments.json, described, {"scenes": scenes, "modules": modules})
-    return 0
+        yield listed(title, rows, {name: name for name in ("module", "entered", "calls")})
 
+
+main = Command("trace", __doc__, measure, tables, data=False)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -24,7 +24,7 @@ from benchmarks.embedders import built_in
 from benchmarks.fit_manner import Folds, groups, rounded
 from benchmarks.fitting.offsets import ALPHA
 from benchmarks.reading import load_with_reading
-from benchmarks.report.table import Table, share
+from benchmarks.report.table import Table, crossed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.inline.features.coverage import LEAST_COVERAGE, idf_coverage, idf_weights
 from ragguard.inline.features.manner import COVERAGE, MannerModel
@@ -102,17 +102,15 @@ def measured(
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the table of a result."""
-    cells: dict[tuple[str, str, int], dict[str, str]] = {}
-    for row in sections["unseen_manner"]:
-        key = (row["dataset"], row["kind"], row["planted"])
-        cells.setdefault(key, {})[row["fitted"]] = share(row["found"], row["sets"])
-    ways = ("on all", "without the generator", "without the dataset")
-    lines = tuple(
-        (name, kind, str(count), *[cell.get(way, "") for way in ways])
-        for (name, kind, count), cell in cells.items()
-    )
-    columns = ("dataset", "texts", "planted", *[f"fitted {way}" for way in ways])
-    return [Table("Plain texts found by manner and coverage alone", columns, lines)]
+    return [
+        crossed(
+            "Plain texts found by manner and coverage alone",
+            sections["unseen_manner"],
+            {"dataset": "dataset", "texts": "kind", "planted": "planted"},
+            lambda row: f"fitted {row['fitted']}",
+            lambda rows: share(rows[0]["found"], rows[0]["sets"]),
+        )
+    ]
 
 
 def measure(arguments: argparse.Namespace, errors: Console) -> Measured:

@@ -19,19 +19,6 @@ from ragguard.inline.features import SIGNALS, signal_matrix
 from ragguard.inline.features.manner import MannerModel, shipped
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 
-__all__ = [
-    "COUNTS",
-    "FOLDS",
-    "KINDS",
-    "Sample",
-    "Samples",
-    "drawn",
-    "samples",
-    "sets_of",
-    "signals_of",
-    "thinned",
-]
-
 Floats = NDArray[np.float64]
 
 COUNTS = (1, 5)

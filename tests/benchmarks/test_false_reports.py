@@ -5,8 +5,7 @@ from random import Random
 
 import pytest
 
-from benchmarks.aimed_reports import Desk, aimed
-from benchmarks.false_reports import main
+from benchmarks.false_reports import Desk, aimed, main
 from ragguard.passage import Passage
 
 PAGE = "Who lit the lamp? Ann Dove lit the lamp of Marrow Bay in 1874. The keeper was her son."

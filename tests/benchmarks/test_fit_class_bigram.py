@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.datasets import Dataset, Record, load_folder, skerrin
-from benchmarks.fit_class_bigram import _oddness, fit, plain_texts, separation, write
+from benchmarks.fit_class_bigram import _oddness, fit, plain_texts, write
 from ragguard.inline import class_bigram as model_of_pairs
 from ragguard.inline.class_bigram import OTHER_SCRIPT, SHAPES, class_bigram
 from ragguard.inline.features.gibberish import gibberish
@@ -61,19 +61,3 @@ def test_nothing_that_was_retrieved_is_learnt_from(tmp_path):
     assert plain_texts(tmp_path, load_folder(tmp_path)) == ["learnt"]
     reported = Dataset("nq", (Record("q", (), frozenset(), {}),) * 2, split=True)
     assert plain_texts(tmp_path, [reported]) == ["kept back", "learnt"]
-
-
-@pytest.mark.slow
-def test_what_is_told_apart_is_counted_on_the_report_half(pages, model):
-    listed = sorted(model.classes)
-    poison = {"poisonedrag": ("The pier is closed.",), "garag": (" ".join(listed[::7]), "a b")}
-    record = Record("When was the pier closed?", tuple(map(" ".join, pages)), frozenset(), poison)
-    unread = Record("?", (), frozenset(), {"garag": ("x",)})
-    table = separation([Dataset("nq", (unread, record), split=True)], model)
-    kinds, sizes, found = [list(column.cells) for column in table.columns]
-    assert dict(zip(kinds, sizes, strict=True))["garag"] == "2"
-    of_kind = dict(zip(kinds, found, strict=True))
-    # Every seventh word of the list in alphabetical order is gibberish, and "a b" is not.
-    assert of_kind["garag"] == "50% / 50%"
-    assert of_kind["poison as it is"] == "0% / 0%"
-    assert of_kind["40 random words, poison"] == "100% / 100%"
