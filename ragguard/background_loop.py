@@ -17,9 +17,6 @@ class BackgroundLoop:
     loop for every call would break its second call. The loop's thread does not survive a fork,
     hence one loop per process. Whoever waits for a loop must not run on it: what may wait for each
     other, such as a model and the search that it calls, needs two.
-
-    Args:
-        name: The thread's.
     """
 
     def __init__(self, name: str) -> None:

@@ -229,10 +229,6 @@ def embedded_at_once(sets: Iterable[Sequence[Passage]], embedder: Embedder) -> E
 
     Passages of a set in which all carry a vector are not embedded. If the call fails, `embedder`
     itself is returned: one text that cannot be embedded must not cost the other sets theirs.
-
-    Args:
-        sets: The passages of each set that needs vectors.
-        embedder: Computes them.
     """
     texts = dict.fromkeys(
         passage.text

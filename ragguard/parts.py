@@ -74,14 +74,9 @@ class Parts:
     Attributes:
         settings: The arguments as they were given.
         embedder: With a cache, for both halves.
-        calibrator: Holds the judge in force.
-        store: The audit store.
-        quarantine: Follows the store.
-        counter: Writes to the store what was judged.
-        log: Writes down there what was dropped or flagged, and what failed.
+        quarantine: Follows the store, to which `counter` and `log` write what was judged.
         filtering: The inline half.
-        worker: Attributes what is reported.
-        reports: The door to the background half.
+        reports: The door to the background half, in which `worker` attributes.
     """
 
     def __init__(

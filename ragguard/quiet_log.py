@@ -13,10 +13,6 @@ class QuietLog:
     """Logs at INFO, a burst at once and then a line a second; the next line says what was left out.
 
     Safe to share between threads.
-
-    Args:
-        logger: Where the lines go.
-        burst: How many lines may come at once.
     """
 
     def __init__(self, logger: logging.Logger, *, burst: int = 20) -> None:

@@ -170,13 +170,7 @@ def recent_p_values(
 
 
 def measure_of(record: ScoredQuery, calibration: Calibration | None, alpha: float) -> Calibration:
-    """Return what a recorded query is compared with.
-
-    Args:
-        record: The query.
-        calibration: None for the shipped one.
-        alpha: Of the gate.
-    """
+    """Return what a recorded query is compared with, by a gate of this alpha; None: as shipped."""
     return measure_for(
         calibration,
         len(record.suspicions),

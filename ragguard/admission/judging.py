@@ -154,11 +154,7 @@ _SAID = {
 
 
 class Scan:
-    """Passages that are to be judged together; takes some 500 bytes a passage, texts aside.
-
-    Args:
-        held: What is in quarantine, and what is allowed.
-    """
+    """Passages that are to be judged together; takes some 500 bytes a passage, texts aside."""
 
     def __init__(self, held: Quarantined | None = None) -> None:
         self._held = held or Quarantined()
@@ -217,10 +213,6 @@ def propose(store: QuarantineStore, found: Iterable[tuple[Admission, Passage]]) 
     """Put what was refused to a person, and return how many are new to the store.
 
     What the store knows already stays as it is: what a person has decided above all.
-
-    Args:
-        store: Keeps them.
-        found: Passages with what was found; those that were not refused are left out.
 
     Raises:
         StoreError: The store fails.

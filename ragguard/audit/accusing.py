@@ -53,12 +53,8 @@ def decided(
 ) -> Accused:
     """Return what becomes of an accusation, and count it in `load`.
 
-    Args:
-        new: The accusation; "quarantined" if its evidence suffices, else "proposed".
-        known: What the store has under its key.
-        limits: How much may come into force, and be proposed.
-        load: How much has been.
-        now: The moment that it is.
+    It is "quarantined" if its evidence suffices, else "proposed". The store has `known` under its
+    key.
     """
     if known is not None and known.status not in ("proposed", "lapsed"):
         return Accused(known)

@@ -238,13 +238,9 @@ def insert_into(session: Session, table: type[DeclarativeBase]) -> Any:
 
 
 def lock(session: Session, number: int) -> None:
-    """Hold a lock until the transaction ends.
+    """Hold a lock, such as `SCORES_LOCK`, until the transaction of a session that writes ends.
 
-    In SQLite every transaction that writes holds the only one there is.
-
-    Args:
-        session: A session that writes.
-        number: Which lock, such as `SCORES_LOCK`.
+    In SQLite every such transaction holds the only one there is.
     """
     if not _on_sqlite(session):
         session.execute(select(func.pg_advisory_xact_lock(number)))

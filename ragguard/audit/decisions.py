@@ -27,9 +27,6 @@ class Decisions:
     Targets are entries, passages, or a key, the beginning of one that is no other's, or a passage
     id. Of each decision `said` is the reason that the trail tells as it is. All methods raise
     `StoreError` where the store fails.
-
-    Args:
-        store: Holds the quarantine.
     """
 
     def __init__(self, store: AuditStore) -> None:

@@ -17,10 +17,6 @@ class Repeater(ABC):
 
     The thread is a daemon, and ends with its object. After a fork the parent goes on; the child
     begins anew, since what was pending would else be done twice.
-
-    Args:
-        name: The thread's.
-        interval_s: Seconds between two steps.
     """
 
     def __init__(self, name: str, interval_s: float) -> None:

@@ -60,12 +60,7 @@ def create_tables(session: Session) -> str:
 
 
 def require_head(found: str, store: str) -> None:
-    """Raise `StoreError` unless `found` is the schema that this ragguard works with.
-
-    Args:
-        found: What `schema_version` returned.
-        store: The database's name, for the message.
-    """
+    """Raise `StoreError` unless a `schema_version` is the one that this ragguard works with."""
     if found == HEAD:
         return
     if not found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -80,12 +81,7 @@ def changes_of_the_list(session: Session, since: int) -> Sequence[Any]:
 
 
 def allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str, Allowed]:
-    """Return what the filter lets through, by tenant.
-
-    Args:
-        session: A session that reads.
-        tenants: Of whom; None: of all that have a list, or something released.
-    """
+    """Return what the filter lets through for some tenants; None: for all that have anything."""
     if tenants is not None and not tenants:
         return {}
     lists = select(AllowanceRow)
@@ -95,13 +91,10 @@ def allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str, 
     if tenants is not None:
         lists = lists.where(AllowanceRow.tenant.in_(tenants))
         entries = entries.where(QuarantineRow.tenant.in_(tenants))
-    listed: dict[str, list[Allowance]] = {tenant: [] for tenant in tenants or ()}
+    found: defaultdict[str, tuple[list[Allowance], list[str]]] = defaultdict(lambda: ([], []))
+    found.update({tenant: ([], []) for tenant in tenants or ()})
     for row in session.scalars(lists):
-        listed.setdefault(row.tenant, []).append(row.to_allowance())
-    released: dict[str, list[str]] = {}
+        found[row.tenant][0].append(row.to_allowance())
     for tenant, key in session.execute(entries):
-        released.setdefault(tenant, []).append(key)
-    return {
-        tenant: as_allowed(listed.get(tenant, ()), released.get(tenant, ()))
-        for tenant in listed.keys() | released.keys()
-    }
+        found[tenant][1].append(key)
+    return {tenant: as_allowed(*lists) for tenant, lists in found.items()}

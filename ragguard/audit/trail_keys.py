@@ -24,9 +24,6 @@ _SHORTEST = 32  # characters; of hexadecimal ones 128 bits
 class Keys:
     """Secrets by their ids, the oldest first; before all of them comes that of no key.
 
-    Args:
-        secrets: The oldest first.
-
     Raises:
         InvalidInputError: One is too short.
     """

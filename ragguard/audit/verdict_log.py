@@ -40,14 +40,7 @@ _SHOWN_PASSAGES, _SHOWN_CHARS = 3, 80
 class Judged:
     """A verdict on its way into the log, with what it was about.
 
-    Attributes:
-        query: The question.
-        question: The hash of its content words.
-        passages: All of the set, in rank order.
-        verdict: What was decided.
-        calibration: Which calibration was in force.
-        scorer: Version of the signals and weights.
-        tenant: Whose query it was; "" is the default tenant.
+    Attributes as in `VerdictRecord`, but for `passages`, which are all of the set in rank order.
     """
 
     query: str

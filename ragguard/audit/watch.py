@@ -204,13 +204,8 @@ def announce(
 ) -> None:
     """Say that the quarantine at `place` was changed in this process; return when all know it.
 
-    The log tells of entries that the filter drops from now on, or that a person decided on.
-
-    Args:
-        place: Where the store is.
-        tenant: Whose quarantine or allow-list.
-        head: The trail's, after that.
-        told: The entries.
+    The log tells of entries that the filter drops from now on, or that a person decided on, and of
+    the trail's head after that.
     """
     for found in _watches.valuerefs():  # a copy, made at once: other threads may add to them
         watch = found()

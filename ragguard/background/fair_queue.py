@@ -27,11 +27,7 @@ def event_bytes(event: Event) -> int:
 class FairQueue:
     """Events on their way to the store. The fullest lane pays for lack of room.
 
-    Not safe to share between threads by itself.
-
-    Args:
-        max_events: How many events it holds.
-        max_bytes: How many bytes their texts may take.
+    Not safe to share between threads by itself. `max_bytes` is of their texts.
     """
 
     def __init__(self, *, max_events: int, max_bytes: int) -> None:
@@ -115,16 +111,7 @@ class FairQueue:
 
 
 class Losses:
-    """Counts what was lost. Not safe to share between threads by itself.
-
-    Args:
-        counter: Counts them as `reports_lost`.
-
-    Attributes:
-        reports: How many reports were lost.
-    """
-
-    reports: int
+    """Counts what was lost, as `reports_lost`. Not safe to share between threads by itself."""
 
     def __init__(self, counter: VerdictCounter | None) -> None:
         self._counter = counter

@@ -39,11 +39,6 @@ class Outbox:
     Settled is an event that is done or has failed for good. Safe to share between threads; the
     child of a fork begins with an empty one. What is left when the interpreter exits is saved then.
 
-    Args:
-        store: Where the events go.
-        max_events: How many events are held in memory.
-        counter: Counts the reports that were lost.
-
     Attributes:
         closed: Whether nothing more is taken.
         work: Set when there is something to save.

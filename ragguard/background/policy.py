@@ -115,10 +115,7 @@ def as_policy(policy: Policy | PolicyName | None, *, shared: bool) -> Policy:
 class Accuser:
     """Accuses what attributions hold responsible, as far as the policy goes.
 
-    Args:
-        store: Where the quarantines are, and the allow-lists, of all tenants.
-        policy: What an attribution may do.
-        trust: Says which passages only a person puts into quarantine.
+    The store is that of all tenants. What `trust` protects only a person puts into quarantine.
     """
 
     def __init__(self, store: AuditStore, policy: Policy, trust: Trust | None = None) -> None:
@@ -173,10 +170,7 @@ class Accuser:
     def _lacks(self, found: Attribution, key: str, place: int) -> str | None:
         """Return what is lacking for quarantine without a person, or None; "" if nothing could do.
 
-        Args:
-            found: The attribution, with evidence.
-            key: The accused passage's.
-            place: How many of the event are more responsible.
+        `place` is how many of the event are more responsible.
         """
         if self._policy.name != "auto" or found.cause != "poisoning":
             return ""

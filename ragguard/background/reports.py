@@ -59,12 +59,8 @@ _DURABLE_S = 10.0
 class Reports:
     """Takes flagged responses, and waits for what a worker finds.
 
-    Attributes:
-        worker: Saves the events, and attributes them.
-        store: Keeps both.
-        seen: What the generator saw, for reports that do not say it.
-        quarantine: Follows the store.
-        apart: Whether each reporter's claims are events of their own, as a quorum needs them.
+    With `apart` each reporter's claims are events of their own, as a quorum needs them. `seen` is
+    what the generator saw, for reports that do not say it.
     """
 
     worker: Worker
@@ -178,15 +174,9 @@ def as_event(
     the clock, while the quarantine stays what it is. After a change of it a search finds something
     else, and later on the knowledge base may be another one, so it is attributed anew.
 
-    Args:
-        query: The user's question.
-        response: What the system answered.
-        passages: What the generator saw, best first.
-        reporter: Who flags it.
-        quarantine_version: `AuditStore.quarantine_version`, as far as it is known here.
-        apart: Whether only this reporter's reports are the same claim.
-        tenant: Whose it is; tenants have no claim in common.
-        now: Seconds since 1970; None for the clock.
+    Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `apart`,
+    whether only this reporter's reports are the same claim; `now`, seconds since 1970 or None for
+    the clock. Tenants have no claim in common.
     """
     cut: list[str] = []
     query = _ends("query", query, MAX_QUERY, cut)

@@ -72,11 +72,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Deadline:
-    """A moment from now, on the monotonic clock.
-
-    Args:
-        seconds: How far away it is; None for one that never comes.
-    """
+    """A moment so many seconds from now, on the monotonic clock; None for one that never comes."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds

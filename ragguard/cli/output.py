@@ -131,9 +131,7 @@ class _ToStderr(logging.Handler):
 def log_to_stderr(*, debug: bool, progress: bool = False) -> None:
     """Send what ragguard logs to stderr, in place of what an earlier call set up.
 
-    Args:
-        debug: Show the tracebacks of logged errors.
-        progress: Show what goes well too, with the time.
+    With `debug` it has tracebacks, with `progress` also what goes well, with the time.
     """
     form = "%(asctime)s %(levelname)s %(message)s" if progress else "ragguard: %(message)s"
     logger = logging.getLogger("ragguard")

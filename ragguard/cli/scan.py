@@ -177,11 +177,7 @@ def write_report(
 ) -> None:
     """Write the report, row by row.
 
-    Args:
-        file: Opened for text, in UTF-8.
-        title: What was scanned.
-        counts: How many passages have which status.
-        found: Passages that are worth a look, with what was found.
+    `counts` says how many passages have which status; `found` are those that are worth a look.
     """
     told = ", ".join(f"{count:,} {status}" for status, count in counts.items())
     file.write(

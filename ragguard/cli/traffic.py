@@ -85,14 +85,9 @@ def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[R
 def read_with_bar(
     stream: BinaryIO, name: str, *, total: int | None, counted: str, progress: bool = True
 ) -> Iterator[Line]:
-    """Yield every line as soon as it is complete.
+    """Yield every line as soon as it is complete, with a bar as `read_traffic` draws it.
 
-    Args:
-        stream: Opened for bytes.
-        name: What to call it in errors.
-        total: Its bytes, if they are known.
-        counted: What the lines are, in words.
-        progress: Draw a progress bar on stderr if that is a terminal.
+    The stream has `total` bytes, if that is known; `counted` says in words what its lines are.
 
     Raises:
         InvalidInputError: A line is bad; the message begins with "name:number".

@@ -57,10 +57,6 @@ class LlamaIndexIndex:
 class LlamaIndexVectorStore:
     """A vector store that keeps the texts as well, without an index around it.
 
-    Args:
-        store: The vector store.
-        embedder: What made its vectors.
-
     Raises:
         InvalidInputError: The store keeps vectors only.
     """

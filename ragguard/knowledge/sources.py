@@ -82,9 +82,7 @@ def _document_id(document: Any, metadata: Any) -> str | None:
 class Retriever:
     """A framework's retriever that hides its vector store, asked for more than its k on a copy.
 
-    Args:
-        retriever: LangChain's or LlamaIndex's.
-        method: Its search: "invoke" or "retrieve".
+    Its search is a method "invoke" (LangChain) or "retrieve" (LlamaIndex).
     """
 
     def __init__(self, retriever: Any, method: str) -> None:

@@ -101,10 +101,7 @@ def named(name: str) -> str:
 class Access:
     """Lets people in, and knows them again.
 
-    Args:
-        token: What opens the page.
-        proxy: Whose header opens it as well; None: nobody's.
-        clock: Seconds that never go back.
+    The token opens the page, and so does the proxy's header.
 
     Attributes:
         once: A code that opens it a single time, for an address to click on.

@@ -70,14 +70,9 @@ def by_day(
     alpha: float,
     calibration: Calibration | None = None,
 ) -> list[Day]:
-    """Return the last `DAYS` days, oldest first.
+    """Return the last `DAYS` days up to `today`, UTC, oldest first as the scores are.
 
-    Args:
-        verdicts: Those that are kept.
-        scores: What queries scored, oldest first.
-        today: The last day, UTC.
-        alpha: The share of clean queries that the guards may touch.
-        calibration: Theirs; None: the shipped one.
+    Alpha and calibration are those of the guards; None: the shipped one.
     """
     days = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
     told: dict[date, list[VerdictRecord]] = {day: [] for day in days}

@@ -20,12 +20,7 @@ _MOST_FIELDS = 2_000
 
 @dataclass(frozen=True)
 class Settings:
-    """What guards on the store use, for the charts.
-
-    Attributes:
-        alpha: The share of clean queries that they may touch.
-        calibration: Theirs; None: the shipped one.
-    """
+    """Alpha and calibration (None: the shipped one) of guards on the store, for the charts."""
 
     alpha: float = 0.01
     calibration: Calibration | None = None
@@ -36,11 +31,8 @@ class Visit:
     """A request of somebody who may see the page.
 
     Attributes:
-        store: What there is to see.
-        person: Who asks.
         asked: The query's fields.
         form: The form's fields; empty for what only reads.
-        settings: What guards on the store use.
         others: The tenants that this person may see besides; "" is the default one.
     """
 
