@@ -56,6 +56,7 @@ class Row:
         calls: Answers of the model, one question being one.
         tokens: Read and written for them.
         ms: What the defence took, without the model.
+        p: The defence's p-value of "this is clean traffic", where it has one.
     """
 
     question: str
@@ -73,6 +74,7 @@ class Row:
     calls: int
     tokens: int
     ms: float
+    p: float | None
 
 
 def measure(cell: Cell, place: Place) -> tuple[int, list[dict[str, Any]]]:
@@ -155,6 +157,7 @@ def _defended(
                     calls=count.calls,
                     tokens=count.tokens,
                     ms=round(1000 * took, 2),
+                    p=None if decision.p_value is None else round(decision.p_value, 5),
                 )
             )
         )

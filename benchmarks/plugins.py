@@ -128,12 +128,14 @@ class Decision:
         marked: It kept a passage and marked it as unusual.
         instruction: What the reader is told instead of the usual.
         answer: The answer, where the defence itself has it; None: the reader is asked.
+        p_value: Of "this is clean traffic"; None where the defence has no notion of that.
     """
 
     kept: tuple[int, ...]
     marked: bool = False
     instruction: str = ANSWER
     answer: str | None = None
+    p_value: float | None = None
 
 
 Judge = Callable[[Case], Decision]

@@ -23,7 +23,7 @@ def filtered(guard: Guard, case: Case) -> Decision:
     retrieved = case.retrieved
     verdict = guard.filter(retrieved.question, passages_of(retrieved), k=case.k)
     kept = tuple(int(passage.id) for passage in verdict.kept)[: case.k]
-    return Decision(kept, marked=bool(verdict.marked))
+    return Decision(kept, marked=bool(verdict.marked), p_value=verdict.p_value)
 
 
 def guarding(make: Callable[[Setting], Guard]) -> Callable[[Setting], Judge]:

@@ -1,27 +1,20 @@
-"""One page of HTML that needs nothing beside it: heat map, figures and tables of a suite."""
+"""One page of HTML that needs nothing beside it: heat map, charts and tables of a suite."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
+from benchmarks.metrics.counting import attributed
 from benchmarks.metrics.intervals import Rate
+from benchmarks.report.curves import by_reader, curves
 from benchmarks.report.figures import Shown, suite_tables, title_of
 from benchmarks.report.table import Table
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem;
-  color: #1c2330; background: #fff }
-table { border-collapse: collapse; margin: 0 0 2rem; display: block; overflow-x: auto }
-th, td { border: 1px solid #d5dae3; padding: .3rem .6rem; text-align: right; white-space: nowrap }
-th { background: #f2f4f8; font-weight: 600; white-space: normal }
-th:first-child, td:first-child { text-align: left }
-td.heat { text-align: center; min-width: 5rem } figure { margin: 0 0 2rem }
-small, figcaption { color: #5a6475 } code { background: #f2f4f8; padding: 0 .3rem }
-"""
-_COLOURS = ("#1b6ca8", "#c2410c", "#2f855a", "#7b3fa0", "#8a6d00", "#444")
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 520, 260, 50, 40
+_STYLE = Path(__file__).with_name("page.css")
+_MEASURES = {"dacc": "DACC", "fpr": "FPR", "fnr": "FNR"}
 
 
 def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:
@@ -32,29 +25,37 @@ def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:
         about: Versions, machine and command of the run.
         found: Its cells.
     """
-    tables = list(suite_tables(found))
+    drawn = curves(found)
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{escape(title)}</h1>",
-        f"<p><small>ragguard {escape(str(about.get('ragguard', '')))},"
-        f" {escape(str(about.get('date', '')))}, <code>{escape(str(about.get('command', '')))}"
-        f"</code><br>{escape(_machine(about))}</small></p>",
-        *(_heat_map(reader, found) for reader in _readers(found)),
-        *(_by_share(reader, found) for reader in _readers(found)),
-        *map(_table, tables),
-        "</body></html>\n",
+        "<meta name='viewport' content='width=device-width'>",
+        f"<title>{escape(title)}</title><style>{_STYLE.read_text(encoding='utf-8')}</style></head>",
+        f"<body><header><h1>{escape(title)}</h1>",
+        f"<p>{escape(_sample(found))}</p></header><main>",
+        *(_heat_map(reader, here) for reader, here in by_reader(found)),
+        f"<section class='charts'>{drawn}</section>" if drawn else "",
+        _blame([one for one in found if one.cell.room == "attributors" and one.rows]),
+        "<h2>All tables</h2>",
+        *map(_table, suite_tables(found)),
+        "</main><footer>",
+        f"ragguard {escape(str(about.get('ragguard', '')))},"
+        f" {escape(str(about.get('date', '')))}, {escape(_machine(about))}."
+        f"<br><code>{escape(str(about.get('command', '')))}</code></footer></body></html>\n",
     ]
     return "\n".join(part for part in parts if part)
 
 
+def _sample(found: Sequence[Shown]) -> str:
+    """Say what the page is made from."""
+    datasets = dict.fromkeys(one.cell.dataset for one in found)
+    rows = sum(len(one.rows) for one in found)
+    empty = sum(bool(one.reason) for one in found)
+    said = f"{len(found)} cells, {rows:,} rows; data: {', '.join(datasets)}."
+    return f"{said} {empty} cells are empty, for the reasons below." if empty else said
+
+
 def _machine(about: Mapping[str, Any]) -> str:
-    machine = about.get("machine", {})
-    return ", ".join(f"{name}: {value}" for name, value in machine.items())
-
-
-def _readers(found: Sequence[Shown]) -> list[str]:
-    return list(dict.fromkeys(one.cell.reader for one in found if one.cell.reader))
+    return ", ".join(f"{name}: {value}" for name, value in about.get("machine", {}).items())
 
 
 def _mean(found: Sequence[Shown], name: str) -> float | None:
@@ -66,74 +67,75 @@ def _mean(found: Sequence[Shown], name: str) -> float | None:
 
 
 def _heat_map(reader: str, found: Sequence[Shown]) -> str:
-    here = [one for one in found if one.cell.reader == reader]
+    planted = next((one.cell.planted for one in found if one.cell.planted), 0)
+    here = [one for one in found if one.cell.planted in (0, planted)]
     attacks = list(dict.fromkeys(one.cell.attack for one in here))
     defences = list(dict.fromkeys(one.cell.method for one in here))
     lines = []
-    for defence in defences:
+    for attack in attacks:
         cells = []
-        for attack in attacks:
+        for defence in defences:
             chosen = [
                 one for one in here if (one.cell.attack, one.cell.method) == (attack, defence)
             ]
-            value = _mean(chosen, "attack_success")
-            if value is None:
-                reasons = {one.reason for one in chosen}
-                cells.append(f"<td class='heat' title='{escape(', '.join(reasons))}'>-</td>")
+            value, right = _mean(chosen, "attack_success"), _mean(chosen, "accuracy")
+            if value is None or right is None:
+                reasons = ", ".join({one.reason for one in chosen}) or "not in the suite"
+                cells.append(f"<td class='heat' title='{escape(reasons)}'>-</td>")
             else:
                 cells.append(
-                    f"<td class='heat' style='background:hsl(14 85% {97 - 47 * value:.0f}%)'>"
-                    f"{100 * value:.0f} %</td>"
+                    f"<td class='heat' style='--heat:{100 * value:.0f}%'"
+                    f" title='{right:.0%} right answers'>{100 * value:.0f} %</td>"
                 )
-        lines.append(f"<tr><td>{escape(title_of('defences', defence))}</td>{''.join(cells)}</tr>")
+        lines.append(f"<tr><th>{escape(title_of('attacks', attack))}</th>{''.join(cells)}</tr>")
+    heads = "".join(f"<th>{escape(title_of('defences', one))}</th>" for one in defences)
+    return (
+        f"<section><h2>How often the attacker's answer is given</h2>"
+        f"<p>{escape(title_of('readers', reader))}, {planted} planted;"
+        " right answers are under the pointer.</p>"
+        "<div class='wide'>"
+        f"<table class='heatmap'><thead><tr><th></th>{heads}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table></div></section>"
+    )
+
+
+def _blame(found: Sequence[Shown]) -> str:
+    """Methods and measures down, attacks across, as RAGOrigin's tables are; the best are bold."""
+    if not found:
+        return ""
+    attacks = list(dict.fromkeys(one.cell.attack for one in found))
+    methods = list(dict.fromkeys(one.cell.method for one in found))
+    values: dict[tuple[str, str, str], float] = {}
+    for attack in attacks:
+        for method in methods:
+            chosen = [
+                one for one in found if (one.cell.attack, one.cell.method) == (attack, method)
+            ]
+            counts = attributed([row for one in chosen for row in one.rows])
+            for name in _MEASURES:
+                rate = counts[name]
+                if isinstance(rate, Rate) and rate.value is not None:
+                    values[attack, method, name] = rate.value
+    lines = []
+    for method in methods:
+        for number, (name, said) in enumerate(_MEASURES.items()):
+            cells = []
+            for attack in attacks:
+                value = values.get((attack, method, name))
+                others = [values[key] for key in values if key[0] == attack and key[2] == name]
+                best = value == (max if name == "dacc" else min)(others, default=None)
+                text = "-" if value is None else f"{value:.2f}"
+                cells.append(f"<td>{f'<b>{text}</b>' if best else text}</td>")
+            title = escape(title_of("attributors", method))
+            head = f"<th rowspan='{len(_MEASURES)}'>{title}</th>" if number == 0 else ""
+            lines.append(f"<tr>{head}<td>{said}</td>{''.join(cells)}</tr>")
     heads = "".join(f"<th>{escape(title_of('attacks', attack))}</th>" for attack in attacks)
     return (
-        f"<h2>How often the attacker's answer is given: {escape(title_of('readers', reader))}</h2>"
-        f"<table class='heatmap'><tr><th></th>{heads}</tr>{''.join(lines)}</table>"
+        "<section><h2>Who is blamed for a wrong answer</h2><p>Shares over the texts in scope, as in"
+        " RAGOrigin's tables; the best of each attack is bold.</p><div class='wide'>"
+        f"<table class='blame'><thead><tr><th>method</th><th>measure</th>{heads}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table></div></section>"
     )
-
-
-def _by_share(reader: str, found: Sequence[Shown]) -> str:
-    """Attack success by number of planted texts, one line a defence; "" with fewer than two."""
-    here = [one for one in found if one.cell.reader == reader and one.cell.planted]
-    counts = sorted({one.cell.planted for one in here})
-    if len(counts) < 2:
-        return ""
-    lines = []
-    for number, defence in enumerate(dict.fromkeys(one.cell.method for one in here)):
-        points = []
-        for count in counts:
-            chosen = [
-                one for one in here if (one.cell.planted, one.cell.method) == (count, defence)
-            ]
-            if (value := _mean(chosen, "attack_success")) is not None:
-                points.append(f"{_across(count, counts):.0f},{_up(value):.0f}")
-        colour = _COLOURS[number % len(_COLOURS)]
-        y = 14 + 15 * number
-        lines.append(
-            f"<polyline fill='none' stroke='{colour}' points='{' '.join(points)}'/>"
-            f"<text x='{_WIDTH + 8}' y='{y}' fill='{colour}' font-size='12'>"
-            f"{escape(title_of('defences', defence))}</text>"
-        )
-    for count in counts:
-        x = f"{_across(count, counts):.0f}"
-        lines.append(f"<text x='{x}' y='{_HEIGHT - 20}' font-size='12'>{count}</text>")
-    for share in (0.0, 0.5, 1.0):
-        lines.append(f"<text x='4' y='{_up(share) + 4:.0f}' font-size='12'>{share:.0%}</text>")
-    return (
-        f"<figure><svg viewBox='0 0 {_WIDTH + 220} {_HEIGHT}' width='{_WIDTH + 220}' role='img'>"
-        f"{''.join(lines)}</svg><figcaption>Attack success by number of planted texts, all attacks:"
-        f" {escape(title_of('readers', reader))}</figcaption></figure>"
-    )
-
-
-def _across(count: int, counts: Sequence[int]) -> float:
-    first, last = counts[0], counts[-1]
-    return _LEFT + (_WIDTH - _LEFT - 20) * (count - first) / (last - first)
-
-
-def _up(share: float) -> float:
-    return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - 20) * share
 
 
 def _table(table: Table) -> str:
@@ -141,4 +143,7 @@ def _table(table: Table) -> str:
     lines = "".join(
         f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
     )
-    return f"<h2>{escape(table.title)}</h2><table><tr>{heads}</tr>{lines}</table>"
+    return (
+        f"<details><summary>{escape(table.title)}</summary><div class='wide'>"
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table></div></details>"
+    )

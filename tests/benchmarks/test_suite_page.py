@@ -3,9 +3,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from benchmarks.cells import load_suite
+from benchmarks.cells import Cell, load_suite
 from benchmarks.measuring import Place
-from benchmarks.report.figures import shown
+from benchmarks.report.curves import roc
+from benchmarks.report.figures import judged, shown
 from benchmarks.report.page import page
 from benchmarks.running import run
 
@@ -48,7 +49,69 @@ def test_the_page_needs_nothing_beside_it(html):
     assert "A &lt;tiny&gt; page" in text
     assert "run &amp; see" in text
     assert text.count("class='heat'") == 4
-    assert text.count("<polyline") == 2
+    # Attack success and right answers, a line each with and without the guard; clean sets are too
+    # few for a ROC.
+    assert text.count("<polyline") == 4
+    assert "Attack success by planted texts" in text
+    assert "Right answers by planted texts" in text
+
+
+def cell(attack, method="ragguard", k=5, room="defences"):
+    planted = 0 if attack == "none" else 5
+    reader = "likelihood" if room == "defences" else ""
+    return Cell(attack, room, method, "skerrin", reader, k, planted, 0, 4, "built-in")
+
+
+def row(number, p, **more):
+    names = "planted poison poison_removed benign benign_removed golden golden_removed marked left"
+    counts = dict.fromkeys([*names.split(), "right", "attacked", "calls", "tokens", "ms"], 0)
+    return {"question": str(number), **counts, "p": p, **more}
+
+
+def page_of(*cells):
+    return page("Charts", {}, judged({one.key: (one, rows, "") for one, rows in cells}))
+
+
+def test_the_gate_is_shown_at_every_threshold_and_marked_at_two():
+    assert roc([0.5, 1.0], [0.01, 0.01]) == [(0.0, 0.0), (0.0, 1.0), (0.5, 1.0), (1.0, 1.0)]
+    clean = [row(n, p) for n, p in enumerate([0.03, 0.3, 0.6, 0.9])]
+    # Half of the sets are found at 1 %, three of four at 5 %; a set without poison is none.
+    p_values = [0.001, 0.009, 0.04, 0.7]
+    attacked = [row(n, p, poison=1) for n, p in enumerate(p_values)] + [row(9, 0.001)]
+    text = page_of((cell("none"), clean), (cell("tan"), attacked))
+    assert "What the gate finds, and touches" in text
+    assert "Tan et al.: 50% found at 1%" in text
+    assert "Tan et al.: 75% found at 5%" in text
+    # The preset of RAGDefender knows two p-values, which are no scale.
+    flat = [row(n, float(n % 2)) for n in range(4)]
+    flat_cells = [(cell(one, "ragdefender_paper"), flat) for one in ("none", "tan")]
+    assert "What the gate finds" not in page_of(*flat_cells)
+
+
+def test_cost_is_shown_where_there_are_several_k():
+    slow = [row(n, 0.5, ms=ms) for n, ms in enumerate([1.0, 3.0, 50.0])]
+    text = page_of((cell("none", k=5), slow), (cell("none", k=20), slow))
+    assert "Cost against k" in text
+    assert text.count("<title>ragguard: 3</title>") == 2  # the medians
+    assert "Cost against k" not in page_of((cell("none"), slow))
+
+
+def test_attribution_is_shown_as_in_ragorigins_tables():
+    event = {
+        "question": "1",
+        "found": 3,
+        "missed": 1,
+        "wronged": 0,
+        "spared": 4,
+        "ms": 2,
+        "calls": 0,
+    }
+    worse = {**event, "found": 1, "missed": 3}
+    cells = [("ragorigin", [event]), ("text_keywords", [worse])]
+    text = page_of(*((cell("tan", name, room="attributors"), rows) for name, rows in cells))
+    assert "<td>DACC</td><td><b>0.88</b></td>" in text
+    assert "<td>DACC</td><td>0.62</td>" in text
+    assert text.count("<td>FPR</td><td><b>0.00</b></td>") == 2
 
 
 @pytest.mark.slow
