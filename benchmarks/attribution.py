@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 
 from benchmarks.command import Command, Measured, add_half, choices, option
 from benchmarks.embedders import MiniLM, minilm_folder
@@ -70,7 +70,7 @@ class Outcomes:
         return [{**dict(key), **values(tally)} for key, tally in self.tallies.items()]
 
 
-def run(selection: Selection, progress: Progress) -> dict[str, Any]:
+def run(selection: Selection, errors: Console) -> dict[str, Any]:
     """Return the rows of the section "attribution".
 
     Raises:
@@ -91,7 +91,7 @@ def run(selection: Selection, progress: Progress) -> dict[str, Any]:
 
     for name, records, base in selection.datasets():
         place = {"dataset": name, "data": source(name)}
-        for record in progress.track(records, description=f"attribution: {name}"):
+        for record in track(records, f"attribution: {name}", console=errors):
             for kind, form, event in poisoned_events(record, base, selection.seed):
                 reported(poisoned, event, **place, kind=kind, form=form)
                 for rule, least in (("Eq. 4", 0), (f"at least {MIN_SCOPE}", MIN_SCOPE)):
@@ -138,14 +138,14 @@ def _scope(event: Event, least: int) -> tuple[int, float]:
 
 
 def run_strata(
-    selection: Selection, strata: Sequence[str], progress: Progress
+    selection: Selection, strata: Sequence[str], errors: Console
 ) -> list[dict[str, Any]]:
     """Return one row for every stratum, case, form and source of data.
 
     Args:
         selection: Which records are measured.
         strata: Names of `STRATA`.
-        progress: Told about every record.
+        errors: Shows how far it is.
 
     Raises:
         InvalidInputError: A line of a file is not a record.
@@ -158,7 +158,7 @@ def run_strata(
         if minilm is not None:
             bases["MiniLM, cosine"] = KnowledgeBase(base.texts, embedder=minilm)
             bases["MiniLM, dot product"] = KnowledgeBase(base.texts, embedder=minilm, dot=True)
-        for record in progress.track(records, description=f"events: {name}"):
+        for record in track(records, f"events: {name}", console=errors):
             others = [other for other in records if other is not record]
             setting = Setting(base, bases, others, selection.seed)
             for stratum in strata:
@@ -209,10 +209,9 @@ def summary(
 def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     """Return the section "attribution", or "events" where strata are named."""
     selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
-    with Progress(console=errors) as progress:
-        if arguments.strata:
-            return {"events": run_strata(selection, arguments.strata, progress)}, ()
-        return {"attribution": run(selection, progress)}, ()
+    if arguments.strata:
+        return {"events": run_strata(selection, arguments.strata, errors)}, ()
+    return {"attribution": run(selection, errors)}, ()
 
 
 main = Command(

@@ -84,18 +84,19 @@ def add_half(parser: argparse.ArgumentParser) -> None:
 
 
 def embedders_for(
-    texts: Iterable[str], progress: Progress, names: Sequence[str] = EMBEDDERS
+    texts: Iterable[str], errors: Console, names: Sequence[str] = EMBEDDERS
 ) -> list[Embedder]:
     """Return the embedders of these names that there are, MiniLM with all vectors computed."""
     found: list[Embedder] = [built_in()] if EMBEDDERS[0] in names else []
     folder = minilm_folder() if MINILM in names else None
     if folder is not None:
         model, wanted = MiniLM(folder), list(dict.fromkeys(texts))
-        bar = progress.add_task("MiniLM vectors", total=len(wanted))
-        model.prepare(wanted, lambda done: progress.advance(bar, done))
+        with Progress(console=errors) as progress:
+            bar = progress.add_task("MiniLM vectors", total=len(wanted))
+            model.prepare(wanted, lambda done: progress.advance(bar, done))
         found.append(model)
     elif MINILM in names:
-        progress.console.print("MiniLM is not installed", style="yellow")
+        errors.print("MiniLM is not installed", style="yellow")
     return found or [built_in()]
 
 

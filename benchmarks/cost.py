@@ -11,6 +11,8 @@ from time import perf_counter_ns, process_time_ns
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.progress import track
 
 from benchmarks.datasets import Dataset, Record
 from benchmarks.defences.contenders import Defence, Outcome
@@ -56,16 +58,11 @@ class _Contender:
     fired: int = 0
 
 
-def steps(limit: int | None) -> int:
-    """Return how many times `run` calls `advance`."""
-    return len(SIZES) * 2 * min(_SETS, limit or _SETS)
-
-
 def run(
     datasets: Sequence[Dataset],
     embedder: Embedder,
     defences: Sequence[Defence],
-    advance: Callable[[], object],
+    errors: Console,
     *,
     limit: int | None,
     seed: int,
@@ -76,19 +73,19 @@ def run(
     A guard is timed twice: "warm" after it has read every text before, as when popular passages
     are retrieved again, and "cold" with its caches of read texts emptied before every call. The
     others keep no such caches. The clocks run around the call alone. Ratios are of processor time,
-    which a busy machine stretches less. `advance` is called once a set.
+    which a busy machine stretches less. `errors` shows how far it is.
     """
     order = Random(seed)
     chosen = [d for d in datasets if d.name in _DATASETS] or list(datasets)
     records = [(dataset, i) for dataset in chosen for i in range(len(dataset.report))]
     order.shuffle(records)
+    timed = records[: min(_SETS, limit or _SETS)]
     rows: list[dict[str, Any]] = []
     for traffic in ("clean", "attacked"):
         for k in sizes:
             contenders = _contenders(defences)
-            for dataset, position in records[: min(_SETS, limit or _SETS)]:
+            for dataset, position in track(timed, f"cost: {traffic}, k = {k}", console=errors):
                 _time_set(contenders, dataset, position, traffic, k, embedder, order)
-                advance()
             rows += _rows(contenders, traffic, k, embedder.name)
     return rows
 

@@ -20,7 +20,7 @@ from random import Random
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 
 from benchmarks.command import Command, Measured, add_half
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
@@ -134,10 +134,10 @@ def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
     return draw.sample(long, min(_PAGES, len(long)))
 
 
-def one_reporter(name: str, base: KnowledgeBase, draw: Random, progress: Progress) -> Row:
+def one_reporter(name: str, base: KnowledgeBase, draw: Random, errors: Console) -> Row:
     """Aim at random pages, each by itself; then take all of them in one name, and protected."""
     pages, blamed, taken, reports = _pages(base, draw), 0, [], 0
-    for page in progress.track(pages, description=f"aimed at pages ({name})"):
+    for page in track(pages, f"aimed at pages ({name})", console=errors):
         traced = False
         for query, response in aimed(page, draw):
             desk = Desk()
@@ -245,7 +245,7 @@ def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int
     return rows.rows()
 
 
-def run(selection: Selection, progress: Progress) -> dict[str, Rows]:
+def run(selection: Selection, errors: Console) -> dict[str, Rows]:
     """Return the rows of each section."""
     draw = Random(selection.seed)
     read = [] if selection.data_dir is None else load_folder(selection.data_dir)
@@ -263,7 +263,7 @@ def run(selection: Selection, progress: Progress) -> dict[str, Rows]:
             judge = _calibrated(base)
             found["right_answers"].append(right_answers(name, records, base, golden, judge))
     bases = [(name, asked, KnowledgeBase(list(texts))) for name, (asked, texts) in pools.items()]
-    found["one_reporter"] = [one_reporter(name, base, draw, progress) for name, _, base in bases]
+    found["one_reporter"] = [one_reporter(name, base, draw, errors) for name, _, base in bases]
     found["colluding"] = []
     for name, asked, base in bases:
         found["colluding"] += colluding(name, asked, base, draw)
@@ -283,8 +283,7 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     """Return the sections of `run`."""
     selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
     logging.getLogger("ragguard").setLevel(logging.CRITICAL)  # limits are reached here
-    with Progress(console=errors) as progress:
-        return run(selection, progress), ()
+    return run(selection, errors), ()
 
 
 def tables(sections: Mapping[str, Rows]) -> Iterator[Table]:

@@ -53,17 +53,10 @@ def run(datasets: Sequence[Dataset], console: Console) -> list[dict[str, Any]]:
                         for which in draw.sample((0, 1), 2):
                             spent = _timed((plain, holding)[which], sets[place], passages == "new")
                             best[which][place] = min(best[which][place], spent)
-                without, with_both = map(sum, best)
-                rows.append(
-                    {
-                        "kind": kind,
-                        "passages": passages,
-                        "sets": len(sets),
-                        "without_ms": 1000.0 * without / len(sets),
-                        "with_ms": 1000.0 * with_both / len(sets),
-                        "ratio": with_both / without,
-                    }
-                )
+                without, with_both = (1000.0 * sum(times) / len(sets) for times in best)
+                row: dict[str, Any] = {"kind": kind, "passages": passages, "sets": len(sets)}
+                row |= {"without_ms": without, "with_ms": with_both, "ratio": with_both / without}
+                rows.append(row)
     return rows
 
 

@@ -8,8 +8,11 @@ some among the first k, and over these what `benchmarks.metrics.outcomes.counted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from rich.console import Console
+from rich.progress import track
 
 from benchmarks.datasets import OWN, Dataset, Record
 from benchmarks.defences.contenders import Defence
@@ -33,22 +36,21 @@ def clean(
     datasets: Sequence[Dataset],
     embedders: Sequence[Embedder],
     defences: Sequence[Defence],
-    advance: Callable[[], object],
+    errors: Console,
 ) -> list[dict[str, Any]]:
-    """Run every defence on every clean set; `advance` is called once a record and embedder."""
+    """Run every defence on every clean set; `errors` shows how far it is."""
     names = ("queries", "touched", "noticed", "passages", "removed", "golden", "golden_removed")
     rows = Counts(*names)
     for embedder in embedders:
         for dataset in datasets:
             place = {"dataset": dataset.name, "embedder": embedder.name}
-            for record in dataset.report:
+            for record in track(dataset.report, f"clean: {dataset.name}", console=errors):
                 ranked = retrieve(record, embedder, _LIMIT)
                 for k in SIZES:
                     for defence in defences:
                         counts = counted(defence, ranked, k)
                         counts |= {"queries": 1, "touched": counts["fired"]}
                         rows.add({**place, "k": k, "defence": defence.name}, counts)
-                advance()
     return rows.rows()
 
 
@@ -57,9 +59,9 @@ def attack(
     embedders: Sequence[Embedder],
     defences: Sequence[Defence],
     forms: Sequence[str],
-    advance: Callable[[], object],
+    errors: Console,
 ) -> list[dict[str, Any]]:
-    """Run every defence on every attack; `advance` is called once a record and embedder.
+    """Run every defence on every attack; `errors` shows how far it is.
 
     Attacks of which nothing is retrieved harm nobody and are only counted as attempts.
     """
@@ -68,7 +70,7 @@ def attack(
     for embedder in embedders:
         for dataset in datasets:
             place = {"dataset": dataset.name, "embedder": embedder.name}
-            for record in dataset.report:
+            for record in track(dataset.report, f"attack: {dataset.name}", console=errors):
                 for of_attack, ranked in _attacks(record, embedder, dataset.kinds, forms):
                     for k in SIZES:
                         for defence in defences:
@@ -77,7 +79,6 @@ def attack(
                                 counts |= {**counted(defence, ranked, k), "sets": 1}
                             key = {**place, **of_attack, "k": k, "defence": defence.name}
                             rows.add(key, counts)
-                advance()
     return rows.rows()
 
 

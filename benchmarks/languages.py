@@ -97,37 +97,27 @@ def measured(
         limit: Records of a language at most.
         errors: Where progress is shown.
     """
-    guard = ConformalFilter(built_in())
-    by_language: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        by_language.setdefault(record["language"], []).append(record)
-    for language, all_of_it in track(by_language.items(), "languages", console=errors):
+    guard, by_language = ConformalFilter(built_in()), grouped(records, "language")
+
+    def dropped(query: str, texts: Sequence[str], k: int) -> list[str]:
+        flagged = guard.decide(query, [Passage(text) for text in texts], k).flagged
+        return [text for text, flag in zip(texts, flagged, strict=False) if flag]
+
+    for (language,), of_it in track(by_language.items(), "languages", console=errors):
         for k, over_fetched in _SETTINGS:
             counts: Counter[str] = Counter()
-            for place, record in enumerate(all_of_it[half::2][:limit]):
-
-                def dropped(
-                    texts: Sequence[str],
-                    k: int = k,
-                    most: int = OVER_FETCH * k if over_fetched else k,
-                    query: str = record["question"],
-                ) -> list[str]:
-                    given = [Passage(text) for text in texts[:most]]
-                    flagged = guard.decide(query, given, k).flagged
-                    return [text for text, flag in zip(texts, flagged, strict=False) if flag]
-
+            most = OVER_FETCH * k if over_fetched else k
+            for place, record in enumerate(of_it[half::2][:limit]):
+                query, at = record["question"], place % k
                 texts = list(dict.fromkeys(hit["text"] for hit in record["hits"]))
-                gone = dropped(texts)
-                counts["queries"] += 1
-                counts["touched"] += bool(gone)
-                counts["right_page_lost"] += record["golden"] in gone
+                gone = dropped(query, texts[:most], k)
+                lost = record["golden"] in gone
+                counts.update(queries=1, touched=bool(gone), right_page_lost=lost)
                 for kind, text in _planted(record):
-                    at = place % k
-                    counts[kind] += text in dropped([*texts[:at], text, *texts[at:]])
+                    attacked = [*texts[:at], text, *texts[at:]][:most]
+                    counts[kind] += text in dropped(query, attacked, k)
             yield {
-                "language": language,
-                "k": k,
-                "with_reference": over_fetched,
+                **{"language": language, "k": k, "with_reference": over_fetched},
                 **{name: counts[name] for name in ("queries", "touched", "right_page_lost")},
                 "found": {kind: counts[kind] for kind in (*PLANTED, *DISGUISES)},
             }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from statistics import fmean
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 
 from benchmarks.command import Command, Measured, add_forms, embedders_for
 from benchmarks.datasets import Dataset, Record, load_folder
@@ -88,18 +88,17 @@ def run(
     embedders: Sequence[Embedder],
     defences: Sequence[Defence],
     forms: Sequence[str],
-    advance: Callable[[], object],
+    errors: Console,
 ) -> list[dict[str, Any]]:
-    """Run every defence on every cell; `advance` is called once a record and embedder."""
+    """Run every defence on every cell; `errors` shows how far it is."""
     found = Counts(*_COUNTS)
     for embedder in embedders:
         for dataset in datasets:
-            for record in dataset.report:
+            for record in track(dataset.report, dataset.name, console=errors):
                 for place, shown, k in _sets(record, embedder, dataset, forms):
                     for defence in defences:
                         key = {**place, "embedder": embedder.name, "defence": defence.name}
                         found.add(key, {**counted(defence, shown, k), "questions": 1})
-                advance()
     names, kinds = [dataset.name for dataset in datasets], (*_WRITERS, TOGETHER)
 
     def order(row: Row) -> tuple[int, int, int, int]:
@@ -209,12 +208,10 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     if not found:
         raise InvalidInputError(f"{arguments.data} holds none of {', '.join(BENIGN)}")
     datasets = [dataset.limited(arguments.limit) for dataset in found]
-    with ExitStack() as stack, Progress(console=errors) as progress:
-        embedders = embedders_for(_texts(datasets, arguments.forms), progress)
-        records = sum(len(dataset.report) for dataset in datasets) * len(embedders)
-        bar = progress.add_task("cells", total=records)
+    with ExitStack() as stack:
+        embedders = embedders_for(_texts(datasets, arguments.forms), errors)
         defences = [one for one in all_defences(stack) if one.name != "none"]
-        rows = run(datasets, embedders, defences, arguments.forms, lambda: progress.advance(bar))
+        rows = run(datasets, embedders, defences, arguments.forms, errors)
     return {"defences": rows, "cells": compared(rows)}, datasets
 
 

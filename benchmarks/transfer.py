@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import track
 from scipy.stats import beta
 
 from benchmarks.command import Command, Measured, embedders_for, option
@@ -66,13 +66,13 @@ def interval(part: int, whole: int) -> tuple[float, float]:
 
 
 def run(
-    datasets: Sequence[Dataset], embedders: Sequence[Embedder], advance: Callable[[], object]
+    datasets: Sequence[Dataset], embedders: Sequence[Embedder], errors: Console
 ) -> list[dict[str, Any]]:
-    """Judge every kind by every calibration; `advance` is called once a setting and kind."""
+    """Judge every kind by every calibration; `errors` shows how far it is."""
     rows: list[dict[str, Any]] = []
     for embedder in embedders:
         kinds = _kinds(datasets, embedder)
-        for k, factor in _SETTINGS:
+        for k, factor in track(_SETTINGS, "pairs", console=errors):
             for tested in kinds:
                 for how, on, traffic in _calibrations(kinds, tested):
                     made = None if traffic is None else _calibrated(traffic, k, factor)
@@ -82,7 +82,6 @@ def run(
                         place |= {"alpha": alpha, "how": how, "calibrated": on}
                         place |= {"calibration_queries": size, "tested": tested}
                         rows += _judged(place, made, kinds[tested][1])
-                advance()
     return rows
 
 
@@ -183,18 +182,18 @@ def simulations(
     *,
     splits: int,
     seed: int,
-    advance: Callable[[], object],
+    errors: Console,
 ) -> list[dict[str, Any]]:
     """Simulate on the scores of all clean sets, together and kind by kind.
 
     Both halves take part: whatever the weights were fitted on, records drawn at random from all of
-    them are exchangeable. `advance` is called once an embedder and setting.
+    them are exchangeable.
     """
     rows = []
     for embedder in embedders:
         kinds = _kinds(datasets, embedder)
         judge = ConformalFilter(embedder)
-        for k, factor in _SETTINGS:
+        for k, factor in track(_SETTINGS, "simulation", console=errors):
             by_kind = {
                 name: _scores(judge, [*first, *second], k, factor)
                 for name, (first, second) in kinds.items()
@@ -205,7 +204,6 @@ def simulations(
                         place = {"embedder": embedder.name, "k": k, "over_fetch": factor}
                         made = simulate(scores, alpha=alpha, splits=splits, seed=seed)
                         rows.append({**place, "traffic": name, "alpha": alpha, **made})
-            advance()
     return rows
 
 
@@ -266,21 +264,12 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
     """Return the sections "pairs" and "simulation"."""
     datasets = [dataset.limited(arguments.limit) for dataset in load_folder(arguments.data)]
     records = [record for dataset in datasets for record in dataset.records]
-    with Progress(console=errors) as progress:
-        texts = (text for record in records for text in (record.question, *record.hits))
-        embedders = embedders_for(texts, progress)
-        steps = len(embedders) * len(_SETTINGS)
-        simulating = progress.add_task("simulation", total=steps)
-        pairing = progress.add_task("pairs", total=steps * len(datasets))
-        simulated = simulations(
-            datasets,
-            embedders,
-            splits=arguments.splits,
-            seed=arguments.seed,
-            advance=lambda: progress.advance(simulating),
-        )
-        rows = run(datasets, embedders, lambda: progress.advance(pairing))
-    return {"pairs": rows, "simulation": simulated}, datasets
+    texts = (text for record in records for text in (record.question, *record.hits))
+    embedders = embedders_for(texts, errors)
+    simulated = simulations(
+        datasets, embedders, splits=arguments.splits, seed=arguments.seed, errors=errors
+    )
+    return {"pairs": run(datasets, embedders, errors), "simulation": simulated}, datasets
 
 
 main = Command(

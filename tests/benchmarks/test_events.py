@@ -1,11 +1,9 @@
 """The strata, on the data that ships with ragguard."""
 
-import io
 from dataclasses import replace
 
 import pytest
 from rich.console import Console
-from rich.progress import Progress
 
 from benchmarks import attribution, misgeneration, strata
 from benchmarks.datasets import Record
@@ -39,10 +37,6 @@ def setting(**changes):
 
 def cases(stratum, target=TARGET):
     return list(strata.STRATA[stratum](target, setting()))
-
-
-def quiet():
-    return Progress(console=Console(file=io.StringIO()))
 
 
 def test_one_word_answers_are_told_apart():
@@ -92,8 +86,8 @@ def test_texts_that_do_not_count_are_left_out_of_the_tally():
 @pytest.mark.slow
 def test_all_strata_run_without_a_data_folder():
     names = [name for name in strata.STRATA if name != "other_retrievers"]
-    with quiet() as progress:
-        rows = attribution.run_strata(misgeneration.Selection(limit=1), names, progress)
+    selection = misgeneration.Selection(limit=1)
+    rows = attribution.run_strata(selection, names, Console(quiet=True))
     assert {row["stratum"] for row in rows} >= {"long_answer", "refusal", "changed_knowledge"}
     assert all(0.0 <= row["dacc"] <= 1.0 and row["events"] for row in rows)
     unpoisoned = [row for row in rows if row["case"] == "0 planted"]
