@@ -68,13 +68,8 @@ def require_admissible(
     """Check that a calibration raises the threshold by little, and that attacks are still found.
 
     For queries that ask and for those that only name something, each with their own reference
-    attacks. A class without a sample of its own goes by the shipped one, which may always be.
-
-    Args:
-        made: The new calibration.
-        in_force: The one that it would replace; None for the shipped one.
-        alpha: Share of clean queries that may be touched.
-        judge: Scores the reference attacks.
+    attacks, which `judge` scores. A class without a sample of its own goes by the shipped one,
+    which may always be. It would replace what is `in_force`; None for the shipped one.
 
     Raises:
         CalibrationError: The threshold would rise by more than `MAX_STEP`, or the gate would find

@@ -107,11 +107,7 @@ def _drift(above: int, queries: Mapping[int, int], alpha: float, significance: f
 class DriftWatch:
     """Counts gates that fire, and warns once when a window of queries has too many.
 
-    Not safe to share between threads.
-
-    Args:
-        alpha: The share of clean queries that may be touched.
-        window: How many queries are looked at together; windows do not overlap.
+    Windows do not overlap. Not safe to share between threads.
     """
 
     def __init__(self, alpha: float, *, window: int = _WINDOW) -> None:

@@ -23,11 +23,7 @@ def reads_english(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -
     """Return True if a question is in English, or else half of what was retrieved for it.
 
     The question comes first, since no attacker writes it. Titles and key words have no function
-    words in any language; there the passages tell.
-
-    Args:
-        query: The question.
-        passages: n passages, n >= 1.
+    words in any language; there the passages tell, of which there is one at least.
     """
     if _has_function_words(query.sequence):
         return True

@@ -158,10 +158,7 @@ def _is_headed(text: str) -> bool:
 def _is_typed(text: str, lead: int, length: int) -> bool:
     """Return True if words are in small letters, one of which the rest always gives a capital.
 
-    Args:
-        text: The passage.
-        lead: Words before them, which do not count.
-        length: How many they are.
+    They are `length` words of a passage, behind `lead` that do not count.
     """
     words = list(_WORD.finditer(text))[lead:]
     head, rest = words[:length], [word[0] for word in words[length:]]

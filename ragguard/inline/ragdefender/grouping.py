@@ -75,7 +75,7 @@ def clustering_count(
 
     Args:
         embeddings: float array of shape (n, d).
-        terms: The TF-IDF terms of each passage (`ragguard.inline.terms.tfidf_terms`).
+        terms: The TF-IDF terms of each passage (`ragguard.inline.ragdefender.tfidf.tfidf_terms`).
         m: How many top terms are looked at.
     """
     n = len(embeddings)
