@@ -55,13 +55,10 @@ class Judged:
 def record_of(judged: Judged, *, with_texts: bool) -> VerdictRecord:
     """Return what is kept of a verdict; texts are bounded, and both ends of long ones are kept."""
     verdict = judged.verdict
-    dropped = {id(passage) for passage in verdict.dropped}
-    marked = {id(passage) for passage in verdict.marked}
     room = _TEXTS_CHARS if with_texts else 0
     rows: list[JudgedPassage] = []
     for passage, evidence in zip(judged.passages, verdict.evidence, strict=True):
-        place = id(passage)
-        outcome = _outcome(evidence, dropped=place in dropped, marked=place in marked)
+        outcome = _outcome(evidence, drops=verdict.mode == "filter")
         if outcome is None or len(rows) == MOST_PASSAGES:
             continue
         text = both_ends(passage.text, _TEXT_CHARS) if room > 0 else None
@@ -97,10 +94,10 @@ def record_of(judged: Judged, *, with_texts: bool) -> VerdictRecord:
     )
 
 
-def _outcome(evidence: Evidence, *, dropped: bool, marked: bool) -> Outcome | None:
-    if dropped or evidence.flagged:
-        return "dropped" if dropped else "flagged"
-    if marked:
+def _outcome(evidence: Evidence, *, drops: bool) -> Outcome | None:
+    if evidence.flagged:
+        return "dropped" if drops else "flagged"
+    if evidence.marked:
         return "marked"
     return None if evidence.decided else "undecided"
 
