@@ -29,7 +29,7 @@ from scipy.special import expit
 
 from benchmarks.datasets import Dataset
 from benchmarks.datasets.records import values
-from benchmarks.reading import READING, load_with_reading
+from benchmarks.reading import READING, WRITTEN, load_with_reading
 from ragguard.inline.features import manner
 from ragguard.inline.features.manner import (
     BUCKETS,
@@ -84,7 +84,12 @@ class Group:
 def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
     """Yield the texts of the choosing half, and every second plain text."""
     fold_of: dict[str, frozenset[int]] = {}
+    for position, value in enumerate(values(folder, WRITTEN)[::2]):
+        for hit in value["hits"]:
+            fold_of[hit["text"]] = fold_of.get(hit["text"], frozenset()) | {position % FOLDS}
     for data in datasets:
+        if data.name == WRITTEN:
+            continue
         hits: dict[str, frozenset[int]] = {}
         first: set[str] = set()
         planted: dict[str, dict[str, frozenset[int]]] = {}
@@ -106,7 +111,7 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
     pages = list(dict.fromkeys(str(v["text"]) for v in values(folder, "wikipedia_passages")))
     read = values(folder, "reading_comprehension")
     contexts = list(dict.fromkeys(str(value["context"]) for value in read))
-    written = _hits(folder, "machine_written")
+    written = _hits(folder, WRITTEN)
     typed = _hits(folder, "keyword_traffic")
     for plain, weight in (
         (pages[::2], _PLAIN),

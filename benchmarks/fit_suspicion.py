@@ -24,7 +24,7 @@ from benchmarks.fit_manner import fit_folds
 from benchmarks.fitting.detectors import cross_scores, fit_detectors
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
 from benchmarks.fitting.samples import Samples, samples
-from benchmarks.reading import load_with_reading
+from benchmarks.reading import load_choosing
 from ragguard.inline.scoring import BY_HAND, Detector
 
 
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
     arguments = parser.parse_args()
     errors = Console(stderr=True)
-    datasets = load_with_reading(arguments.data)
+    datasets = load_choosing(arguments.data)
     drawn = samples(datasets, both_embedders(), fit_folds(arguments.data, datasets))
     found = Samples(list(track(drawn, description="signals", console=errors)))
     scores = cross_scores(found)

@@ -12,10 +12,13 @@ from pathlib import Path
 
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.datasets.nearest import nearest
-from benchmarks.datasets.records import values
+from benchmarks.datasets.records import load_file, values
 
 READING = "reading"
 """The name of the dataset."""
+
+WRITTEN = "machine_written"
+"""Clean traffic on pages that language models wrote."""
 
 _SOURCES = ("nq", "xquad")
 _ONE_OF = 4
@@ -27,6 +30,13 @@ def load_with_reading(folder: Path) -> list[Dataset]:
     datasets = load_folder(folder)
     reading = load_reading(folder, datasets)
     return datasets if reading is None else [*datasets, reading]
+
+
+def load_choosing(folder: Path) -> list[Dataset]:
+    """Return all whose choosing half weights and calibrations are chosen on."""
+    path = folder / f"{WRITTEN}.jsonl"
+    written = [load_file(path, WRITTEN)] if path.is_file() else []
+    return [*load_with_reading(folder), *written]
 
 
 def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None:

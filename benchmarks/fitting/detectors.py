@@ -20,7 +20,6 @@ from ragguard.inline.scoring import Detector
 
 Floats = NDArray[np.float64]
 
-_ALONE = ("manner", "consensus")  # what asks for no way of carrying the question
 _PENALTY = 1e-4
 _RIDGE = 3e-5
 _LEAST_WEIGHT = 0.25  # nats
@@ -85,7 +84,7 @@ def with_manner(fitted: Mapping[str, Detector]) -> dict[str, Detector]:
     if not weight:
         return dict(fitted)
     return {
-        name: one if name in _ALONE else replace(one, weights={**one.weights, "manner": weight})
+        name: one if name == "manner" else replace(one, weights={**one.weights, "manner": weight})
         for name, one in fitted.items()
     }
 

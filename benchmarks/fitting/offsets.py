@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fitting.samples import Samples
+from benchmarks.reading import WRITTEN
 from ragguard.inline.scoring import BY_HAND, Detector
 
 Floats = NDArray[np.float64]
@@ -18,16 +19,15 @@ ALPHA = 0.01
 
 _LEFT = 0.005  # of ALPHA, what the shipped calibration leaves once it is lifted: 4 of 818
 # Added to what is chosen, in nats. The published attack, and the question's words in front or out
-# of order, are to pass no closer to the line than a calibration may raise it; manner and consensus
-# make room.
+# of order, are to pass no closer to the line than a calibration may raise it; manner makes room.
 _HEAD_START = {
-    **{"verbatim": 4.0, "keywords": 1.0, "unordered_window": 1.25},
-    **{"manner": -1.0, "consensus": -1.0},
+    **{"verbatim": 4.0, "keywords": 1.5, "unordered_window": 1.25, "manner": -1.0},
 }
 _STEPS = np.arange(-4.0, 4.01, 0.25)
 _ROUNDS = 6
 _STARTS = 12
 _PRICE = 0.0015  # of an offset of 1, in recall
+_WRITTEN = 1.0  # of a share of `WRITTEN` touched above ALPHA, in recall
 # Of a form for the offsets: the published attack first, then what its author would try next, which
 # includes to leave the question out.
 _IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0, ("plain", 5): 6.0, ("plain", 1): 6.0} | {
@@ -44,13 +44,13 @@ class Recalls:
     """
 
     def __init__(self, found: Samples, alpha: float = ALPHA) -> None:
-        self._clean = found.clean
+        self._clean = np.array([sample.form == "clean" for sample in found.found])
         self._alpha = alpha
         self._settings = _groups([sample.setting for sample in found.found])
         self._attacks = _groups([(sample.form, sample.count) for sample in found.found])
 
     def of(self, scores: Floats) -> dict[tuple[str, int], float]:
-        """Return the share of sets detected by form and count; "clean" and 0 for clean ones."""
+        """Return the share of sets detected by form and count, which is 0 for clean ones."""
         hit = np.zeros(len(scores), dtype=bool)
         for here in self._settings.values():
             clean = np.sort(scores[here & self._clean])
@@ -84,6 +84,7 @@ def offsets(found: Samples, scores: Mapping[str, Floats]) -> dict[str, float]:
         shares = recalls.of(highest)
         weigh = {key: _IMPORTANCE.get(key, 1.0) for key in shares if key[1]}
         gained = sum(w * shares[key] for key, w in weigh.items()) / sum(weigh.values())
+        gained -= _WRITTEN * max(0.0, shares.get((WRITTEN, 0), 0.0) - ALPHA)
         # Of offsets that are worth the same the smaller ones.
         return gained - _PRICE * sum(map(abs, shift.values()))
 

@@ -29,6 +29,5 @@ PLANS: Mapping[str, Plan] = {
     "inserted_words": Plan(("inserted_words",), ("spread",)),
     "keywords": Plan(("keyword_bigrams", "keywords_at_boundary"), ("keywords", "stuffed")),
     "manner": Plan(("manner",), ("plain",)),
-    "consensus": Plan(("consensus",), ("plain",), counts=(5,)),
 }
 """The detectors that are fitted, each for one way of carrying the question."""

@@ -13,6 +13,7 @@ from benchmarks.datasets import Dataset, Record
 from benchmarks.fit_manner import FOLDS, under
 from benchmarks.fitting.plans import Plan
 from benchmarks.forms import FITTED_FORMS
+from benchmarks.reading import WRITTEN
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.features import SIGNALS, signal_matrix
@@ -40,7 +41,8 @@ class Sample:
     Attributes:
         signals: float64 array of shape (k, s): one column a signal.
         poisoned: bool array of shape (k,): which of its passages are poison.
-        form: Question form of the poison, or "clean".
+        form: Question form of the poison, or "clean"; `WRITTEN` of clean pages that language models
+            wrote, which no line is drawn by.
         count: How many texts were planted; 0 if none.
         setting: How many passages were judged, and whether those below were given.
         fold: The part of the choosing half that its question belongs to.
@@ -83,10 +85,11 @@ def samples(
     for number, embedder in enumerate(embedders):
         forms = FITTED_FORMS if number == 0 else ("prepend",)
         for dataset in datasets:
+            clean = WRITTEN if dataset.name == WRITTEN else "clean"
             for position, record in enumerate(dataset.choosing):
                 attacks = () if thinned(dataset, position) else forms
                 with under(models[position % FOLDS]):
-                    found = list(drawn(record, embedder, attacks, position % FOLDS))
+                    found = list(drawn(record, embedder, attacks, position % FOLDS, clean))
                 yield from found
 
 
@@ -100,9 +103,10 @@ def drawn(
     embedder: Embedder,
     forms: Sequence[str],
     fold: int,
+    clean: str = "clean",
 ) -> Iterator[Sample]:
     """Yield the sets of one question: clean, and under every attack in these forms."""
-    yield from sets_of(record, embedder, "clean", 0, (), fold)
+    yield from sets_of(record, embedder, clean, 0, (), fold)
     for kind in record.poison:
         for form in forms if kind in KINDS else [form for form in forms if form in _SIMPLE]:
             for count in COUNTS:

@@ -30,7 +30,6 @@ _IN_WORDS = {
     "inserted_words": "it has words of the question where it would read better without them",
     "keyword_bigrams": "it puts key words side by side that other words part in the question",
     "keywords_at_boundary": "it begins or ends with the question's key words in a row",
-    "consensus": "it is one of several that agree on an answer and say little else",
     "manner": "it is written as texts are that were made to answer one question",
     "gibberish": "part of it reads as if no person wrote it",
     "prompt_injection": "it addresses the language model, not a reader",

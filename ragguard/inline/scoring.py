@@ -101,8 +101,7 @@ class Scorer:
         return highest
 
 
-_UNASKED = ("manner", "consensus")  # what needs nothing of the question's wording
-_WAYS = np.array([name not in BY_HAND and name not in _UNASKED for name in DETECTORS])
+_WAYS = np.array([name not in BY_HAND and name != "manner" for name in DETECTORS])
 _SHIPPED = Scorer(DETECTORS)
 _VERBATIM = SIGNALS.index("verbatim_question")
 _NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal gets

@@ -22,7 +22,7 @@ def _lines(text):
 def test_judges_as_the_guard_does(run, jsonl, attacked, clean):
     result = run("filter", jsonl("traffic.jsonl", attacked, clean))
     assert result.exit_code == 0
-    assert result.stderr == "ragguard: 2 queries, 1 attacked, 2 passages dropped, 0 marked\n"
+    assert result.stderr == "ragguard: 2 queries, 1 attacked, 2 passages dropped, 1 marked\n"
     first, second = _lines(result.stdout)
     with Guard() as guard:
         verdict = guard.filter(
@@ -212,7 +212,7 @@ def test_a_verdict_is_out_before_the_input_ends(spawn, attacked, clean):
         assert json.loads(process.stdout.readline())["attacked"] is is_attacked
     rest, errors = process.communicate()
     assert (process.returncode, rest) == (0, "")
-    assert errors == "ragguard: 3 queries, 2 attacked, 4 passages dropped, 0 marked\n"
+    assert errors == "ragguard: 3 queries, 2 attacked, 4 passages dropped, 2 marked\n"
 
 
 @pytest.mark.slow
@@ -238,7 +238,7 @@ def test_on_a_terminal_the_verdicts_are_words_without_a_bar(spawn, jsonl, attack
     os.close(theirs)
     seen = _read_all(ours)
     assert process.wait(60) == 0
-    assert seen.count("\n") == 5  # with the totals
+    assert seen.count("\n") == 6  # with what is marked, and the totals
     assert seen.startswith("attacked  p=0.0")
     assert "2 of 5 flagged" in seen
     assert "x\\x1b[2J\\u202e: " in seen
@@ -288,7 +288,7 @@ def _read_all(descriptor):
 
 def test_the_totals_say_what_monitoring_would_drop_and_that_nothing_was_read(run, jsonl, attacked):
     result = run("filter", jsonl("t.jsonl", attacked), "--mode", "monitor")
-    assert result.stderr == "ragguard: 1 query, 1 attacked, 2 passages would be dropped, 2 marked\n"
+    assert result.stderr == "ragguard: 1 query, 1 attacked, 2 passages would be dropped, 3 marked\n"
     assert run("filter", stdin="").stderr.startswith("ragguard: 0 queries, 0 attacked")
 
 

@@ -5,7 +5,7 @@ Passages and questions are lists of words here; nothing is remembered, shared or
 
 import re
 from itertools import pairwise
-from math import exp, fsum, log
+from math import fsum, log
 
 from slow_normalize import normalized, with_letters_for_signs, words_of
 
@@ -104,7 +104,7 @@ def asks(asked, words):
     """
     asking = {word for word in asked if word in INTERROGATIVES}
     asking = asking or {word for word in asked[:1] if word in STOP_WORDS}
-    return not asking or bool(asking & set(words))
+    return bool(asking & set(words))
 
 
 def begins_answer(asked, said, text, words):
@@ -292,6 +292,19 @@ def manner(text):
     return max(model.bias + sum(best) / len(best), -6.5 + (whole + 6.5) * count**0.5)
 
 
+def concentration(text, texts):
+    """The mean cosine of a text and the others of its set, as sets of words."""
+    own, *others = [
+        {word for word in words_of(one) if word not in STOP_WORDS}
+        for one in (text, *[one for one in texts if one != text])
+    ]
+    cosines = [
+        sum(word in other for word in own) / (len(own) * len(other)) ** 0.5 if own and other else 0
+        for other in others
+    ]
+    return sum(cosines) / len(cosines) if cosines else 0.0
+
+
 def own_signals(query, texts, k):
     """The signals of each of the first k passages by itself, by name; none if it holds too little.
 
@@ -309,13 +322,14 @@ def own_signals(query, texts, k):
         own = dict.fromkeys(OWN, 0.0)
         out.append(own)
         coverage = held(said, weights)
-        if coverage < 1 / 3:
+        if coverage < 0.2:
             continue
         shown = with_letters_for_signs(asked, text) or text
         if reads_english(words_of(shown)):
             own["gibberish"] = above(gibberish(runs(strip_markup(shown))), 0.2, 0.4)
         if english:
-            own["manner"] = above(manner(shown) + 2.5 * coverage, 2.0, 12.5)
+            nats = manner(shown) + 2.5 * coverage + 3.0 * concentration(text, texts[:k])
+            own["manner"] = above(nats, 2.0, 12.5)
         own.update(keyword_runs(asked, said, english))
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch
@@ -328,73 +342,10 @@ def own_signals(query, texts, k):
     return out
 
 
-def names_of(text):
-    """The words that begin with no small letter, folded; None if none begins with a capital."""
-    shown = strip_markup(text)[:20_000]
-    found = [word for word in re.findall(r"[^\W_]+", shown) if not word[0].islower()]
-    if not [word for word in found if word[0].isupper()]:
-        return None
-    return [word for word in tokens(" ".join(found)) if word not in STOP_WORDS]
-
-
-def beside_the_question(asked, said):
-    """The different content words of a passage that the question has not."""
-    return {word for word in said if word not in asked and word not in STOP_WORDS}
-
-
-def value_of(asked, said, text, weights):
-    """How much of the question a passage holds, less for what else it says."""
-    names, others = names_of(text), beside_the_question(asked, said)
-    if held(said, weights) < 1 / 3 or names is None:
-        return 0.0
-    more = max(0, len(others & set(names)) - 1)
-    long = min(1.0, len(content_of(asked)) / 4) ** 3
-    value = held(said, weights) * long * exp(-0.02 * len(others)) * exp(-0.25 * more)
-    return value if value >= 0.1 else 0.0
-
-
-def alike(one, other):
-    """Whether two passages share three fifths of their words."""
-    return len(set(one) & set(other)) >= 0.6 * len(set(one) | set(other))
-
-
-def consensus(query, texts, k):
-    """Of each of the first k passages, the score of the best word that it has beside the question.
-
-    A word scores the third-highest value of the passages that have it, copies aside, times the
-    share of the passages below that lack it, less the mean value of all that lack it.
-    """
-    asked = list(ngrams(tokens(query)))
-    read = [words_of(text) for text in texts]
-    read[:k] = [normalized(asked, text) for text in texts[:k]]
-    weights = weights_of(asked, read)
-    values = [value_of(asked, said, text, weights) for said, text in zip(read, texts, strict=True)]
-    counted = []
-    for at in sorted(range(k), key=lambda at: (-values[at], " ".join(read[at]))):
-        if values[at] and not any(alike(read[at], read[one]) for one in counted):
-            counted.append(at)
-    best = [0.0] * k
-    for word in {word for said in read[:k] for word in beside_the_question(asked, said)}:
-        having = sorted((values[at] for at in counted if word in read[at]), reverse=True)
-        if len(having) < 3:
-            continue
-        score = having[2]
-        if k < len(read):
-            score *= sum(word not in said for said in read[k:]) / len(read[k:])
-        lacking = [value for value, said in zip(values, read, strict=True) if word not in said]
-        score = max(0.0, score - (fsum(lacking) / len(lacking) if lacking else 0.0))
-        for at in range(k):
-            if word in read[at]:
-                best[at] = max(best[at], score * min(1.0, values[at] / having[2]))
-    return best
-
-
 def signals(query, texts, k):
     """All signals of the first k passages, by name."""
-    agreed = consensus(query, texts, k) if tokens(query) else [0.0] * k
     own = own_signals(query, texts, k) if tokens(query) else [dict.fromkeys(OWN, 0.0)] * k
     rows = []
     for at, shares in enumerate(own):
-        alone = {"consensus": agreed[at], "prompt_injection": injection_strength(fold(texts[at]))}
-        rows.append({**shares, **alone})
+        rows.append({**shares, "prompt_injection": injection_strength(fold(texts[at]))})
     return rows

@@ -68,9 +68,9 @@ def test_the_most_telling_signals_are_named_and_at_most_two():
 
 def test_a_question_at_the_edge_is_named_once_and_first():
     signals = {**NONE, "verbatim_question": 1.0, "verbatim_at_boundary": 1.0}
-    added = {**NONE, "verbatim_question": 5.0, "verbatim_at_boundary": 4.0, "consensus": 9.0}
-    assert named(signals, added) == ["verbatim_at_boundary", "consensus"]
-    assert named(signals, {**added, "consensus": 0.0}) == ["verbatim_at_boundary"]
+    added = {**NONE, "verbatim_question": 5.0, "verbatim_at_boundary": 4.0, "manner": 9.0}
+    assert named(signals, added) == ["verbatim_at_boundary", "manner"]
+    assert named(signals, {**added, "manner": 0.0}) == ["verbatim_at_boundary"]
     assert named({**NONE, "verbatim_question": 1.0}, {**NONE, "verbatim_question": 5.0}) == [
         "verbatim_question"
     ]

@@ -124,7 +124,7 @@ def test_the_layout_of_any_detectors_says_what_they_say(some, signals):
 
 # The shipped detectors
 
-WAYS = set(DETECTORS) - set(BY_HAND) - {"manner", "consensus"}  # of carrying the question
+WAYS = set(DETECTORS) - set(BY_HAND) - {"manner"}  # of carrying the question
 
 
 def test_no_signal_leaves_the_largest_bias():

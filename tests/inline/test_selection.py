@@ -43,12 +43,12 @@ def test_discoveries_equal_the_slow_reference(p_values, rate):
     assert set(np.flatnonzero(marked)) == slow_discoveries(p_values, rate)
 
 
-@given(st.integers(1, 10), st.integers(0, 2**32 - 1))
-def test_the_familywise_error_of_clean_passages_stays_below_the_rate(n, seed):
+@pytest.mark.parametrize("n", range(1, 11))
+def test_the_familywise_error_of_clean_passages_stays_below_the_rate(n):
     # With no false null hypothesis, any discovery is an error: at most `rate` of all sets.
-    draws = np.random.default_rng(seed).uniform(size=(400, n))
+    draws = np.random.default_rng(n).uniform(size=(2000, n))
     wrong = np.mean([discoveries(p_values, 0.05).any() for p_values in draws])
-    assert wrong <= 0.05 + 5 * np.sqrt(0.05 * 0.95 / 400)
+    assert wrong <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
 
 
 @given(shares, st.data())

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.features.consensus import names
 from ragguard.inline.tokens import tokenize_passage
 from ragguard.text import MAX_CHARS, MOST_CHARS
 from ragguard.text.html import strip_markup
@@ -60,12 +59,6 @@ def test_of_a_very_long_text_both_ends_are_read():
 def test_much_markup_takes_no_longer_than_its_length(piece):
     # Quadratic behaviour would take minutes, beyond the time that a test has.
     assert len(strip_markup(piece * (MAX_CHARS // 2))) <= len(piece) * MAX_CHARS
-
-
-def test_the_names_of_a_text_are_those_without_its_markup():
-    assert names('<SPAN Lang="en">Ann</SPAN> built &Aring;bo&#46; It is old') == names(
-        "Ann built \u00c5bo. It is old Lang en"
-    )
 
 
 def test_orders_in_character_references_are_read():

@@ -11,10 +11,10 @@ and in what form; clean passages contain its words too, but hardly ever in these
 - `insertion`: word by word, where the passage would read better without;
 - `keyword_stuffing`: key words in a row, as no sentence puts them;
 - `gibberish`: in text that no person wrote;
-- `manner`: in text that is written as planted ones are.
+- `manner`: in text that is written as planted ones are, the more so where others of the set say
+  the same (`concentration`).
 
-`consensus` asks whether passages agree. It, `manner` and `ragguard.prompt_injection` do without the
-question's wording.
+It and `ragguard.prompt_injection` do without the question's wording.
 
 The shorter the question, the likelier its words meet by chance: shares of it are discounted by
 its length. Every signal of a passage that holds less than `LEAST_COVERAGE` of the question's
@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.budget import Budget
-from ragguard.inline.features.consensus import consensus_signal
 from ragguard.inline.features.coverage import LEAST_COVERAGE, Match, idf_coverage, idf_weights
 from ragguard.inline.features.gibberish import gibberish_signals
 from ragguard.inline.features.insertion import insertion_signals
@@ -72,11 +71,11 @@ OWN = (
     "gibberish",
     "manner",
 )
-SIGNALS = (*OWN, "consensus", "prompt_injection")
+SIGNALS = (*OWN, "prompt_injection")
 """The names of the columns of `signal_matrix`, in order."""
 
 _AT = {name: column for column, name in enumerate(SIGNALS)}
-_CONSENSUS, _INJECTION = _AT["consensus"], _AT["prompt_injection"]
+_INJECTION = _AT["prompt_injection"]
 
 
 def signal_matrix(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
@@ -128,13 +127,15 @@ def signals_in_time(
             passages[row] = passage
     weights = idf_weights(query, passages)
     coverage = [idf_coverage(passage.distinct, weights) for passage in passages[:k]]
-    signals[:, _CONSENSUS] = consensus_signal(query, weights, passages, coverage)
     english = reads_english(query, passages)
     for rows in rounds:
         if hurry(rows[0]):
             (passages[rows[0]],) = normalized(query, [passages[rows[0]]])
         matches = [
-            (row, Match(query, passages[row], weights, coverage[row], english=english))
+            (
+                row,
+                Match(query, passages[row], weights, coverage[row], passages[:k], english=english),
+            )
             for row in rows
             if coverage[row] >= LEAST_COVERAGE
         ]

@@ -15,7 +15,7 @@ from math import log
 
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 
-LEAST_COVERAGE = 1 / 3
+LEAST_COVERAGE = 0.2
 """Share of the question's content words, weighed by rarity, that a passage must hold."""
 
 FEW_WORDS = 0.6
@@ -34,6 +34,7 @@ class Match:
         passage: The passage.
         weights: The weight of every content word of the question; sum 1.
         coverage: The weight of those that stand in the passage.
+        retrieved: The passages of its set, of which it is one.
         english: True if the set is in English (`ragguard.inline.language`).
 
     Attributes:
@@ -48,6 +49,7 @@ class Match:
         passage: TokenizedPassage,
         weights: Mapping[str, float],
         coverage: float,
+        retrieved: Sequence[TokenizedPassage] = (),
         *,
         english: bool = True,
     ) -> None:
@@ -55,6 +57,7 @@ class Match:
         self.passage = passage
         self.weights = weights
         self.coverage = coverage
+        self.retrieved = retrieved
         self.english = english
         shared = query.distinct & passage.distinct
         self.share = len(shared) / len(query.distinct)
@@ -130,7 +133,7 @@ def quotation_score(
         A number in [0, 1]; 0 if none of the words that make it a question is in the stretch, since
         a sentence that answers it holds the others.
     """
-    if query.asking and query.asking.isdisjoint(stretch):
+    if query.asking.isdisjoint(stretch):
         return 0.0
     rest = rescale(coverage_outside(stretch, counts, weights), _REST)
     return rest and rest * rescale(idf_coverage(stretch, weights), _HELD)

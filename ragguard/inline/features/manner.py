@@ -3,7 +3,7 @@
     window = bias + sum of w[n-gram] over its n-grams / max(tokens, 48)
     whole  = the same of all n tokens
     manner = max(mean of the three highest windows, u + (whole - u) sqrt(min(max(n / 48, 1), 4)))
-    signal = (manner + 2.5 coverage - 2) / 10.5, at least 0 and at most 1
+    signal = (manner + 2.5 coverage + 3 concentration - 2) / 10.5, at least 0 and at most 1
 
 u = -6.5 nats is what honest passages show at the median: the longer a text, the less its mean
 strays from there by chance, by the square root of its windows. A window is 48 tokens of the
@@ -35,6 +35,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.inline.features.concentration import concentration
 from ragguard.inline.features.coverage import Match, rescale
 from ragguard.inline.tokens import TokenizedPassage
 from ragguard.lru import on_forget
@@ -53,6 +54,9 @@ LEAST = 48
 
 COVERAGE = 2.5
 """Nats for a passage that holds all of the question's content."""
+
+CONCENTRATION = 3.0
+"""Nats for a passage that says what all others say."""
 
 _HIGHEST = 3  # windows that count
 _USUAL = -6.5  # nats: the median of honest passages, by their windows alone
@@ -172,5 +176,8 @@ def manner_signals(match: Match) -> dict[str, float]:
     """Return the signal of a passage that is written to state the answer to the question."""
     if not match.english:  # the weights are of English texts
         return {}
-    manner = match.passage.written.once(shipped().of)
-    return {"manner": rescale(manner + COVERAGE * match.coverage, _RANGE)}
+    nats = match.passage.written.once(shipped().of) + COVERAGE * match.coverage
+    if nats <= _RANGE[0] - CONCENTRATION:  # as of most passages
+        return {}
+    nats += CONCENTRATION * concentration(match.passage, match.retrieved)
+    return {"manner": rescale(nats, _RANGE)}

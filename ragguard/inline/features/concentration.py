@@ -1,0 +1,46 @@
+"""Concentration: how much of what a passage says the others say that are retrieved with it.
+
+    s_ij = |W_i and W_j| / sqrt(|W_i| |W_j|),    W_i the distinct content words of passage i
+    concentration_i = mean of s_ij over the other passages of the set
+
+It is s_mean of RAGDefender's concentration factor (Kim, Lee and Koo 2025, Section 4.1). The paper
+takes the similarity of embeddings; the cosine of passages as binary vectors of terms finds as much,
+needs no embedder, and means the same with any.
+
+Texts that are planted for one question say one thing. But so do good pages on one subject: by
+itself concentration is as high in clean sets. So it only adds to `manner`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from ragguard.inline.tokens import TokenizedPassage
+from ragguard.text import STOP_WORDS
+
+
+def content_words(passage: TokenizedPassage) -> frozenset[str]:
+    """Return the distinct words of a passage that are no function words."""
+    return passage.distinct - STOP_WORDS
+
+
+def concentration(passage: TokenizedPassage, retrieved: Sequence[TokenizedPassage]) -> float:
+    """Return how much of what a passage says others of its set say, in [0, 1].
+
+    Args:
+        passage: One of the set.
+        retrieved: The k passages of the set. What has the same text is no other one.
+
+    >>> from ragguard.inline.tokens import tokenize_passages
+    >>> texts = ["The pier was sold.", "Sold, the old pier.", "It rained."]
+    >>> first, *rest = tokenize_passages(texts)
+    >>> round(concentration(first, (first, *rest)), 2)
+    0.41
+    """
+    own = passage.written.once(content_words)
+    others = [one.written.once(content_words) for one in retrieved if one.text != passage.text]
+    if not own or not others:
+        return 0.0
+    cosines = [len(own & one) / sqrt(len(own) * len(one)) if one else 0.0 for one in others]
+    return min(1.0, sum(cosines) / len(cosines))
