@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.cells import Cell
 from benchmarks.datasets import Dataset, Record
 from benchmarks.metrics.matching import place
-from benchmarks.misgeneration import Event, KnowledgeBase
+from benchmarks.misgeneration import Event, KnowledgeBase, outcome
 from benchmarks.plugins import AttributorPlugin, Setting, find
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
@@ -41,15 +41,10 @@ def blame_rows(
         event = Event(record.question, record.incorrect[0], ranked, frozenset(texts))
         found = attributor.attribute(event.question, event.wrong, event.retrieve)
         took = perf_counter() - start
-        in_scope = [(one.passage.text in texts, one.responsible) for one in found.scores]
         rows.append(
             {
                 "question": record.id,
-                "found": in_scope.count((True, True)),
-                "missed": in_scope.count((True, False)),
-                "wronged": in_scope.count((False, True)),
-                "spared": in_scope.count((False, False)),
-                "out_of_scope": len(texts) - sum(poison for poison, _ in in_scope),
+                **outcome(event, found),
                 "calls": int(found.details.get("calls", 0)),
                 "ms": round(1000 * took, 2),
             }

@@ -110,6 +110,26 @@ class KnowledgeBase:
         return np.asarray(rows * lengths[:, None], dtype=np.float32)
 
 
+def outcome(event: Event, attribution: Attribution) -> dict[str, int]:
+    """Return counts of the texts in scope, and of planted ones that the search did not reach.
+
+    Returns:
+        Planted texts `found` and `missed`, others `wronged` and `spared`, and `out_of_scope`.
+    """
+    pairs = [
+        (score.passage.text in event.poison, score.responsible)
+        for score in attribution.scores
+        if score.passage.text not in event.ignored
+    ]
+    return {
+        "found": pairs.count((True, True)),
+        "missed": pairs.count((True, False)),
+        "wronged": pairs.count((False, True)),
+        "spared": pairs.count((False, False)),
+        "out_of_scope": len(event.poison) - sum(poison for poison, _ in pairs),
+    }
+
+
 @dataclass
 class Tally:
     """Counts over the events of one stratum."""
@@ -121,23 +141,16 @@ class Tally:
 
     def add(self, event: Event, attribution: Attribution) -> None:
         """Count one attribution."""
-        scores = [s for s in attribution.scores if s.passage.text not in event.ignored]
-        pairs = [(score.passage.text in event.poison, score.responsible) for score in scores]
-        planted = sum(poison for poison, _ in pairs)
-        missed = len(event.poison) - planted
-        right = sum(poison == blamed for poison, blamed in pairs)
+        n, scores = outcome(event, attribution), attribution.scores
         stating = {text for text in event.poison if says(text, event.wrong)}
-        self.accuracy.append(right / max(1, len(pairs) + missed))
+        self.accuracy.append((n["found"] + n["spared"]) / max(1, sum(n.values())))
         self.scope.append(attribution.scope_size)
         self.causes[attribution.cause] += 1
         self.counts.update(
-            found=pairs.count((True, True)),
-            wronged=pairs.count((False, True)),
-            benign=len(pairs) - planted,
+            n,
             poison=len(event.poison),
             stating=len(stating),
             found_stating=sum(s.responsible and s.passage.text in stating for s in scores),
-            missed_by_scope=missed,
             blamed=bool(attribution.responsible),
         )
 
@@ -152,12 +165,12 @@ class Tally:
         return {
             "events": len(self.accuracy),
             "dacc": rounded(mean(self.accuracy)),
-            "fpr": rounded(n["wronged"] / max(1, n["benign"])),
+            "fpr": rounded(n["wronged"] / max(1, n["wronged"] + n["spared"])),
             "fnr": rounded(1.0 - n["found"] / n["poison"]) if n["poison"] else 0.0,
             "fnr_stating": rounded(lost) if n["stating"] else 0.0,
             "precision": rounded(n["found"] / max(1, n["found"] + n["wronged"])),
             "recall": rounded(n["found"] / n["poison"]) if n["poison"] else 1.0,
-            "missed_by_scope": rounded(n["missed_by_scope"] / max(1, n["poison"])),
+            "missed_by_scope": rounded(n["out_of_scope"] / max(1, n["poison"])),
             "scope": rounded(mean(self.scope)),
             "causes": {cause: self.causes[cause] for cause in _CAUSES},
         }
