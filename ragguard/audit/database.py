@@ -232,9 +232,13 @@ class Database:
 
 
 def insert_into(session: Session, table: type[DeclarativeBase]) -> Any:
-    """Return the database's own INSERT, which knows what to do on a conflict."""
+    """Return the database's own INSERT, which knows what to do on a conflict.
+
+    Into the table itself, as rows are inserted everywhere here: for many rows of a mapped class
+    SQLAlchemy makes a class of statements when it first needs one, and two threads may meet in it.
+    """
     insert: Any = sqlite.insert if _on_sqlite(session) else postgresql.insert
-    return insert(table)
+    return insert(table.__table__)
 
 
 def lock(session: Session, number: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import delete, insert, select, union
+from sqlalchemy import delete, select, union
 
 from ragguard.audit.database import SCORES_LOCK, Database, insert_into, lock
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
@@ -99,7 +99,9 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers, S
         with self._database.write() as session:
             # Two writers that forget the same rows in different order would deadlock.
             lock(session, SCORES_LOCK)
-            session.execute(insert(ScoreRow), [ScoreRow.values(record) for record in scored])
+            session.execute(
+                insert_into(session, ScoreRow), [ScoreRow.values(record) for record in scored]
+            )
             for scorer in {record.scorer for record in scored}:
                 mine = select(ScoreRow.seq).where(ScoreRow.scorer == scorer)
                 newest = mine.order_by(ScoreRow.seq.desc()).limit(recent)

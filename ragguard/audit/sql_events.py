@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, case, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, case, func, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.attribution.result import Attribution
@@ -217,7 +217,7 @@ def _insert(session: Session, fresh: Mapping[str, tuple[Event, int]]) -> list[tu
         for item in enumerate(fresh[event_id][0].passages)
     ]
     if passages:
-        session.execute(insert(PassageRow), passages)
+        session.execute(insert_into(session, PassageRow), passages)
     return [one for event_id, one in fresh.items() if event_id not in seqs]
 
 

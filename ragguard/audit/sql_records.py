@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, LargeBinary, Select, and_, cast, delete, insert, select
+from sqlalchemy import ColumnElement, LargeBinary, Select, and_, cast, delete, select
 from sqlalchemy.orm import Session
 
 from ragguard.audit.answers import ANSWER_DAY, KEPT_ALIKE, KEPT_ANSWERS, Answer
@@ -94,7 +94,7 @@ class SqlAnswers:
         }
         over = [AnswerRow.given_at < utc_now() - 2 * ANSWER_DAY]
         with self._database.write() as session:
-            added = insert(AnswerRow).values(values).returning(AnswerRow.seq)
+            added = insert_into(session, AnswerRow).values(values).returning(AnswerRow.seq)
             if session.scalars(added).one() % _FORGET_EVERY == 0:
                 over.append(_but_newest(AnswerRow, self.tenant, KEPT_ANSWERS))
             _forget(session, AnswerRow, over)
@@ -168,7 +168,7 @@ def append(session: Session, changes: Iterable[Change]) -> str | None:
     keys = Keys.from_environment()
     last = _newest(session, 1)
     rows = next_rows(last[0] if last else None, told, keys)
-    session.execute(insert(TrailTable), [{**vars(row)} for row in rows])
+    session.execute(insert_into(session, TrailTable), [{**vars(row)} for row in rows])
     return head_of(rows[-1], keys)
 
 

@@ -214,6 +214,26 @@ def test_a_change_that_fails_halfway_leaves_nothing(open_sql):
     assert store.quarantine_version() == version
 
 
+def test_rows_go_to_tables_without_a_class_that_two_threads_may_make_at_once(sql_url):
+    told = """
+        import sys
+        from sqlalchemy.sql.annotation import annotated_classes
+        from sqlalchemy.sql.dml import Insert
+        from ragguard import Passage
+        from ragguard.audit import Event, QuarantineEntry
+        from ragguard.audit.answers import Answer
+        from ragguard.audit.sql import SqlStore
+        store = SqlStore(sys.argv[1])
+        store.add_event(Event("e", "q", "r", (Passage("t"),)))
+        store.add_quarantine([QuarantineEntry("k" * 32, "p", "t", "r")])
+        store.add_counts({"queries": 1})
+        store.add_answer(Answer("d" * 32))
+        store.close()
+        print([one.__name__ for one in annotated_classes if issubclass(one, Insert)])
+    """
+    assert python(told, sql_url).strip() == "[]"
+
+
 def test_scores_that_are_no_number(open_sql):
     store = open_sql()
     scores = [float("nan"), float("inf"), float("-inf"), 0.1]
