@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
+from ragguard.export.calibration import power_of_gains
 from ragguard.export.chat import chat_format, require_same_logits
 from ragguard.export.parity import GATES, PROBES, BlameScope, Gate, TokenProbe, demo_scopes
 from ragguard.export.sources import read_model
@@ -132,9 +133,13 @@ def export_proxy(
             files = {file.name: sha256_of(file) for file in sorted(out.iterdir())}
             manifest = replace(manifest, files=files)
             manifest.write(out)
+            on_stage("calibrating the gains of passages")
+            power = power_of_gains(OnnxProxy(out), scopes)
+            manifest = replace(manifest, gain_power=power)
+            manifest.write(out)
             parity = measure(
                 OnnxProxy(out),
-                TorchProxy(original, PromptEncoder(backend, prompt, limit)),
+                TorchProxy(original, PromptEncoder(backend, prompt, limit), power),
                 probes=probes,
                 scopes=scopes,
                 gate=gates[precision],

@@ -48,9 +48,10 @@ class TorchProxy:
     taken for granted.
     """
 
-    def __init__(self, model: Any, encoder: PromptEncoder) -> None:
+    def __init__(self, model: Any, encoder: PromptEncoder, gain_power: float = 1.0) -> None:
         self._model = model
         self._encoder = encoder
+        self.gain_power = gain_power
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
         """Return SC and GC of every context, nats per token."""
@@ -182,7 +183,8 @@ def verify_proxy(
     )
     scopes = demo_scopes() if scopes is None else scopes
     gate = GATES[manifest.precision]
-    parity = measure(proxy, TorchProxy(model, encoder), probes=probes, scopes=scopes, gate=gate)
+    original = TorchProxy(model, encoder, manifest.gain_power)
+    parity = measure(proxy, original, probes=probes, scopes=scopes, gate=gate)
     failures = gate.failures(parity)
     if failures:
         raise ProxyError(

@@ -26,8 +26,22 @@ class Scores:
 
 
 class Proxy(Protocol):
-    """A small language model that scores text; it never generates any."""
+    """A small language model that scores text; it never generates any.
+
+    Attribution was fitted to `LexicalProxy`. A proxy whose passages raise the response's likelihood
+    less says so by an attribute `gain_power` (see the function).
+    """
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
         """Score every context in one pass; arrays come back in the order of `contexts`."""
         ...
+
+
+def gain_power(proxy: Proxy) -> float:
+    """Return the power to which attribution raises a proxy's relative gains, in (0, 1].
+
+    A gain is the share of the greatest possible rise of the response's log-probability that a
+    passage brings. The power makes the gains of a proxy comparable with those of `LexicalProxy`,
+    which has 1, as has any proxy without the attribute. Exports bring theirs in the manifest.
+    """
+    return float(getattr(proxy, "gain_power", 1.0))

@@ -57,6 +57,7 @@ class Manifest:
         versions: Version of each library that took part in the export.
         parity: How far the graph is from the original model (`Parity` of the export).
         chat: How `generator.onnx` is asked; None where there is no such graph.
+        gain_power: Of the graph's relative gains (`ragguard.proxy.base.gain_power`).
     """
 
     architecture: str
@@ -70,6 +71,7 @@ class Manifest:
     versions: Mapping[str, str]
     parity: Mapping[str, float | None] = field(default_factory=dict)
     chat: ChatFormat | None = None
+    gain_power: float = 1.0
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json` into the folder."""
@@ -122,6 +124,8 @@ class Manifest:
         numbers = fields["parity"].values()
         known = all(value is None or type(value) in (int, float) for value in numbers)
         _require(known, "parity holds other than numbers")
+        power = fields.get("gain_power", 1.0)  # earlier exports have none
+        _require(type(power) in (int, float) and 0 < power <= 1, "gain_power is not in (0, 1]")
         return cls(
             **{
                 **fields,

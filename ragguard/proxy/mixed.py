@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ragguard.arguments import require_method, require_number, require_text
 from ragguard.errors import InvalidInputError
-from ragguard.proxy.base import Proxy, Scores
+from ragguard.proxy.base import Proxy, Scores, gain_power
 
 _CLOSING = " \t\n.!"
 
@@ -34,6 +34,13 @@ class MixedProxy:
             raise InvalidInputError(f"share must be from 0 to 1, not {share!r}; try 0.2")
         self._first = first
         self._second = second
+
+    @property
+    def gain_power(self) -> float:
+        """The same mean of both proxies' powers (`ragguard.proxy.base.gain_power`)."""
+        return (1.0 - self._share) * gain_power(self._first) + self._share * gain_power(
+            self._second
+        )
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
         """Return the mean of both proxies' scores.

@@ -92,6 +92,11 @@ class OnnxProxy:
         """The execution providers in use, best first."""
         return list(self._session.get_providers())
 
+    @property
+    def gain_power(self) -> float:
+        """What the manifest says of it (`ragguard.proxy.base.gain_power`)."""
+        return self.manifest.gain_power
+
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
         """Return semantic correlation and generation influence of n contexts, nats per token.
 

@@ -54,6 +54,21 @@ def test_a_whole_folder_is_read(tmp_path):
     assert Manifest.read(tmp_path / "proxy") == written
 
 
+def test_an_earlier_manifest_says_nothing_of_gains(folder):
+    path = folder / "manifest.json"
+    fields = json.loads(path.read_text())
+    del fields["gain_power"]
+    path.write_text(json.dumps(fields))
+    assert Manifest.read(folder).gain_power == 1.0
+
+
+@pytest.mark.parametrize("power", [0, 1.5, "0.4", None, True])
+def test_a_power_of_gains_out_of_range(folder, power):
+    rewrite(folder, gain_power=power)
+    with pytest.raises(ProxyError, match="gain_power is not in"):
+        Manifest.read(folder)
+
+
 def test_a_manifest_that_lists_no_files_vouches_for_none(folder):
     rewrite(folder, files={})
     with pytest.raises(ProxyError, match=r"does not vouch for model\.onnx and tokenizer\.json"):

@@ -57,3 +57,10 @@ def test_a_share_out_of_range(share):
 def test_what_scores_nothing():
     with pytest.raises(InvalidInputError, match="second must be an object with a method score"):
         MixedProxy(LexicalProxy(), len, 0.5)
+
+
+def test_its_power_of_gains_is_the_weighted_mean():
+    model = Lengths()
+    model.gain_power = 0.4
+    assert MixedProxy(LexicalProxy(), model, 0.25).gain_power == pytest.approx(0.85)
+    assert MixedProxy(LexicalProxy(), Lengths(), 0.25).gain_power == 1.0

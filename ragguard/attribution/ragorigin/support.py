@@ -1,7 +1,9 @@
 """How far passages support a response, by a proxy language model alone: ours.
 
-    gain     = (GC(passage) - GC(nothing)) / (GC(claim) - GC(nothing)),   in [0, 1]
+    gain     = ((GC(passage) - GC(nothing)) / (GC(claim) - GC(nothing)))^p,   in [0, 1]
     support  = coverage of the question * gain^3
+
+p is the proxy's `gain_power`: 1 for the lexical proxy, by which the rest was chosen.
 
 It stands in for the answer of the generator that RAGOrigin's Eq. 3 asks, so that attribution takes
 no call to a large language model.
@@ -20,7 +22,7 @@ from ragguard.attribution.ragorigin.trigger import VERBATIM_GAIN, is_specific
 from ragguard.attribution.refusal import decides_alike, is_refusal, refusal_support
 from ragguard.errors import ProxyError
 from ragguard.passage import Passage
-from ragguard.proxy.base import Proxy
+from ragguard.proxy.base import Proxy, gain_power
 
 # Chosen, as is the power in `passage_support`, on one half of the benchmark's records.
 MIN_SUPPORT = 0.3
@@ -28,6 +30,9 @@ MIN_SUPPORT = 0.3
 
 As much has a passage that speaks of the whole question and holds two thirds of the response.
 """
+
+STATING_GAIN = MIN_SUPPORT ** (1.0 / 3.0)
+"""Gain from which a passage that speaks of the whole question is taken to state the response."""
 
 SUFFICIENT_SUPPORT = 0.65
 """Support with which one passage explains the response alone.
@@ -120,6 +125,7 @@ class SupportMeter:
 
     def __init__(self, proxy: Proxy, query: str, response: str) -> None:
         self._proxy = proxy
+        self._power = gain_power(proxy)
         self._query = query
         self._claim = claim(query, response)
         # What states the claim outright: the ceiling of GC. "Yes" states nothing by itself.
@@ -181,9 +187,13 @@ class SupportMeter:
             self._supports |= dict(zip(missing, self._measured(missing).tolist(), strict=True))
         return np.array([self._supports[text] for text in texts], dtype=np.float64)
 
-    def _measured(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def gains(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return each text's `relative_gain` of GC to the power p, float64 array (len(texts),)."""
         _, (without, ceiling, *given) = self.scores(["", self._stated, *texts])
-        gain = relative_gain(np.array(given), without, ceiling)
+        return np.asarray(relative_gain(np.array(given), without, ceiling) ** self._power)
+
+    def _measured(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        gain = self.gains(texts)
         # Most texts of a scope gain nothing, and what of the question they cover does not matter.
         gained = list(compress(texts, gain > 0.0))
         covered = np.zeros(len(texts))

@@ -38,6 +38,20 @@ def test_relative_gain_and_support_by_hand():
     assert relative_gain(np.array([-1.0]), -2.0, -2.0).tolist() == [0.0]
 
 
+def test_gains_are_raised_to_the_power_of_the_proxy():
+    class Weaker(LexicalProxy):
+        gain_power = 0.5
+
+    texts = [LIE, "The Halden bridge is the work of Venn.", "It rained."]
+    plain, raised = (
+        SupportMeter(proxy, "Who designed the Halden bridge?", "Orla Venn")
+        for proxy in (LexicalProxy(), Weaker())
+    )
+    assert 0.0 == plain.gains(texts)[2] < plain.gains(texts)[1] < plain.gains(texts)[0] < 1.0
+    assert raised.gains(texts) == pytest.approx(np.sqrt(plain.gains(texts)))
+    assert (raised.support(texts)[:2] > plain.support(texts)[:2]).all()
+
+
 def test_one_outright_statement_or_several_that_add_up_to_one_explain():
     assert explains(np.array([0.65, 0.0]))
     assert explains(np.array([0.4, 0.6]))
