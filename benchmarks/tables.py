@@ -22,6 +22,7 @@ from benchmarks import (
     languages,
     peers,
     protocol,
+    proxies,
     query_forms,
     real_model,
     signal_worth,
@@ -41,7 +42,7 @@ PAGES = (
     README.with_name("TABLES.md"),
     *[
         _DOCS / f"{name}.md"
-        for name in ("admission", "attacker", "attribution", "operations", "signals")
+        for name in ("admission", "attacker", "attribution", "operations", "proxies", "signals")
     ],
 )
 """The documents that hold tables."""
@@ -57,6 +58,7 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
     "attribution": attribution.tables,
     "events": attribution.tables,
     "speed": real_model.tables,
+    "proxies": proxies.tables,
     "cost": cost.tables,
     "honest_calibrations": honest_calibrations.tables,
     "query_forms": query_forms.tables,

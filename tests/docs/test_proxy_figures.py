@@ -15,23 +15,7 @@ PAGE = (ROOT / "docs" / "proxies.md").read_text(encoding="utf-8")
 QUANTISATION = "| {} | {:.1f} % | {:.1f} % | {:g} | {:g} | {:g} |"
 ROUNDED = "| {} | {:.1f} % | {:.1f} % | {:.2f} |"
 COST = "| {} | {:.3g} | {:.3g} | {:,.1f} | "
-ATTRIBUTION = "| {} | {} | {} | {} | {:.3f} | {:.3f} | {:.3f} |"
 SPEED = "| {} | {:.1f} | {:.0f} | {:.0f} |"
-
-
-def test_attribution():
-    found = read(RESULTS / "proxy_attribution.json")["sections"]["proxy_attribution"]
-    shown = {"lexical", "0.2 of the model", "0.5 of the model", "1 of the model"}
-    for row in found["poisoned"]:
-        if row["proxy"] in shown:
-            assert ATTRIBUTION.format(*row.values()) in PAGE
-    blamed = {row["proxy"]: round(row["blamed"] * row["events"]) for row in found["clean"]}
-    assert {name: count for name, count in blamed.items() if count} == {"1 of the model": 1}
-    assert f"in one event of {found['clean'][0]['events']}, the others in none" in PAGE
-    of_lexical, of_model = found["ms_per_text"]
-    assert (
-        f"model {of_model:.0f} ms of processor time, the lexical proxy {of_lexical:.2f} ms" in PAGE
-    )
 
 
 def test_speed():

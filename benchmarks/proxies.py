@@ -1,0 +1,275 @@
+"""RAGOrigin with a real language model for its proxy, beside the lexical one and mixed with it.
+
+Runnable: `python -m benchmarks.proxies --data DIR --model FOLDER --other FOLDER --json FILE`. The
+model is an export in fp32, the other is another form of it: reported is in how many events it holds
+the very same passages responsible.
+
+Of each dataset the first records are taken, each with one kind of attack, drawn by the seed. Their
+events: five texts with the question in front and plain, one text alone, nothing planted, and the
+answer in another wording (`benchmarks.strata`): paraphrased, and one more, drawn as well.
+With --kept, scores are kept in a folder, and a run that was broken off goes on there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+
+from benchmarks.command import Measured, add_half, new_parser, run_command
+from benchmarks.datasets import OWN, Record
+from benchmarks.misgeneration import (
+    TOP_K,
+    KnowledgeBase,
+    Selection,
+    Tally,
+    clean_event,
+    of_one_kind,
+    poisoned_events,
+    single_events,
+)
+from benchmarks.report.table import Row, Table, crossed, listed, share
+from benchmarks.strata import (
+    Reported,
+    Setting,
+    long_answer,
+    noisy_report,
+    truth_and_falsehood,
+)
+from ragguard.attribution import Attribution, RAGOrigin
+from ragguard.proxy import LexicalProxy, MixedProxy, OnnxProxy, Proxy, Scores
+from ragguard.proxy.base import gain_power
+from ragguard.stems import tokenize
+
+MODEL = "the model"
+
+
+class Remembered:
+    """A proxy that scores no text twice, and keeps what it scored in a file.
+
+    Args:
+        proxy: Scores what is new.
+        file: Where scores are kept; None: in memory alone.
+    """
+
+    def __init__(self, proxy: Proxy, file: Path | None) -> None:
+        self._proxy = proxy
+        self.gain_power = gain_power(proxy)
+        self._file = file
+        self._known: dict[str, tuple[float, float]] = {}
+        if file is not None and file.is_file():
+            for line in file.read_text(encoding="utf-8").splitlines():
+                key, *pair = json.loads(line)
+                self._known[key] = (pair[0], pair[1])
+
+    def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
+        """Return what the proxy returns, or returned."""
+        keys = [_key(context, query, response) for context in contexts]
+        texts = dict(zip(keys, contexts, strict=True))
+        new = [key for key in texts if key not in self._known]
+        if new:
+            found = self._proxy.score([texts[key] for key in new], query, response)
+            columns = (found.semantic_correlation.tolist(), found.generation_influence.tolist())
+            rows = dict(zip(new, zip(*columns, strict=True), strict=True))
+            self._known |= rows
+            if self._file is not None:
+                with self._file.open("a", encoding="utf-8") as out:
+                    out.writelines(f"{json.dumps([key, *pair])}\n" for key, pair in rows.items())
+        pairs = np.array([self._known[key] for key in keys]).reshape(-1, 2)
+        return Scores(pairs[:, 0], pairs[:, 1])
+
+
+def _key(context: str, query: str, response: str) -> str:
+    return hashlib.sha256(json.dumps([context, query, response]).encode()).hexdigest()[:24]
+
+
+def reports(record: Record, base: KnowledgeBase, seed: int) -> Iterator[Reported]:
+    """Yield what is reported of one record; nothing if no attack on it got through."""
+    only = of_one_kind(record, base, seed)
+    if only is None:
+        return
+    for _, form, attack in poisoned_events(only, base, seed):
+        yield Reported("five texts", form, record.wrong, attack)
+    for form, attack in single_events(only, base, seed):
+        yield Reported("one text", form, record.wrong, attack)
+    yield Reported("nothing planted", "none", record.wrong, clean_event(record, base))
+    setting = Setting(base, {}, (), seed)
+    mixing = {kind: texts for kind, texts in record.poison.items() if kind == "multi_answer"}
+    wordings: dict[str, dict[str, Reported]] = defaultdict(dict)
+    for one in (
+        *noisy_report(only, setting),
+        *long_answer(only, setting),
+        *truth_and_falsehood(replace(only, poison={**only.poison, **mixing}), setting),
+    ):
+        wordings[one.case].setdefault(one.form, one)
+    yield from wordings.pop("paraphrase", {}).values()
+    if wordings:
+        case = Random(f"{seed} {record.question} wording").choice(sorted(wordings))
+        yield from wordings[case].values()
+
+
+def run(
+    selection: Selection,
+    model: Proxy,
+    others: Mapping[str, Proxy],
+    *,
+    shares: Sequence[float],
+    progress: Progress,
+) -> dict[str, Any]:
+    """Return the sections "proxies" and "proxy_forms".
+
+    Args:
+        selection: The records.
+        model: The language model, which is what the others are compared with.
+        others: Other forms of it, by name.
+        shares: Weights of the model in mixtures with the lexical proxy.
+        progress: Told about every record.
+
+    Raises:
+        InvalidInputError: A line of a file is not a record.
+    """
+    lexical = LexicalProxy()
+    weights = {**{f"{weight:g} of the model": weight for weight in shares}, MODEL: 1.0}
+    proxies: dict[str, Proxy] = {
+        "lexical": lexical,
+        **{name: MixedProxy(lexical, model, weight) for name, weight in weights.items()},
+        **{name: MixedProxy(lexical, other, 1.0) for name, other in others.items()},
+    }
+    origins = {name: RAGOrigin(proxy=proxy, top_k=TOP_K) for name, proxy in proxies.items()}
+    tallies: dict[tuple[str, str, str], Tally] = {}
+    same: dict[str, list[tuple[bool, bool]]] = {name: [] for name in others}
+    for dataset, records, base in selection.datasets():
+        if dataset == OWN and selection.data_dir is not None:
+            continue
+        for record in progress.track(records, description=dataset):
+            for one in reports(record, base, selection.seed):
+                cases = [one.case]
+                if one.case == "five texts" and len(tokenize(record.wrong)) == 1:
+                    cases.append("one word")
+                found = {
+                    name: origin.attribute(record.question, one.response, one.event.retrieve)
+                    for name, origin in origins.items()
+                }
+                for name, attribution in found.items():
+                    for case in cases if name not in others else ():
+                        key = (name, case, one.form)
+                        tallies.setdefault(key, Tally()).add(one.event, attribution)
+                for name, pairs in same.items():
+                    theirs = _blamed(found[MODEL])
+                    pairs.append((bool(theirs), _blamed(found[name]) == theirs))
+    rows = [
+        {"proxy": name, "case": case, "form": form, **_measures(tally)}
+        for (name, case, form), tally in sorted(tallies.items())
+    ]
+    forms = [
+        {
+            "form": name,
+            "events": len(pairs),
+            "identical": sum(alike for _, alike in pairs),
+            "with_blame": sum(blamed for blamed, _ in pairs),
+            "identical_with_blame": sum(blamed and alike for blamed, alike in pairs),
+        }
+        for name, pairs in same.items()
+    ]
+    return {"proxies": rows, "proxy_forms": forms}
+
+
+def _blamed(attribution: Attribution) -> set[str]:
+    return {passage.text for passage in attribution.responsible}
+
+
+def _measures(tally: Tally) -> dict[str, Any]:
+    row = tally.row()
+    found = {name: row[name] for name in ("events", "dacc", "fpr", "fnr")}
+    return {**found, "blamed": tally.counts["blamed"]}
+
+
+_FORMS = {"prepend": "question in front", "plain": "plain", "none": "found"}
+
+
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the tables of the sections."""
+    rows = sections["proxies"]
+    yield crossed(
+        "A real model as proxy: DACC / FPR / FNR in % (events)",
+        [row for row in rows if row["form"] != "none"],
+        {"event": "case", "form": lambda row: _FORMS[row["form"]]},
+        "proxy",
+        lambda part: _cell(part[0]),
+        order=("lexical",),
+    )
+    yield crossed(
+        "A real model as proxy: events with nothing planted in which somebody is blamed",
+        [row for row in rows if row["form"] == "none"],
+        {"event": "case"},
+        "proxy",
+        lambda part: f"{part[0]['blamed']} of {part[0]['events']}",
+        order=("lexical",),
+    )
+    if not sections["proxy_forms"]:
+        return
+    yield listed(
+        "Other forms of the model: events with the very same responsible set",
+        sections["proxy_forms"],
+        {
+            "form": "form",
+            "events": "events",
+            "identical": lambda row: share(row["identical"], row["events"]),
+            "of those with blame": lambda row: share(
+                row["identical_with_blame"], row["with_blame"]
+            ),
+        },
+    )
+
+
+def _cell(row: Row) -> str:
+    measures = " / ".join(f"{100 * row[name]:.1f}" for name in ("dacc", "fpr", "fnr"))
+    return f"{measures} ({row['events']})"
+
+
+def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+    """Return the sections of `run`."""
+    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
+    named = {
+        folder.name: Remembered(
+            OnnxProxy(folder, threads=1),
+            None if arguments.kept is None else arguments.kept / f"{folder.name}.jsonl",
+        )
+        for folder in (arguments.model, arguments.other)
+        if folder is not None
+    }
+    model = named.pop(arguments.model.name)
+    shares = [float(weight) for weight in arguments.shares]
+    with Progress(console=errors) as progress:
+        return run(selection, model, named, shares=shares, progress=progress), ()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status."""
+    parser = new_parser("proxies", __doc__, own_data=True)
+    add_half(parser)
+    parser.add_argument("--model", type=Path, required=True, help="folder of the export in fp32")
+    parser.add_argument("--other", type=Path, help="folder of another form of it")
+    parser.add_argument(
+        "--shares",
+        type=lambda text: tuple(text.split(",")),
+        default=("0.2",),
+        help="of the model in mixtures, comma-separated (default: 0.2)",
+    )
+    parser.add_argument("--kept", type=Path, help="folder where scores are kept")
+    return run_command(parser, argv, measure, tables)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
