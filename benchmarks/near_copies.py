@@ -6,8 +6,9 @@ each kind of attack are quarantined, with the question in front and without, and
 by hand, and by a report that clears the rest of its scope, fifteen honest pages and three planted
 texts that were not found. Honest pages are asked for beside all of these texts of a kind, and
 beside another page of their set that was wrongly quarantined: by a report, which clears the rest of
-its scope, and by hand, which clears nothing. The cost is the least processor time of twelve rounds,
-with 100,000 entries.
+its scope, and by hand, which clears nothing. A page that says the same text again counts by itself:
+it is what an edit that cuts at another border makes, and is to be held as that is. The cost is the
+least processor time of twelve rounds, with 100,000 entries.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ragguard.inline.fingerprints import signature
 from ragguard.inline.near_copies import NearCopies
 from ragguard.inline.quarantined import Quarantined
 from ragguard.lru import forget_all
+from ragguard.text import tokens
 
 _BLAMED, _PLANTED, _SEED = 2, 5, 0
 _FIRST = 10  # pages of a set are timed, and taken for wrongly quarantined
@@ -98,15 +100,33 @@ def _honest(record: Record, draw: Random) -> Iterator[tuple[str, str, bool]]:
         others = [other for other in shown if other != page]
         by_report, by_hand = _index([page], others), _index([page])
         newer = [updated(other, draw) for other in others]
+        again = [other for other in others if _says_again(page, other)]
         for name, index, asked in (
             ("in the set that the report clears", by_report, others),
             ("the same, updated", by_report, newer),
             ("beyond that set", by_report, beyond),
-            ("put there by hand", by_hand, others),
+            ("put there by hand", by_hand, [other for other in others if other not in again]),
+            ("the same text again", by_hand, again),
             ("its own updated version", by_hand, [updated(page, draw)]),
         ):
             for held in _held(index, set(), asked):
                 yield "honest beside a wrongly quarantined page", name, held
+
+
+def _says_again(page: str, other: str) -> bool:
+    """Return whether a page is on another one, as it is where a text was cut at another border.
+
+    That has at least half of its words in one run. Where each has a number that the other has not,
+    they are two pages all the same.
+    """
+    words, others = tokens(page), tokens(other)
+    half = (len(words) + 1) // 2
+    said = f" {' '.join(others)} "
+    runs = (words[at : at + half] for at in range(len(words) - half + 1))
+    if not any(f" {' '.join(run)} " in said for run in runs):
+        return False
+    numbers, other_numbers = ({word for word in of if word.isdigit()} for of in (words, others))
+    return numbers <= other_numbers or other_numbers <= numbers
 
 
 def cost(datasets: Sequence[Dataset]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from benchmarks.report.result import read
 from ragguard.inline.near_copies import CONTAINED, TAKEN
 from tests.docs.claims import ROOT, claim
 
-BY_HAND = ("put there by hand", "its own updated version")
+AGAIN = ("the same text again", "its own updated version")
 PAGE = "The ferry leaves at nine. It returns with the tide. Dogs travel free."
 
 
@@ -38,6 +38,16 @@ def test_a_page_is_updated_by_one_sentence():
         assert len(before - after) <= 2
 
 
+def test_a_page_says_another_one_again_where_half_of_it_stands_there_in_one_run():
+    again = near_copies._says_again
+    assert again(PAGE, f"A title. {PAGE} More.")
+    assert again(PAGE, "It returns with the tide. Dogs travel free. So do geese.")
+    assert not again(PAGE, "It returns with the tide. So do geese, and nobody pays for them.")
+    year = "The honours of 1925 were given by the King to citizens who had done good works."
+    assert again(year, year.replace(" 1925", ""))
+    assert not again(year, year.replace("1925", "1926"))
+
+
 def test_the_projects_own_poison_is_held_and_its_own_pages_are_not(rows):
     for row in rows:
         rate = row["held"] / row["texts"]
@@ -56,14 +66,15 @@ def test_what_is_published():
     }
     assert all(shares["edited", name] >= 0.95 for name in EDITS)
     for (part, name), share in shares.items():
-        if part.startswith("honest") and name not in BY_HAND:
+        if part.startswith("honest") and name not in AGAIN:
             assert round(share, 3) <= 0.005
     said = claim("docs/operations.md", "what near copies cost")
     page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     by_hand = shares["honest beside a wrongly quarantined page", "put there by hand"]
-    assert f"{100 * by_hand:.1f} %: nearly the same text elsewhere" in page
-    own = shares["honest beside a wrongly quarantined page", "its own updated version"]
-    assert f"{100 * own:.0f} %, as it should be" in page
+    assert f"put there by hand | {100 * by_hand:.1f} %" in page
+    for name in AGAIN:
+        again = shares["honest beside a wrongly quarantined page", name]
+        assert f"{100 * again:.0f} %, as it should be" in page
     timed = {row["passages"]: row for row in result["near_copies_cost"]}
     assert f"takes {timed['new']['p50_ms']:.2f} ms" in said
     assert timed["new"]["p50_ms"] <= 0.3
