@@ -5,8 +5,9 @@ import pytest
 
 from benchmarks.cells import Cell, load_suite
 from benchmarks.measuring import Place
+from benchmarks.plugins import known
 from benchmarks.report.curves import roc
-from benchmarks.report.figures import judged, shown
+from benchmarks.report.figures import judged, shown, suite_tables
 from benchmarks.report.page import page
 from benchmarks.running import run
 
@@ -68,8 +69,12 @@ def row(number, p, **more):
     return {"question": str(number), **counts, "p": p, **more}
 
 
+def judged_cells(*cells):
+    return judged({one.key: (one, rows, "") for one, rows in cells})
+
+
 def page_of(*cells):
-    return page("Charts", {}, judged({one.key: (one, rows, "") for one, rows in cells}))
+    return page("Charts", {}, judged_cells(*cells))
 
 
 def test_the_gate_is_shown_at_every_threshold_and_marked_at_two():
@@ -86,6 +91,22 @@ def test_the_gate_is_shown_at_every_threshold_and_marked_at_two():
     flat = [row(n, float(n % 2)) for n in range(4)]
     flat_cells = [(cell(one, "ragdefender_paper"), flat) for one in ("none", "tan")]
     assert "What the gate finds" not in page_of(*flat_cells)
+
+
+def test_of_many_defences_the_first_are_given_in_a_table_of_their_own():
+    rows = [row(n, None) for n in range(2)]
+    names = [name for name in known("defences") if not name.startswith("ragguard")][:9]
+    cells = [(cell(attack, name), rows) for name in names for attack in ("none", "tan")]
+    tables = {table.title: table for table in suite_tables(judged_cells(*cells))}
+    short, full = (
+        tables[f"Attack success / right answers{part}, % (likelihood, lexical, 5 planted, k = 5)"]
+        for part in (" in short", "")
+    )
+    assert len(full.columns) == 2 + 9
+    assert short.columns == full.columns[:8]
+    assert [line[:8] for line in full.rows] == list(short.rows)
+    few = judged_cells(*cells[:8])
+    assert not any("in short" in table.title for table in suite_tables(few))
 
 
 def test_cost_is_shown_where_there_are_several_k():

@@ -85,6 +85,18 @@ def test_what_rests_on_unlikely_words_is_dropped():
     assert kept("gmtp", [FLUENT, STUFFED], clean=clean) == (0,)
 
 
+# Perplexity and norm: their limits are those of clean passages
+
+
+def test_gibberish_is_perplexing_and_what_repeats_the_question_is_too_near():
+    clean = [retrieved([FLUENT, f"Herring is sold at the market on day {n}."]) for n in range(8)]
+    gibberish = "xqzvw jjkxq vvqzx kxwqj zzqkx"
+    for defence in ("perplexity_90", "perplexity_100"):
+        assert kept(defence, ["Gulls eat the fish on the wall.", gibberish], clean=clean) == (0,)
+    texts = ["Gulls eat the fish on the wall.", f"{QUESTION} {QUESTION}"]
+    assert kept("embedding_norm", texts, clean=clean) == (0,)
+
+
 # Self-RAG
 
 TOLD = "The pier at Halden was built by Ann Lark. It is long."
