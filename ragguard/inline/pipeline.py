@@ -18,11 +18,12 @@ from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
 from ragguard.inline.explanations import explained
 from ragguard.inline.features import signals_in_time
+from ragguard.inline.features.concentration import content_words
 from ragguard.inline.features.manner import shipped
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.scoring import nonconformity, only_named, suspicions
-from ragguard.inline.selection import companions, rejected, select
+from ragguard.inline.selection import alike, companions, rejected, select
 from ragguard.inline.spending import evident_by, spent, spent_p_value
 from ragguard.inline.tokens import (
     ENDS,
@@ -122,6 +123,14 @@ class ConformalFilter:
             evident = evident_by(
                 calibration, judged.suspicion, shares[: len(p_values)], self._alpha, len(gated)
             )
+        found = rejected(p_values) | evident
+        asked = tokenize_query(query).distinct
+        evident = evident | alike(
+            p_values,
+            judged.suspicion,
+            found,
+            lambda row: _content_words(passages[row].text) - asked,
+        )
         joining = companions(p_values, judged.suspicion, rejected(p_values)) & ~evident
         return passed(
             attacked=True,
@@ -236,6 +245,12 @@ class ConformalFilter:
             undone,
             late=[row for row, why in undone.items() if why is _LATE],
         )
+
+
+def _content_words(text: str) -> frozenset[str]:
+    """Return the content words of a passage, of a long one those of its ends."""
+    read = tokenize_passage(text) if len(text) <= ENDS else tokenize_ends(text)
+    return read.once(content_words)
 
 
 def _at_least(line: float, suspicion: NDArray[np.float64]) -> frozenset[int]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
+
+from ragguard.inline.features.concentration import cosine
 
 _FALSE_DISCOVERY_RATE = 0.01
 _COMPANION_P = 0.05
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
+_ALIKE = 0.3  # cosine of what two passages say besides the question
+_ALIKE_SHARE = 0.25  # of the same evidence, for what says the same
 
 
 def discoveries(
@@ -45,8 +51,42 @@ def rejected(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return found
 
 
+def alike(
+    p_values: NDArray[np.float64],
+    suspicion: NDArray[np.float64],
+    found: NDArray[np.bool_],
+    words: Callable[[int], frozenset[str]],
+) -> NDArray[np.bool_]:
+    """Mark the passages that go because they say what a found one says besides the question.
+
+    Texts that are planted for one question say one thing, and not each is written as clearly as the
+    first. What says the same must have evidence of its own all the same: otherwise a decoy that
+    copies a good page would take it along.
+
+    Args:
+        p_values: float64 array of shape (n,).
+        suspicion: float64 array of shape (n,): what they are the p-values of, log-odds in nats.
+        found: bool array of shape (n,): what goes by itself.
+        words: Gives the content words of a passage by its row, without the question's.
+
+    Returns:
+        bool array of shape (n,), False wherever `found` is True.
+    """
+    near = companions(p_values, suspicion, found, _ALIKE_SHARE)
+    if not near.any():
+        return near
+    gone = [words(row) for row in np.flatnonzero(found).tolist()]
+    for row in np.flatnonzero(near).tolist():
+        own = words(row)
+        near[row] = any(cosine(own, one) >= _ALIKE for one in gone)
+    return near
+
+
 def companions(
-    p_values: NDArray[np.float64], suspicion: NDArray[np.float64], found: NDArray[np.bool_]
+    p_values: NDArray[np.float64],
+    suspicion: NDArray[np.float64],
+    found: NDArray[np.bool_],
+    share: float = _COMPANION_SHARE,
 ) -> NDArray[np.bool_]:
     """Mark the passages that go too if isolation puts them into one group with a found one.
 
@@ -59,11 +99,12 @@ def companions(
         p_values: float64 array of shape (n,).
         suspicion: float64 array of shape (n,): what they are the p-values of, log-odds in nats.
         found: bool array of shape (n,): what goes by itself.
+        share: Of the evidence against the most suspicious passage, how much there must be.
 
     Returns:
         bool array of shape (n,), False wherever `found` is True.
     """
-    as_clear = suspicion >= _COMPANION_SHARE * suspicion.max()
+    as_clear = suspicion >= share * suspicion.max()
     joining: NDArray[np.bool_] = as_clear & (p_values <= _COMPANION_P) & ~found
     return joining
 

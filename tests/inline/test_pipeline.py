@@ -133,6 +133,16 @@ def test_a_set_is_embedded_only_where_its_vectors_can_change_what_goes():
     given = [replace(one, embedding=row) for one, row in zip(doubtful, rows, strict=True)]
     apart = judge(NoEmbedder(), calibration=sample).decide(QUESTION, given, 5)
     assert apart.flagged == [True, True, False, False, False]
+
+
+def test_what_says_what_a_found_passage_says_goes_without_a_vector():
+    said = "Built: lighthouse Marrow Bay when? In 1911 by the crown."
+    sample = replace(calibration([8.5] * 99), passage_scores=np.zeros(30))
+    found = judge(NoEmbedder(), calibration=sample).decide(
+        QUESTION, passages(*POISON[:2], *QUIET[:2], said), 5
+    )
+    assert found.flagged == [True, True, False, False, True]
+    assert found.failure is None
     certain = judge(NoEmbedder()).gate(QUESTION, passages(*POISON, *QUIET[:2]), 5)
     assert list(certain.needs) == []
     assert certain.decide(NoEmbedder()).flagged == [True, True, True, False, False]

@@ -6,8 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.selection import (
+    _ALIKE,
+    _ALIKE_SHARE,
     _COMPANION_P,
     _COMPANION_SHARE,
+    alike,
     companions,
     discoveries,
     rejected,
@@ -105,3 +108,43 @@ def test_companions_go_only_if_their_evidence_is_not_much_weaker():
 @pytest.mark.parametrize("value", [0.001, 1.0])
 def test_one_passage_goes_alone(value):
     assert select(np.array([value]), np.array([3.0]), np.array([False])).tolist() == [True]
+
+
+# What says the same
+
+SAID = [frozenset("abcd"), frozenset("abce"), frozenset("abxy"), frozenset("wxyz"), frozenset()]
+
+
+def test_what_says_the_same_goes_if_there_is_evidence_of_its_own():
+    p_values, suspicion = np.full(5, 0.01), np.array([8.0, 3.0, 3.0, 3.0, 3.0])
+    found = np.array([True, False, False, False, False])
+    # Cosines to the first: 3/4, 2/4, 0 and none.
+    assert alike(p_values, suspicion, found, SAID.__getitem__).tolist() == [0, 1, 1, 0, 0]
+    too_weak = np.array([8.0, 1.9, 2.1, 3.0, 3.0])
+    assert alike(p_values, too_weak, found, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
+    usual = np.array([0.01, 0.06, 0.05, 0.01, 0.01])
+    assert alike(usual, suspicion, found, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
+
+
+def test_no_words_are_read_where_nothing_could_go():
+    found = np.array([True, False])
+    assert not alike(np.array([0.01, 0.5]), np.array([8.0, 3.0]), found, {}.__getitem__).any()
+
+
+@given(shares, st.data())
+def test_alike_against_the_formula(p_values, data):
+    n = len(p_values)
+    suspicion = np.array(data.draw(st.lists(st.floats(-3, 12), min_size=n, max_size=n)))
+    words = data.draw(st.lists(st.frozensets(st.sampled_from("abcdef")), min_size=n, max_size=n))
+    found = rejected(np.array(p_values))
+    marked = alike(np.array(p_values), suspicion, found, words.__getitem__)
+    for row in range(n):
+        near = any(
+            words[row]
+            and words[other]
+            and len(words[row] & words[other]) / np.sqrt(len(words[row]) * len(words[other]))
+            >= _ALIKE
+            for other in np.flatnonzero(found)
+        )
+        clear = suspicion[row] >= _ALIKE_SHARE * suspicion.max()
+        assert marked[row] == (not found[row] and near and clear and p_values[row] <= _COMPANION_P)

@@ -25,6 +25,13 @@ def content_words(passage: TokenizedPassage) -> frozenset[str]:
     return passage.distinct - STOP_WORDS
 
 
+def cosine(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the cosine of two sets of words as binary vectors, in [0, 1]; 0 if one has none."""
+    if not one or not other:
+        return 0.0
+    return min(1.0, len(one & other) / sqrt(len(one) * len(other)))
+
+
 def concentration(passage: TokenizedPassage, retrieved: Sequence[TokenizedPassage]) -> float:
     """Return how much of what a passage says others of its set say, in [0, 1].
 
@@ -40,7 +47,6 @@ def concentration(passage: TokenizedPassage, retrieved: Sequence[TokenizedPassag
     """
     own = passage.written.once(content_words)
     others = [one.written.once(content_words) for one in retrieved if one.text != passage.text]
-    if not own or not others:
+    if not others:
         return 0.0
-    cosines = [len(own & one) / sqrt(len(own) * len(one)) if one else 0.0 for one in others]
-    return min(1.0, sum(cosines) / len(cosines))
+    return sum([cosine(own, one) for one in others]) / len(others)
