@@ -14,6 +14,7 @@ _COMPANION_P = 0.05
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
 _ALIKE = 0.3  # cosine of what two passages say besides the question
 _ALIKE_SHARE = 0.25  # of the same evidence, for what says the same
+_COMPARED = 20  # of those that go, the most suspicious, so that the work grows with the set alone
 
 
 def discoveries(
@@ -75,7 +76,8 @@ def alike(
     near = companions(p_values, suspicion, found, _ALIKE_SHARE)
     if not near.any():
         return near
-    gone = [words(row) for row in np.flatnonzero(found).tolist()]
+    clearest = np.argsort(-np.where(found, suspicion, -np.inf), kind="stable")[:_COMPARED]
+    gone = [words(row) for row in clearest[found[clearest]].tolist()]
     for row in np.flatnonzero(near).tolist():
         own = words(row)
         near[row] = any(cosine(own, one) >= _ALIKE for one in gone)

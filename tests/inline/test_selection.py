@@ -126,6 +126,17 @@ def test_what_says_the_same_goes_if_there_is_evidence_of_its_own():
     assert alike(usual, suspicion, found, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
 
 
+def test_only_the_clearest_are_compared_with():
+    """Of 30 that go the last says the same, and nobody asks it."""
+    n = 31
+    suspicion = np.array([*np.linspace(12.0, 9.0, n - 1), 4.0])
+    found = np.arange(n) < n - 1
+    said = [frozenset("xy")] * (n - 2) + [frozenset("ab")] * 2
+    assert not alike(np.full(n, 0.01), suspicion, found, said.__getitem__).any()
+    said[0] = frozenset("ab")
+    assert alike(np.full(n, 0.01), suspicion, found, said.__getitem__)[-1]
+
+
 def test_no_words_are_read_where_nothing_could_go():
     found = np.array([True, False])
     assert not alike(np.array([0.01, 0.5]), np.array([8.0, 3.0]), found, {}.__getitem__).any()

@@ -19,6 +19,8 @@ from math import sqrt
 from ragguard.inline.tokens import TokenizedPassage
 from ragguard.text import STOP_WORDS
 
+_COMPANY = 50  # passages of the set, so that the work grows with the set and not with its square
+
 
 def content_words(passage: TokenizedPassage) -> frozenset[str]:
     """Return the distinct words of a passage that are no function words."""
@@ -37,7 +39,8 @@ def concentration(passage: TokenizedPassage, retrieved: Sequence[TokenizedPassag
 
     Args:
         passage: One of the set.
-        retrieved: The k passages of the set. What has the same text is no other one.
+        retrieved: The k passages of the set, of which the first 50 count. What has the same text
+            is no other one.
 
     >>> from ragguard.inline.tokens import tokenize_passages
     >>> texts = ["The pier was sold.", "Sold, the old pier.", "It rained."]
@@ -46,7 +49,8 @@ def concentration(passage: TokenizedPassage, retrieved: Sequence[TokenizedPassag
     0.41
     """
     own = passage.written.once(content_words)
-    others = [one.written.once(content_words) for one in retrieved if one.text != passage.text]
+    company = [one for one in retrieved[:_COMPANY] if one.text != passage.text]
+    others = [one.written.once(content_words) for one in company]
     if not others:
         return 0.0
     return sum([cosine(own, one) for one in others]) / len(others)

@@ -28,6 +28,11 @@ def test_copies_of_a_text_are_no_others():
     assert of("pier lamp", "pier lamp", "rain") == 0.0
 
 
+def test_of_a_long_list_the_first_count():
+    far = [f"rain {n}" for n in range(48)]
+    assert of("pier lamp", *far, "lamp pier", "pier, lamp") == pytest.approx(1 / 49)
+
+
 @pytest.mark.parametrize(
     "texts", [("pier",), ("", "pier"), ("the of", "pier"), ("pier", "", "the")]
 )
