@@ -21,7 +21,7 @@ from benchmarks.report.table import Table, as_is
 from ragguard.attribution.prompts import answer_prompt
 from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import OnnxGenerator, OnnxProxy
-from ragguard.proxy.named import export_folder
+from ragguard.proxy.manifest import export_folder
 
 
 def speed(folder: Path, threads: int) -> dict[str, Any]:

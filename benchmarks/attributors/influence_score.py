@@ -3,7 +3,7 @@
 from benchmarks.plugins import About, AttributorPlugin, Setting
 from ragguard.attribution import InfluenceScore
 from ragguard.proxy.generator import OnnxGenerator
-from ragguard.proxy.named import export_folder
+from ragguard.proxy.manifest import export_folder
 
 _SAMPLES, _TOKENS, _TEMPERATURE = 5, 24, 0.7
 

@@ -3,7 +3,7 @@
 from benchmarks.plugins import About, AttributorPlugin, Setting
 from ragguard.attribution import RAGForensics
 from ragguard.proxy.generator import OnnxGenerator
-from ragguard.proxy.named import export_folder
+from ragguard.proxy.manifest import export_folder
 
 _TOKENS = 96
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from benchmarks.plugins import About, ReaderPlugin
 from benchmarks.readers.base import Answer, Prompt, in_words
 from ragguard.proxy.generator import OnnxGenerator
-from ragguard.proxy.named import export_folder
+from ragguard.proxy.manifest import export_folder
 
 _TOKENS = 16
 

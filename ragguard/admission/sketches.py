@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.admission.question import edges
+from ragguard.admission.profile import edges
 from ragguard.inline.fingerprints import MOST, fingerprints
 from ragguard.text import MAX_CHARS, both_ends
 from ragguard.text.html import strip_markup

@@ -24,7 +24,7 @@ from ragguard.attribution.model_calls import (
 )
 from ragguard.background_loop import BackgroundLoop
 from ragguard.errors import GenerationError, InvalidInputError
-from ragguard.proxy.named import MODELS
+from ragguard.proxy.manifest import MODELS
 
 __all__ = ["Prices", "TextModel", "Usage", "as_text_model"]
 

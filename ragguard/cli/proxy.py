@@ -71,7 +71,7 @@ def get(
     that installs it is shown (exit code 2).
     """
     from ragguard.errors import InvalidInputError
-    from ragguard.proxy.named import MODELS, cache_folder
+    from ragguard.proxy.manifest import MODELS, cache_folder
 
     if name not in MODELS:
         raise InvalidInputError(f"{name} is no known model; there is {', '.join(MODELS)}")

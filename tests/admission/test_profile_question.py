@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.admission.question import answered_question, edges
+from ragguard.admission.profile import answered_question, edges
 
 pytestmark = pytest.mark.hypothesis
 
