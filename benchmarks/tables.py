@@ -17,7 +17,6 @@ from rich.console import Console
 from benchmarks import (
     admission,
     cost,
-    honest_calibrations,
     inline,
     languages,
     peers,
@@ -27,7 +26,6 @@ from benchmarks import (
     real_model,
     signal_worth,
     transfer,
-    trust,
     unseen_manner,
 )
 from benchmarks.report import attribution, judge, rows
@@ -60,11 +58,9 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
     "speed": real_model.tables,
     "proxies": proxies.tables,
     "cost": cost.tables,
-    "honest_calibrations": honest_calibrations.tables,
     "query_forms": query_forms.tables,
     "languages": languages.tables,
     "unseen_manner": unseen_manner.tables,
-    "trust": trust.tables,
     "admission_clean": admission.tables,
     "signal_worth": signal_worth.tables,
     "tables": lambda sections: map(archived, sections["tables"]),

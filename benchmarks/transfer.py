@@ -2,9 +2,7 @@
 
 A calibration promises to leave all but a share alpha of clean queries alone, as long as they are
 like those it was made on. This measures what is left of the promise where they are not: calibrated
-on one kind of traffic and judged on another, on all kinds but the judged one, and as shipped. A
-simulation shows the promise itself: clean queries of all kinds, cut at random into those that
-calibrate and those that are judged.
+on one kind of traffic and judged on another, on all kinds but the judged one, and as shipped.
 """
 
 from __future__ import annotations
@@ -12,30 +10,24 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
-from scipy.stats import beta
+from scipy.stats import binomtest
 
-from benchmarks.command import Command, Measured, embedders_for, option
+from benchmarks.command import Command, Measured, embedders_for
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.defences.contenders import GuardDefence
 from benchmarks.inline import SIZES
 from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.metrics.thresholds import threshold
-from benchmarks.report.table import Row, Table, as_is, crossed, grouped, share, summed
+from benchmarks.report.table import Row, Table, crossed, grouped, share, summed
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
-from ragguard import Guard, Passage
+from ragguard import Guard
 from ragguard.embedding import Embedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.conformal import Calibration
-from ragguard.inline.pipeline import ConformalFilter
 
-Floats = NDArray[np.float64]
 Kinds = Mapping[str, tuple[list[RetrievedSet], list[RetrievedSet]]]
 """The clean sets of each kind of traffic, those of the choosing half first."""
 
@@ -44,25 +36,6 @@ ALPHAS = (0.01, 0.05)
 
 _SETTINGS = tuple((k, factor) for k in SIZES for factor in (1, OVER_FETCH))
 _ORDER = ("other", "own", "all others", "shipped")
-_SIMULATED = {
-    **{"promised": "promised", "mean": "mean", "5 % quantile": "quantile_5%"},
-    **{"median": "quantile_50%", "95 % quantile": "quantile_95%"},
-}
-_CONFIDENCE = 0.95
-_QUANTILES = (0.05, 0.5, 0.95)
-
-
-def interval(part: int, whole: int) -> tuple[float, float]:
-    """Return the exact 95 % interval of a share (Clopper and Pearson, 1934).
-
-    Args:
-        part: Successes, 0 <= part <= whole.
-        whole: Trials, at least 1.
-    """
-    tail = (1.0 - _CONFIDENCE) / 2.0
-    low = float(beta.ppf(tail, part, whole - part + 1)) if part else 0.0
-    high = float(beta.ppf(1.0 - tail, part + 1, whole - part)) if part < whole else 1.0
-    return low, high
 
 
 def run(
@@ -142,81 +115,14 @@ def _judged(
             found.add(place, {**counts, "queries": 1, "touched": counts["fired"]})
     rows = []
     for row in found.rows():
-        low, high = (round(end, 5) for end in interval(row["touched"], row["queries"]))
+        ends = binomtest(row["touched"], row["queries"]).proportion_ci()  # Clopper and Pearson
         golden = {name: row.pop(name) for name in ("golden", "golden_removed")}
-        rows.append({**row, "low": low, "high": high, **golden})
+        rows.append({**row, "low": round(ends.low, 5), "high": round(ends.high, 5), **golden})
     return rows
-
-
-def simulate(scores: Floats, *, alpha: float, splits: int, seed: int) -> dict[str, Any]:
-    """Cut clean scores at random into two halves, calibrate on one, judge the other.
-
-    Args:
-        scores: float64 array of shape (n,), n >= 2: scores of clean sets.
-        alpha: Share of clean queries that may be touched.
-        splits: How often.
-        seed: Of the splits.
-
-    Returns:
-        Mean and quantiles of the share of touched queries, and "promised", the mean if no two
-        scores are equal: floor(alpha (m + 1)) / (m + 1) for m calibrating scores (split conformal,
-        Vovk et al., 2005).
-    """
-    rng = np.random.default_rng(seed)
-    half = len(scores) // 2
-    shares = np.empty(splits)
-    for number in range(splits):
-        order = rng.permutation(len(scores))
-        limit = threshold(scores[order[:half]], alpha)
-        shares[number] = (scores[order[half:]] >= limit).mean()
-    promised = int(alpha * (half + 1) + 1e-9) / (half + 1)
-    found: dict[str, Any] = {"calibrating": half, "judged": len(scores) - half}
-    found |= {"promised": round(promised, 5), "mean": round(float(shares.mean()), 5)}
-    found |= {f"quantile_{q:.0%}": round(float(np.quantile(shares, q)), 5) for q in _QUANTILES}
-    return found
-
-
-def simulations(
-    datasets: Sequence[Dataset],
-    embedders: Sequence[Embedder],
-    *,
-    splits: int,
-    seed: int,
-    errors: Console,
-) -> list[dict[str, Any]]:
-    """Simulate on the scores of all clean sets, together and kind by kind.
-
-    Both halves take part: whatever the weights were fitted on, records drawn at random from all of
-    them are exchangeable.
-    """
-    rows = []
-    for embedder in embedders:
-        kinds = _kinds(datasets, embedder)
-        judge = ConformalFilter(embedder)
-        for k, factor in track(_SETTINGS, "simulation", console=errors):
-            by_kind = {
-                name: _scores(judge, [*first, *second], k, factor)
-                for name, (first, second) in kinds.items()
-            }
-            for name, scores in {"all": np.concatenate([*by_kind.values()]), **by_kind}.items():
-                for alpha in ALPHAS:
-                    if len(scores) // 2 + 1 >= 1 / alpha:
-                        place = {"embedder": embedder.name, "k": k, "over_fetch": factor}
-                        made = simulate(scores, alpha=alpha, splits=splits, seed=seed)
-                        rows.append({**place, "traffic": name, "alpha": alpha, **made})
-    return rows
-
-
-def _scores(judge: ConformalFilter, sets: Sequence[RetrievedSet], k: int, factor: int) -> Floats:
-    found = []
-    for one in sets:
-        passages = [Passage(text) for text in one.texts[: k * factor]]
-        found.append(judge.score(one.question, passages, min(k, len(passages))).score)
-    return np.array(found, dtype=np.float64)
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the pairs for every alpha, and the simulation.
+    """Yield the pairs for every alpha.
 
     Shares are over all embedders, k and over-fetch together: the same queries several times, so
     only single rows have an interval.
@@ -241,17 +147,6 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
             order=tested,
             empty="-",
         )
-    lines = []
-    for (traffic, alpha), rows in grouped(sections["simulation"], "traffic", "alpha").items():
-        # Means over embedders, k and over-fetch of what single settings give.
-        means = {
-            head: f"{fmean(row[name] for row in rows):.2%}" for head, name in _SIMULATED.items()
-        }
-        of = {"traffic": traffic, "alpha": f"{alpha:.0%}"}
-        largest = f"{max(row['mean'] for row in rows):.2%}"
-        calibrating = {"calibrating": rows[0]["calibrating"]}
-        lines.append({**of, **calibrating, **means, "largest mean": largest})
-    yield as_is("Random halves of clean traffic: share touched", lines)
 
 
 def _touched(rows: list[Row]) -> str:
@@ -261,28 +156,14 @@ def _touched(rows: list[Row]) -> str:
 
 
 def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
-    """Return the sections "pairs" and "simulation"."""
+    """Return the section "pairs"."""
     datasets = [dataset.limited(arguments.limit) for dataset in load_folder(arguments.data)]
     records = [record for dataset in datasets for record in dataset.records]
     texts = (text for record in records for text in (record.question, *record.hits))
-    embedders = embedders_for(texts, errors)
-    simulated = simulations(
-        datasets, embedders, splits=arguments.splits, seed=arguments.seed, errors=errors
-    )
-    return {"pairs": run(datasets, embedders, errors), "simulation": simulated}, datasets
+    return {"pairs": run(datasets, embedders_for(texts, errors), errors)}, datasets
 
 
-main = Command(
-    "transfer",
-    __doc__,
-    measure,
-    tables,
-    [
-        option("--splits", type=int, default=1000, help="of the simulation"),
-        option("--seed", type=int, default=0, help="of the splits"),
-    ],
-)
-
+main = Command("transfer", __doc__, measure, tables)
 
 if __name__ == "__main__":
     sys.exit(main())

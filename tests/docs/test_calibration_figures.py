@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.honest_calibrations import REASONS
 from benchmarks.report.result import read
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.admission import (
@@ -20,6 +19,7 @@ from ragguard.inline.pipeline import ConformalFilter
 from tests.docs.claims import ROOT, claim
 
 OPERATIONS, ATTACKER = "docs/operations.md", "docs/attacker.md"
+REASONS = ("attacked", "step", "reference")
 KINDS = ("planted", "asked", "asked, highest")
 STEPWISE = "asked, step by step"
 
