@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
+from itertools import islice
 from os import PathLike
+from types import NoneType
 from typing import TYPE_CHECKING
 
-from ragguard.arguments import require_tenant
+from ragguard.arguments import require_tenant, require_text
 from ragguard.attribution.result import Attribution
+from ragguard.audit.answers import answer_of
+from ragguard.background.reports import MAX_PASSAGES, as_event
+from ragguard.errors import (
+    AttributionPendingError,
+    AttributionTimeoutError,
+    EventFailedError,
+    InvalidInputError,
+    StoreError,
+)
 from ragguard.parts import Parts
 from ragguard.passage import Passage, as_passages
 
 if TYPE_CHECKING:
     from ragguard.admission import Admission, Base
+
+logger = logging.getLogger(__name__)
+
+_DURABLE_S = 10.0
 
 
 class Feedback:
@@ -87,7 +103,16 @@ class Feedback:
             InvalidInputError: An argument is of the wrong type.
             StoreError: The store fails.
         """
-        self._parts.reports.answered(query, response, passages, tenant)
+        whose, seen = require_tenant(tenant), self._parts.seen
+        for name, text in (("query", query), ("response", response)):
+            require_text(name, text)
+        given = seen.recall(query, whose) if passages is None else as_passages(passages)
+        seen.remember(query, given, whose, response)
+        # As the event of a report has them: what is too long is cut.
+        event = as_event(query, response, given, None, quarantine_version=0, tenant=whose)
+        store = self._parts.store.of_tenant(tenant)
+        key = store.answer_key()
+        store.add_answer(answer_of(event.query, event.response, event.passages, key))
 
     async def aanswered(
         self,
@@ -145,7 +170,38 @@ class Feedback:
             StoreError: With `wait`: the store does not have the event yet. It goes on waiting in
                 memory.
         """
-        return self._parts.reports.take(query, response, passages, reporter, wait, tenant)
+        if not isinstance(wait, (bool, int, float)) or wait < 0:
+            raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
+        parts, whose = self._parts, require_tenant(tenant)
+        seen: Sequence[Passage] = parts.seen.recall(str(query), whose, str(response))
+        unreadable: Exception | None = None
+        if passages is not None:
+            try:
+                # No more than the event may have, and one to tell that there were more.
+                some = passages if isinstance(passages, str) else islice(passages, MAX_PASSAGES + 1)
+                seen = as_passages(some)
+            except Exception as error:  # a lazy sequence may raise anything
+                unreadable = error
+        event = as_event(
+            str(query),
+            str(response),
+            seen,
+            None if reporter is None else str(reporter),
+            quarantine_version=parts.quarantine.version,
+            apart=parts.apart,
+            tenant=whose,
+        )
+        if unreadable is not None:
+            logger.warning("event %s goes without the reported passages: %s", event.id, unreadable)
+        parts.worker.submit(event)
+        if wait is not False:
+            seconds = _DURABLE_S if wait is True else wait
+            if not parts.worker.outbox.wait_saved(event, seconds):
+                raise StoreError(
+                    f"event {event.id} was not in the audit store after {seconds:g} s; it waits in "
+                    "memory, and is stored once the store answers if this process lives"
+                )
+        return event.id
 
     def attribution(
         self, event_id: str, timeout: float | None = None, *, tenant: str | None = None
@@ -164,4 +220,22 @@ class Feedback:
             EventLostError: It was reported by this guard and lost; the message says why.
             EventNotFoundError: There is no such event.
         """
-        return self._parts.reports.attribution(event_id, timeout, tenant)
+        if not isinstance(timeout, (int, float, NoneType)):
+            raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
+        whose, left = require_tenant(tenant), 0.0 if timeout is None else timeout
+        if not self._parts.worker.wait(event_id, left, tenant=whose):
+            if timeout is None:
+                raise AttributionPendingError(
+                    f"event {event_id} is not attributed yet; pass timeout= to wait for it"
+                )
+            raise AttributionTimeoutError(
+                f"event {event_id} was not attributed within {timeout:g} s; "
+                "ask again later, or start `ragguard worker --knowledge-base` on the store"
+            )
+        store = self._parts.store.of_tenant(tenant)
+        found = store.attribution(event_id)
+        if found is None:
+            raise EventFailedError(
+                f"event {event_id} could not be attributed: {store.event(event_id).error}"
+            )
+        return found

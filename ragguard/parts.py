@@ -19,7 +19,6 @@ from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.background.policy import Policy, PolicyName, as_policy, trust_change
-from ragguard.background.reports import Reports
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder, Embedder
@@ -75,8 +74,9 @@ class Parts:
         settings: The arguments as they were given.
         embedder: With a cache, for both halves.
         quarantine: Follows the store, to which `counter` and `log` write what was judged.
-        filtering: The inline half.
-        reports: The door to the background half, in which `worker` attributes.
+        filtering: The inline half; `seen` is what it let through last.
+        worker: The background half.
+        apart: Whether each reporter's claims are events of their own, as a quorum needs them.
     """
 
     def __init__(
@@ -155,12 +155,12 @@ class Parts:
         self.quarantine = QuarantineWatch(self.store)
         self.counter = VerdictCounter(self.store, on_scored=self._watch_drift)
         self.log = VerdictLog(self.store, self.counter, with_texts=record_texts)
-        seen = RecentPassages()
+        self.seen = RecentPassages()
         self.filtering = Filtering(
             self.calibrator,
             self.embedder,
             quarantine=self.quarantine,
-            seen=seen,
+            seen=self.seen,
             counter=self.counter,
             log=self.log,
             on_verdict=on_verdict,
@@ -182,17 +182,11 @@ class Parts:
                 judge=self.calibrator.judge,
             ),
             counter=self.counter,
-            queries_come=seen.is_fresh,
+            queries_come=self.seen.is_fresh,
             # Another process may be able to search for them; what is in memory is nobody else's.
             skip_without_passages=retrieve is None and shared,
         )
-        self.reports = Reports(
-            self.worker,
-            self.store,
-            seen=seen,
-            quarantine=self.quarantine,
-            apart=policy.quorum > 1,
-        )
+        self.apart = policy.quorum > 1
         # What was not chosen is noted once it does something.
         if chosen:
             note_quietly(self.store, policy.change)

@@ -1,4 +1,4 @@
-"""Flagged responses: from a report to its event, and from there to its attribution.
+"""From a report to its event.
 
 What a report says is of any length, so each part of an event has a limit. A question and a
 response keep both of their ends, where most is asked and claimed. A passage, and its metadata, is
@@ -7,34 +7,16 @@ kept whole or left out: quarantine names the whole text, and a part of it would 
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from types import NoneType
+from dataclasses import replace
 from typing import Any
 
-from ragguard.arguments import require_tenant, require_text
-from ragguard.attribution.result import Attribution
-from ragguard.audit.answers import answer_of
 from ragguard.audit.fair_queueing import lane_of
-from ragguard.audit.records import AuditStore, Event
-from ragguard.audit.watch import QuarantineWatch
-from ragguard.background.worker import Worker
-from ragguard.errors import (
-    AttributionPendingError,
-    AttributionTimeoutError,
-    EventFailedError,
-    InvalidInputError,
-    StoreError,
-)
-from ragguard.passage import Passage, as_passages, text_digest
-from ragguard.recent import RecentPassages
+from ragguard.audit.records import Event
+from ragguard.passage import Passage, text_digest
 from ragguard.text import both_ends
-
-logger = logging.getLogger(__name__)
 
 MAX_QUERY = 4_000
 """Characters of an event's query."""
@@ -52,108 +34,6 @@ MAX_METADATA = 8_000
 """Bytes in memory of one passage's metadata."""
 
 _SAME_S = 3600
-_DURABLE_S = 10.0
-
-
-@dataclass(eq=False)
-class Reports:
-    """Takes flagged responses, and waits for what a worker finds.
-
-    With `apart` each reporter's claims are events of their own, as a quorum needs them. `seen` is
-    what the generator saw, for reports that do not say it.
-    """
-
-    worker: Worker
-    store: AuditStore
-    seen: RecentPassages
-    quarantine: QuarantineWatch
-    apart: bool = False
-
-    def take(
-        self,
-        query: str,
-        response: str,
-        passages: Sequence[str | Passage] | None,
-        reporter: str | None,
-        wait: bool | float = False,
-        tenant: str | None = None,
-    ) -> str:
-        """Hand an event to the worker and return its id; `Guard.report` says the rest."""
-        if not isinstance(wait, (bool, int, float)) or wait < 0:
-            raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
-        whose = require_tenant(tenant)
-        seen: Sequence[Passage] = self.seen.recall(str(query), whose, str(response))
-        unreadable: Exception | None = None
-        if passages is not None:
-            try:
-                # No more than the event may have, and one to tell that there were more.
-                some = passages if isinstance(passages, str) else islice(passages, MAX_PASSAGES + 1)
-                seen = as_passages(some)
-            except Exception as error:  # a lazy sequence may raise anything
-                unreadable = error
-        event = as_event(
-            str(query),
-            str(response),
-            seen,
-            None if reporter is None else str(reporter),
-            quarantine_version=self.quarantine.version,
-            apart=self.apart,
-            tenant=whose,
-        )
-        if unreadable is not None:
-            logger.warning("event %s goes without the reported passages: %s", event.id, unreadable)
-        self.worker.submit(event)
-        if wait is not False:
-            seconds = _DURABLE_S if wait is True else wait
-            if not self.worker.outbox.wait_saved(event, seconds):
-                raise StoreError(
-                    f"event {event.id} was not in the audit store after {seconds:g} s; it waits in "
-                    "memory, and is stored once the store answers if this process lives"
-                )
-        return event.id
-
-    def answered(
-        self,
-        query: str,
-        response: str,
-        passages: Sequence[str | Passage] | None,
-        tenant: str | None,
-    ) -> None:
-        """Record an answer; `Guard.answered` says the rest."""
-        whose = require_tenant(tenant)
-        for name, text in (("query", query), ("response", response)):
-            require_text(name, text)
-        given = self.seen.recall(query, whose) if passages is None else as_passages(passages)
-        self.seen.remember(query, given, whose, response)
-        # As the event of a report has them: what is too long is cut.
-        event = as_event(query, response, given, None, quarantine_version=0, tenant=whose)
-        store = self.store.of_tenant(tenant)
-        key = store.answer_key()
-        store.add_answer(answer_of(event.query, event.response, event.passages, key))
-
-    def attribution(
-        self, event_id: str, timeout: float | None, tenant: str | None = None
-    ) -> Attribution:
-        """Return the attribution of an event; `Guard.attribution` says the rest."""
-        if not isinstance(timeout, (int, float, NoneType)):
-            raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
-        whose, left = require_tenant(tenant), 0.0 if timeout is None else timeout
-        if not self.worker.wait(event_id, left, tenant=whose):
-            if timeout is None:
-                raise AttributionPendingError(
-                    f"event {event_id} is not attributed yet; pass timeout= to wait for it"
-                )
-            raise AttributionTimeoutError(
-                f"event {event_id} was not attributed within {timeout:g} s; "
-                "ask again later, or start `ragguard worker --knowledge-base` on the store"
-            )
-        store = self.store.of_tenant(tenant)
-        found = store.attribution(event_id)
-        if found is None:
-            raise EventFailedError(
-                f"event {event_id} could not be attributed: {store.event(event_id).error}"
-            )
-        return found
 
 
 def as_event(

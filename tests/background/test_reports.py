@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard import Guard
-from ragguard.audit import Event, MemoryStore, QuarantineWatch
-from ragguard.background import Worker
-from ragguard.background.attribute_event import EventAttributor
+from ragguard.audit import Event
 from ragguard.background.fair_queue import event_bytes
 from ragguard.background.reports import (
     MAX_METADATA,
@@ -21,7 +19,6 @@ from ragguard.background.reports import (
     MAX_REPORTER,
     MAX_RESPONSE,
     MAX_TOGETHER,
-    Reports,
     as_event,
     fits,
 )
@@ -29,7 +26,7 @@ from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import AttributionPendingError, AttributionTimeoutError
 from ragguard.passage import Passage
-from ragguard.recent import RecentPassages, passages_bytes
+from ragguard.recent import passages_bytes
 
 QUESTION = "Who built the pier of Halden?"
 PLANTED = [f"{QUESTION} It was the Crown Estate, as {who} says." for who in ("A", "B", "C")]
@@ -47,48 +44,39 @@ class Counting(HashedEmbedder):
         return super().embed(texts)
 
 
-@pytest.fixture
-def parts():
-    store = MemoryStore()
-    seen, embedder = RecentPassages(), Counting()
-    quarantine = QuarantineWatch(store)
-    worker = Worker(store, EventAttributor(store, embedder=embedder))
-    reports = Reports(worker, store, seen=seen, quarantine=quarantine)
-    yield reports, store, seen, quarantine, embedder, worker
-    worker.close()
-    quarantine.close()
+def test_ragorigin_takes_the_embedder_and_what_was_seen():
+    with Guard(embedder=Counting()) as guard:
+        parts = guard._parts
+        parts.seen.remember(QUESTION, [Passage(text) for text in (*PLANTED, *BENIGN)])
+        embedder = parts.settings["embedder"]
+        assert embedder.calls == 0
+        event = guard.report(QUESTION, "the Crown Estate", reporter="alice")
+        found = guard.attribution(event, WAIT)
+        assert found.method == "ragorigin"
+        assert {passage.text for passage in found.responsible} == set(PLANTED)
+        assert embedder.calls
+        held = guard.store.quarantine_keys()
+        assert parts.quarantine.keys() == held == {content_key(text) for text in PLANTED}
 
 
-def test_ragorigin_takes_the_embedder_and_what_was_seen(parts):
-    reports, store, seen, quarantine, embedder, _ = parts
-    seen.remember(QUESTION, [Passage(text) for text in (*PLANTED, *BENIGN)])
-    assert embedder.calls == 0
-    found = reports.attribution(reports.take(QUESTION, "the Crown Estate", None, "alice"), WAIT)
-    assert found.method == "ragorigin"
-    assert {passage.text for passage in found.responsible} == set(PLANTED)
-    assert embedder.calls
-    assert quarantine.keys() == store.quarantine_keys() == {content_key(t) for t in PLANTED}
+def test_passages_that_cannot_be_read_leave_those_that_were_seen(caplog):
+    with Guard() as guard, caplog.at_level(logging.WARNING, "ragguard"):
+        guard._parts.seen.remember(QUESTION, [Passage(BENIGN[0])])
+        event = guard.report(QUESTION, "the Crown Estate", passages=5)
+        assert f"event {event} goes without the reported passages" in caplog.text
+        guard.attribution(event, WAIT)
+        assert [passage.text for passage in guard.store.event(event).passages] == BENIGN[:1]
 
 
-def test_passages_that_cannot_be_read_leave_those_that_were_seen(parts, caplog):
-    reports, store, seen, *_ = parts
-    seen.remember(QUESTION, [Passage(BENIGN[0])])
-    with caplog.at_level(logging.WARNING, "ragguard"):
-        event = reports.take(QUESTION, "the Crown Estate", 5, None)
-    assert f"event {event} goes without the reported passages" in caplog.text
-    reports.attribution(event, WAIT)
-    assert [passage.text for passage in store.event(event).passages] == BENIGN[:1]
-
-
-def test_once_closed_an_open_event_is_left_to_others(parts):
-    reports, store, *_, worker = parts
-    worker.close()
-    store.add_event(Event("e", QUESTION, "the Crown Estate"))
+def test_once_closed_an_open_event_is_left_to_others():
+    guard = Guard()
+    guard.close()
+    guard.store.add_event(Event("e", QUESTION, "the Crown Estate"))
     with pytest.raises(AttributionPendingError, match="event e is not attributed yet"):
-        reports.attribution("e", None)
+        guard.attribution("e")
     with pytest.raises(AttributionTimeoutError, match=r"not attributed within 0\.1 s"):
-        reports.attribution("e", 0.1)
-    assert store.attribution("e") is None
+        guard.attribution("e", 0.1)
+    assert guard.store.attribution("e") is None
 
 
 def test_what_others_report_without_passages_is_left_to_who_can_search(tmp_path):
