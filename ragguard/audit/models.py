@@ -6,13 +6,15 @@ same content byte for byte.
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
+    DateTime,
+    Dialect,
     Double,
     ForeignKey,
     Index,
@@ -20,16 +22,65 @@ from sqlalchemy import (
     Text,
     false,
 )
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy.types import TypeDecorator
 
-from ragguard.audit.columns import AnyText, UtcDateTime
-from ragguard.audit.encoding import from_json, to_json
+from ragguard.audit.encoding import escape, from_json, to_json, unescape
 from ragguard.audit.fair_queueing import NOBODY, lane_of
+from ragguard.audit.quarantine import as_utc
 from ragguard.audit.records import OPEN, Event, ScoredQuery
-from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 from ragguard.passage import Passage
 
 SERIAL = BigInteger().with_variant(Integer, "sqlite")
+
+
+class AnyText(TypeDecorator[str]):
+    """Text of any code points, lone surrogates and NUL included."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Escape what databases refuse."""
+        return None if value is None else escape(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Return the text as it was given."""
+        return None if value is None else unescape(value)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment: timezone-aware and in UTC on every database."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Turn it to UTC."""
+        return None if value is None else as_utc(value)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Return it in UTC; SQLite keeps no timezone."""
+        return None if value is None else as_utc(value)
+
+
+class epoch_now(GenericFunction[float]):  # noqa: N801 - the name of an SQL function
+    """The database's own clock in seconds since 1970: hosts that share a server share it."""
+
+    type = Double()
+    inherit_cache = True
+
+
+@compiles(epoch_now, "sqlite")
+def _epoch_now_sqlite(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(epoch_now, "postgresql")
+def _epoch_now_postgresql(element: Any, compiler: Any, **kw: Any) -> str:  # noqa: ARG001
+    return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
 def tenant_column() -> Mapped[str]:
@@ -205,43 +256,3 @@ class ScoreRow(Base):
         suspicions = tuple(from_json(self.suspicions_json))
         shared = {**self.shared(self), "question": self.question or ""}
         return ScoredQuery(**shared, suspicions=suspicions)
-
-
-class VerdictRow(Base):
-    """A verdict that dropped, marked or failed."""
-
-    record = VerdictRecord
-    __tablename__ = "ragguard_verdicts"
-
-    seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
-    id: Mapped[str] = mapped_column(AnyText, unique=True)
-    recorded_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    question: Mapped[str] = mapped_column(Text)
-    attacked: Mapped[bool]
-    p_value: Mapped[float] = mapped_column(Double)
-    mode: Mapped[str] = mapped_column(Text)
-    error: Mapped[str | None] = mapped_column(AnyText)
-    size: Mapped[int]
-    kept: Mapped[int]
-    passages_json: Mapped[str] = mapped_column(AnyText)
-    calibration: Mapped[str] = mapped_column(AnyText)
-    scorer: Mapped[str] = mapped_column(AnyText)
-    version: Mapped[str] = mapped_column(AnyText)
-    query: Mapped[str | None] = mapped_column(AnyText)
-    tenant: Mapped[str] = tenant_column()
-
-    __table_args__ = (
-        Index("ragguard_verdicts_by_time", "recorded_at", "seq"),
-        Index("ragguard_verdicts_by_tenant", "tenant", "seq"),
-    )
-
-    @classmethod
-    def values(cls, kept: VerdictRecord) -> dict[str, Any]:
-        """Return the row's columns."""
-        passages = [asdict(passage) for passage in kept.passages]
-        return {**cls.shared(kept), "passages_json": to_json(passages)}
-
-    def to_record(self) -> VerdictRecord:
-        """Return the row as the record that the protocol names."""
-        passages = [JudgedPassage(**passage) for passage in from_json(self.passages_json)]
-        return VerdictRecord(**self.shared(self), passages=tuple(passages))

@@ -9,8 +9,8 @@ from typing import Self
 from sqlalchemy import delete, select, union
 
 from ragguard.audit.database import SCORES_LOCK, Database, insert_into, lock
-from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
-from ragguard.audit.models import CounterRow, EventRow, ScoreRow, VerdictRow
+from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
+from ragguard.audit.models import CounterRow, EventRow, ScoreRow
 from ragguard.audit.records import ScoredQuery, tenant_view
 from ragguard.audit.sql_allowing import SqlAllowing
 from ragguard.audit.sql_events import SqlEvents

@@ -13,11 +13,10 @@ from sqlalchemy import ColumnElement, Select, case, func, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.attribution.result import Attribution
-from ragguard.audit.columns import epoch_now
 from ragguard.audit.database import Database, insert_into
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
-from ragguard.audit.models import AttributionRow, EventRow, PassageRow
+from ragguard.audit.models import AttributionRow, EventRow, PassageRow, epoch_now
 from ragguard.audit.records import OPEN, Event, EventStatus, no_event
 
 _LANES_LENGTH = 17 * MAX_REPORTERS - 1  # a space between each two

@@ -13,9 +13,8 @@ from sqlalchemy.orm import Session
 
 from ragguard.audit.answers import ANSWER_DAY, KEPT_ALIKE, KEPT_ANSWERS, Answer
 from ragguard.audit.database import TRAIL_LOCK, Database, insert_into, lock
-from ragguard.audit.decision_models import AnswerKeyRow, AnswerRow, TrailTable
+from ragguard.audit.decision_models import AnswerKeyRow, AnswerRow, TrailTable, VerdictRow
 from ragguard.audit.encoding import to_json
-from ragguard.audit.models import VerdictRow
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.trail import Change, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.trail_keys import Keys
