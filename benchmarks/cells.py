@@ -166,7 +166,9 @@ def _versions(cell: Cell, folder: Path | None) -> tuple[tuple[str, str], ...]:
     for room, name in used:
         plugin = find(room, name)
         file = known(room)[name][1]
-        versions[f"{room}/{name}"] = f"{plugin.about.version}.{source_digest(file)}"
+        beside = file.parent.glob("*.py") if file.parent == _ENGINE / room else ()
+        shared = sorted(one for one in beside if one.stem not in known(room))
+        versions[f"{room}/{name}"] = f"{plugin.about.version}.{source_digest(file, *shared)}"
         for measured in getattr(plugin, "measures", ()):
             versions[measured] = _measured(measured)
     file_of_data = file_of(cell.dataset, folder)

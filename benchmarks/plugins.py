@@ -1,10 +1,10 @@
 """What a plug-in is, and where the built-in and foreign ones are found.
 
 A plug-in is one file: `benchmarks/attacks/NAME.py` holds `ATTACK`, `defences/NAME.py` holds
-`DEFENCE`, and so on. An attack that plants released texts, or fills in templates, is a file
-`attacks/NAME.toml` that `benchmarks.attacks.texts.read` reads. A package of somebody else's joins
-one by an entry point in the group `ragguard_benchmarks.attacks` (or `.defences`, ...) whose name is
-the plug-in's and whose value leads to the object.
+`DEFENCE`, and so on. One that is another's settings, such as the templates of an attack or the
+prompt of a defence, is a file `attacks/NAME.toml` that `attacks/described.py` reads. A package of
+somebody else's joins one by an entry point in the group `ragguard_benchmarks.attacks` (or
+`.defences`, ...) whose name is the plug-in's and whose value leads to the object.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ class About:
         venue: Where it was published.
         threat: What the attacker knows, or what the defender needs to see.
         needs: What it runs on.
-        fidelity: "original" as published, "released texts" of the authors, or "templated": our
-            wording of the idea.
+        fidelity: "original" as published, "reduced": with less search, or without a part that
+            its file names; "released texts" of the authors, or "templated": our wording of the
+            idea.
         version: Raised whenever results change; older results are then void.
     """
 
@@ -47,7 +48,7 @@ class About:
     venue: str
     threat: str
     needs: Literal["nothing", "gradient", "language model", "vectors"] = "nothing"
-    fidelity: Literal["original", "released texts", "templated"] = "original"
+    fidelity: Literal["original", "reduced", "released texts", "templated"] = "original"
     version: int = 1
 
 
@@ -211,10 +212,10 @@ def known(room: str) -> Mapping[str, tuple[Any, Path]]:
             loaded = importlib.import_module(f"benchmarks.{room}.{module}")
             if (plugin := getattr(loaded, attribute, None)) is not None:
                 here[module] = plugin, Path(str(loaded.__file__))
-        if room == "attacks":
-            read = importlib.import_module("benchmarks.attacks.texts").read
-            files = Path(package.__path__[0]).glob("*.toml")
-            here = dict(sorted({**here, **{one.stem: (read(one), one) for one in files}}.items()))
+        for file in Path(package.__path__[0]).glob("*.toml"):
+            described = importlib.import_module(f"benchmarks.{room}.described")
+            here[file.stem] = described.read(file), file
+        here = dict(sorted(here.items()))
         for point in entry_points(group=f"ragguard_benchmarks.{room}"):
             plugin = point.load()
             if not isinstance(plugin, kind) or point.name in here:
@@ -222,8 +223,8 @@ def known(room: str) -> Mapping[str, tuple[Any, Path]]:
                     f"the entry point {point.name!r} of ragguard_benchmarks.{room} must lead to a "
                     f"{kind.__name__} under a name that is free; rename or remove it"
                 )
-            file = inspect.getsourcefile(importlib.import_module(point.module))
-            here[point.name] = plugin, Path(str(file))
+            source = inspect.getsourcefile(importlib.import_module(point.module))
+            here[point.name] = plugin, Path(str(source))
         _found[room] = here
     return _found[room]
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from benchmarks.attacks.texts import argued
+from benchmarks.attacks.described import argued
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 from ragguard.embedding import HashedEmbedder

@@ -7,7 +7,7 @@ another form of the question.
 from collections.abc import Sequence
 from random import Random
 
-from benchmarks.attacks.texts import argued
+from benchmarks.attacks.described import argued
 from benchmarks.datasets import Record
 from benchmarks.forms import FORMS
 from benchmarks.plugins import About, Attack

@@ -7,7 +7,7 @@ has them; else two letters change places in the answer and in long words of the 
 from collections.abc import Sequence
 from random import Random
 
-from benchmarks.attacks.texts import released
+from benchmarks.attacks.described import released
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 

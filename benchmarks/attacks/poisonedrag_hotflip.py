@@ -1,7 +1,7 @@
 """PoisonedRAG, white box: HotFlip in front of the arguing text, against all-MiniLM-L6-v2.
 
 The question stands in front at first. Each round makes the exchange of a token that draws nearest,
-of those that the gradient promises most: 4 rounds of 3 a place, the authors' 30 of 100 at one.
+of those that the gradient promises most. Reduced: 4 rounds of 3 a place, not 30 of 100 at one.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
-from benchmarks.attacks.texts import argued
+from benchmarks.attacks.described import argued
 from benchmarks.datasets import Record
 from benchmarks.embedders import minilm_folder
 from benchmarks.plugins import About, Attack
@@ -56,4 +56,4 @@ def _plant(record: Record, count: int, _: Random) -> Sequence[str]:
 
 _PAPER = ("PoisonedRAG: Knowledge Corruption Attacks, Zou et al.", "USENIX Security 2025")
 _THREAT = "knows question and retriever; adds texts"
-ATTACK = Attack(About("PoisonedRAG, HotFlip", *_PAPER, _THREAT, "gradient"), _plant)
+ATTACK = Attack(About("PoisonedRAG, HotFlip", *_PAPER, _THREAT, "gradient", "reduced"), _plant)

@@ -7,7 +7,7 @@ in a text are left out of it, and each text begins with another part of the ques
 from collections.abc import Sequence
 from random import Random
 
-from benchmarks.attacks.texts import argued
+from benchmarks.attacks.described import argued
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 from ragguard.text import STOP_WORDS

@@ -189,8 +189,7 @@ def all_defences(stack: ExitStack, *, package: bool = True) -> list[Defence]:
             f"ragguard {OVER_FETCH}x", guard(Guard(on_error="raise", max_ms=inf)), OVER_FETCH
         ),
         GuardDefence(
-            "paper clustering",
-            guard(Guard.ragdefender(strategy="clustering", on_error="raise")),
+            "paper clustering", guard(Guard.ragdefender(strategy="clustering", on_error="raise"))
         ),
         GuardDefence(
             "paper concentration",

@@ -2,11 +2,9 @@
 
 For every word beside the question's that two of the first k hold, how probable is it that so many
 of its holders stand there, were ranks exchangeable? A passage's words are put together by Simes'
-inequality. The share of letters of another script is ranked among those of the passages below. The
-paper adds evidence that needs language models to the same threshold.
+inequality. The share of letters of another script is ranked among those of the passages below.
+Reduced: the paper adds what language models say to the same threshold.
 """
-
-from __future__ import annotations
 
 import unicodedata
 from collections import Counter
@@ -55,5 +53,6 @@ def _judge(case: Case) -> Decision:
     return Decision(tuple(at for at in range(len(texts)) if at not in gone)[:k])
 
 
-_ABOUT = About("RAGSieve, rank tests", "RAGSieve, Xu and Li", "arXiv 2608.13010", "one query")
+_PAPER = ("RAGSieve, rank tests", "RAGSieve, Xu and Li", "arXiv 2608.13010")
+_ABOUT = About(*_PAPER, "one query", fidelity="reduced")
 DEFENCE = Defence(_ABOUT, lambda _: _judge, over_fetch=4)

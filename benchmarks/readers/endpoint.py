@@ -55,6 +55,5 @@ class _Endpoint:
 
 
 READER = ReaderPlugin(
-    About("endpoint", "OpenAI-compatible chat completions", "", "none", "language model"),
-    _Endpoint,
+    About("endpoint", "OpenAI-compatible chat completions", "", "none", "language model"), _Endpoint
 )
