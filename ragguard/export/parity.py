@@ -96,7 +96,7 @@ GATES = {
 """The gate of each precision.
 
 Verdicts differ on about one and a half times as large a share of events as `relative_error` says
-(docs/proxies.md, "What quantisation changes"), so that 0.007 is one event in a hundred. The few
+(docs/proxies.md, "8 bits are not offered"), so that 0.007 is one event in a hundred. The few
 scopes of the check alone could not tell that from one in twenty.
 """
 
