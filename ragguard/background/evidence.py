@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, SupportMeter, explains
 from ragguard.attribution.result import Attribution
-from ragguard.content import content_key
+from ragguard.content import content_keys
 from ragguard.inline.marks import mark_p_values
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
@@ -57,11 +57,12 @@ def with_evidence(
     """
     if not found.responsible:
         return found
-    keys = {content_key(passage.text) for passage in found.responsible}
-    scope = [score.passage for score in found.scores]
-    known = {content_key(passage.text) for passage in scope}
-    scope += [one for one in found.responsible if content_key(one.text) not in known]
-    blamed = np.array([content_key(passage.text) in keys for passage in scope])
+    scope = [*[score.passage for score in found.scores], *found.responsible]
+    keys = content_keys([passage.text for passage in scope])
+    known, accused = keys[: len(found.scores)], keys[len(found.scores) :]
+    places = [at for at, key in enumerate(keys) if at < len(known) or key not in known]
+    scope, keys = [scope[at] for at in places], [keys[at] for at in places]
+    blamed = np.isin(keys, accused)
     support = _support(found, scope)
     p_values = _marks(judge(), found.query, scope, blamed, top_k)
     marked = p_values <= attack_alpha
@@ -74,7 +75,7 @@ def with_evidence(
     details = {
         **found.details,
         "counterfactual": bool(holds),
-        "marks": {content_key(scope[i].text): float(p_values[i]) for i in np.flatnonzero(blamed)},
+        "marks": {keys[i]: float(p_values[i]) for i in np.flatnonzero(blamed)},
         "independent": [passage.id for passage in others],
     }
     if not others:
