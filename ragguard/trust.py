@@ -32,7 +32,8 @@ _KNOWN_SHARE = 0.1
 def source_of(passage: Passage) -> str | None:
     """Return what a passage's metadata names as its source, or None.
 
-    That is a text, a number or a path: what is nested is no name, and may be long.
+    That is a text, a number or a path: what is nested is no name, and may be long. Nor is what
+    cannot be read, such as a number of too many digits.
     """
     return _named(passage, "source")
 
@@ -175,10 +176,12 @@ def _names(name: str, given: Any) -> frozenset[str]:
 
 
 def _named(passage: Passage, name: str) -> str | None:
-    value = passage.metadata.get(name) if passage.metadata else None
-    if isinstance(value, (int, os.PathLike)):
-        return str(value)
-    return value if isinstance(value, str) else None
+    try:
+        value = passage.metadata.get(name) if passage.metadata else None
+        named = str(value) if isinstance(value, (int, os.PathLike)) else value
+    except Exception:  # a mapping or a path with methods of its own, or a number that is too long
+        return None
+    return named if isinstance(named, str) else None
 
 
 def _moment(value: Any) -> datetime | None:

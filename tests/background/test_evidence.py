@@ -108,7 +108,7 @@ def test_copies_and_passages_of_the_same_source_do_not_count():
     forum, book = {"source": "forum"}, {"source": "book"}
     mine, other = Passage("a b c d e f", metadata=forum), Passage("g h i j k l", metadata=forum)
     assert independent([other], [mine]) == []
-    for metadata in (book, {}, {"source": None}):
+    for metadata in (book, {}, {"source": None}, {"source": 10**5000}):
         elsewhere = replace_metadata(other, metadata)
         assert independent([elsewhere], [mine]) == [elsewhere]
     assert independent([replace_metadata(other, {})], [replace_metadata(mine, {})])
