@@ -147,8 +147,9 @@ class MemoryQuarantine(MemoryTrail):
                 found.append(one)
                 if one.kept:
                     new[entry.key] = one.entry
-                    if before is None or before.status != one.entry.status:
-                        told.append(of_entry(one.entry, self.tenant))
+                    change = of_entry(one.entry, self.tenant)
+                    if before is None or of_entry(before, self.tenant) != change:
+                        told.append(change)
             if new:
                 self._holdings.to_change(self.tenant)
             head = self._append(told)

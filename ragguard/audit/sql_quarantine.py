@@ -84,12 +84,14 @@ class SqlQuarantine:
             load = self._load(session, entries[0], now)
             for entry in entries:
                 row = known.get(entry.key)
-                one = decided(entry, None if row is None else row.to_entry(), limits, load, now)
+                before = None if row is None else row.to_entry()
+                one = decided(entry, before, limits, load, now)
                 found.append(one)
                 if not one.kept:
                     continue
-                if row is None or row.status != one.entry.status:
-                    told.append(of_entry(one.entry, self.tenant))
+                change = of_entry(one.entry, self.tenant)
+                if before is None or of_entry(before, self.tenant) != change:
+                    told.append(change)
                 if row is None:
                     row = known[entry.key] = QuarantineRow(changed=0)
                     session.add(row)

@@ -163,6 +163,7 @@ def of_entry(entry: QuarantineEntry, tenant: str, said: str | None = None) -> Ch
         "text": text_digest(entry.text).hex(),
         "until": _moment(entry.until),
         "reporters": [lane_of(name) for name in entry.reporters],
+        "rest": _digest(entry.passage_id, entry.reason, (entry.signature or b"").hex()),
     }
     return Change(f"quarantine.{entry.status}", entry.key, entry.actor, details, tenant)
 
@@ -181,6 +182,7 @@ def of_allowance(one: Allowance, tenant: str, said: str | None = None) -> Change
         "source": bool(one.source),
         "until": _moment(one.until),
         "why": text_digest(one.why).hex(),
+        "rest": _digest(one.source, one.text),
     }
     who = one.ended_by if ended else one.actor
     return Change(f"allow-list.{'ended' if ended else one.effect}", one.key, who, details, tenant)
@@ -203,6 +205,10 @@ def this_process() -> str:
     except (KeyError, OSError, ImportError):
         who = "unknown"
     return f"{who}@{platform.node()}"
+
+
+def _digest(*texts: str) -> str:
+    return text_digest(json.dumps(texts)).hex()
 
 
 def _said(said: str | None) -> dict[str, str]:

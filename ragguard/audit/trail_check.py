@@ -222,8 +222,8 @@ def _now(store: AuditStore) -> Iterator[Change]:
 def _tells_of(row: TrailRow, change: Change) -> bool:
     if row.action == change.action == _LAPSED:
         return True  # of what was before its time was over, nothing is told again
-    told, details = row.told, change.details
-    same = all(told.get(name) == details.get(name) for name in ("until", "text", "why"))
+    told = row.told  # of an earlier version it has fewer names
+    same = all(told.get(name, value) == value for name, value in change.details.items())
     actor = None if change.actor is None else escape(change.actor)
     return (row.action, row.actor) == (change.action, actor) and same
 

@@ -11,12 +11,13 @@ from sqlalchemy import text
 from ragguard import Passage
 from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.audit.decisions import Decisions
-from ragguard.audit.quarantine import utc_now
+from ragguard.audit.quarantine import Limits, utc_now
 from ragguard.audit.trail import Change, head_of, next_rows
 from ragguard.audit.trail_check import Stretch, check
 from ragguard.audit.trail_keys import KEY, KEY_FILE, Keys
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
+from ragguard.inline.fingerprints import signature
 
 SECRET, NEWER = "5" * 32, "6" * 32
 KEYS = Keys([SECRET])
@@ -309,12 +310,18 @@ def test_whoever_stole_an_old_key_cannot_go_on_with_it(open_sql, monkeypatch):
         "UPDATE ragguard_quarantine SET actor = 'eve' WHERE status = 'confirmed'",
         "UPDATE ragguard_quarantine SET text = 'harmless' WHERE status = 'confirmed'",
         "UPDATE ragguard_quarantine SET until = created_at WHERE status = 'quarantined'",
+        "UPDATE ragguard_quarantine SET reason = 'an error' WHERE status = 'confirmed'",
+        "UPDATE ragguard_quarantine SET passage_id = 'golden' WHERE status = 'confirmed'",
+        "UPDATE ragguard_quarantine SET event_id = 'e' WHERE status = 'confirmed'",
+        "UPDATE ragguard_quarantine SET reporters_json = '[null]' WHERE status = 'confirmed'",
         "DELETE FROM ragguard_quarantine WHERE status = 'confirmed'",
         "UPDATE ragguard_quarantine SET key = 'x' WHERE status = 'confirmed'",
         "UPDATE ragguard_allowances SET ended_at = created_at",
         "UPDATE ragguard_allowances SET until = created_at",
         "UPDATE ragguard_allowances SET effect = 'protected'",
         "UPDATE ragguard_allowances SET source = ''",
+        "UPDATE ragguard_allowances SET source = 'forum'",
+        "UPDATE ragguard_allowances SET text = 'a page of ours'",
         "UPDATE ragguard_allowances SET actor = 'eve'",
         "UPDATE ragguard_allowances SET why = 'eve said so'",
         "UPDATE ragguard_allowances SET key = 'x'",
@@ -327,6 +334,20 @@ def test_whoever_stole_an_old_key_cannot_go_on_with_it(open_sql, monkeypatch):
 def test_changes_behind_the_back_of_the_trail(store, statement):
     tamper(store, statement)
     assert findings(store)
+
+
+def test_a_signature_that_would_hold_an_honest_page(store):
+    honest = signature("An honest page with enough letters in it to be recognised when edited.")
+    tamper(store, "UPDATE ragguard_quarantine SET signature = :honest", honest=honest)
+    assert len(findings(store)) == 3
+
+
+def test_whoever_accuses_as_well_is_told(open_sql):
+    store = open_sql()
+    for reporter in ("ann", "bo", "ann"):
+        store.accuse([entry("a", status="proposed", reporters=(reporter,))], Limits())
+    assert findings(store) == ()
+    assert [len(row.told["reporters"]) for row in store.trail()] == [1, 2]
 
 
 def test_an_entry_slipped_in_by_sql(store):
