@@ -5,10 +5,19 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from itertools import islice
+from typing import Any
 
 from ragguard.lru import LRU
 from ragguard.passage import Passage
+
+MAX_METADATA = 8_000
+"""Bytes in memory of one passage's metadata; what is larger is left out."""
+
+
+_PLAIN = frozenset({str, bytes, int, float, bool, type(None)})  # what holds nothing else
 
 
 class RecentPassages:
@@ -32,10 +41,11 @@ class RecentPassages:
     ) -> None:
         """Keep the passages under a tenant's query, in place of what was kept before.
 
-        With a response they are kept under the two of them.
+        With a response they are kept under the two of them; of metadata what a report keeps.
         """
-        size = 800 + sys.getsizeof(query) + sys.getsizeof(response) + passages_bytes(passages)
-        self._passages.put((tenant, query, response), tuple(passages), size)
+        kept = tuple([light(one) if one.metadata else one for one in passages])
+        size = 800 + sys.getsizeof(query) + sys.getsizeof(response) + passages_bytes(kept)
+        self._passages.put((tenant, query, response), kept, size)
         self._newest_s = time.monotonic()
 
     def is_fresh(self) -> bool:
@@ -51,9 +61,11 @@ class RecentPassages:
 
 
 def passages_bytes(passages: Sequence[Passage]) -> int:
-    """Return the bytes of texts, ids and vectors; metadata counts for what it shows.
+    """Return the bytes of texts, ids, vectors and metadata; of metadata those that `light` allows.
 
-    Of metadata only the values themselves are counted, not what they hold.
+    >>> plain, rich = Passage("a", id="b"), Passage("a", id="b", metadata={"raw": ["x" * 99] * 9})
+    >>> passages_bytes([rich]) - passages_bytes([plain]) > 9 * 99
+    True
     """
     weigh = sys.getsizeof
     size = sum([weigh(passage.text) + weigh(passage.id) for passage in passages])
@@ -61,5 +73,30 @@ def passages_bytes(passages: Sequence[Passage]) -> int:
         if passage.embedding is not None:
             size += passage.embedding.nbytes
         if passage.metadata:
-            size += sum([sys.getsizeof(value, 100) for value in passage.metadata.values()])
+            size += _bytes_of(passage.metadata)
+    return size
+
+
+def light(passage: Passage) -> Passage:
+    """Return the passage, without its metadata if that is larger than `MAX_METADATA`.
+
+    Whoever writes it may nest it, and what is kept of many queries or reports must be bounded.
+    """
+    small = not passage.metadata or _bytes_of(passage.metadata) <= MAX_METADATA
+    return passage if small else replace(passage, metadata={})
+
+
+def _bytes_of(metadata: Mapping[str, Any]) -> int:
+    """Return what metadata takes, with all that it holds; counted until it is too large."""
+    try:
+        size = sum([sys.getsizeof(key) + sys.getsizeof(one) for key, one in metadata.items()])
+        held = [one for one in metadata.values() if type(one) not in _PLAIN]
+        while held and size <= MAX_METADATA:
+            one = held.pop()
+            parts = one.items() if isinstance(one, Mapping) else one
+            if isinstance(parts, (Set, list, tuple)):
+                held += islice(parts, MAX_METADATA)  # each takes a byte at least
+                size += sum([sys.getsizeof(part, 100) for part in islice(parts, MAX_METADATA)])
+    except Exception:  # a mapping of the caller's may raise anything
+        return MAX_METADATA + 1
     return size

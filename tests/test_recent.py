@@ -38,6 +38,15 @@ def test_what_was_seen_is_remembered_within_a_bound():
     assert seen.recall("47")
 
 
+def test_metadata_counts_with_all_that_it_holds_and_is_left_out_if_it_is_large():
+    seen = RecentPassages(max_bytes=100_000)
+    for i in range(50):
+        seen.remember(f"{i}", [Passage("x", metadata={"raw": [["y" * 7_000]]})])
+    assert sum(bool(seen.recall(f"{i}")) for i in range(50)) == 12  # of 8 kB
+    seen.remember("q", [Passage("x", metadata={"raw": [["y" * 1_000_000]]}), A])
+    assert seen.recall("q") == (Passage("x"), A)
+
+
 def test_queries_come_for_a_second_after_the_newest(monkeypatch):
     now = [100.0]
     monkeypatch.setattr("ragguard.recent.time.monotonic", lambda: now[0])

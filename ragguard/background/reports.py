@@ -7,15 +7,13 @@ kept whole or left out: quarantine names the whole text, and a part of it would 
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import Event
 from ragguard.passage import Passage, text_digest
+from ragguard.recent import light
 from ragguard.text import both_ends
 
 MAX_QUERY = 4_000
@@ -30,8 +28,6 @@ MAX_PASSAGE = 50_000
 """Characters of one passage and its id."""
 MAX_TOGETHER = 200_000
 """Characters of all passages of an event, with their ids."""
-MAX_METADATA = 8_000
-"""Bytes in memory of one passage's metadata."""
 
 _SAME_S = 3600
 
@@ -97,41 +93,10 @@ def _fitting(passages: Sequence[Passage], cut: list[str]) -> tuple[Passage, ...]
         if size > min(left, MAX_PASSAGE):
             continue
         left -= size
-        is_small = _is_small(passage)
-        kept.append(passage if is_small else replace(passage, metadata={}))
-        without += not is_small
+        kept.append(light(passage))
+        without += kept[-1] is not passage
     if len(kept) < len(passages):
         cut.append(f"passages: all but {len(kept)}")
     if without:
         cut.append(f"metadata: of {without} passages")
     return tuple(kept)
-
-
-def _is_small(passage: Passage) -> bool:
-    try:
-        return not passage.metadata or fits(passage.metadata, MAX_METADATA)
-    except Exception:  # a mapping of the caller's may raise anything
-        return False
-
-
-def fits(value: object, most: int) -> bool:
-    """Return whether nested mappings, lists and texts take at most so many bytes of memory.
-
-    The time is bounded by `most` as well: every part counts for something, and what is too large
-    is not walked to its end.
-
-    >>> fits({"page": 3, "tags": ["a", "b"]}, 1_000), fits({"raw": "x" * 2_000}, 1_000)
-    (True, False)
-    """
-    left = most
-    rest: list[Any] = [value]
-    while rest:
-        one = rest.pop()
-        left -= sys.getsizeof(one, 100)
-        if left < 0:
-            return False
-        if isinstance(one, Mapping):
-            rest.extend(part for item in one.items() for part in item)
-        elif isinstance(one, (list, tuple, set, frozenset)):
-            rest.extend(one)
-    return True
