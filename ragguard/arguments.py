@@ -11,6 +11,7 @@ from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 
 _LONGEST_TENANT = 200  # characters
+_MOST = 1_000_000  # seconds, days or things: no clock or calendar ends before
 
 
 def pairs(
@@ -92,14 +93,16 @@ def require_share(name: str, value: float, *, usual: float = 0.01) -> None:
 
 
 def require_positive(**numbers: float) -> None:
-    """Check that each of these arguments, which have defaults, is positive.
+    """Check that each of these arguments, which have defaults, is positive; a million at most.
 
     Raises:
         InvalidInputError: One is not.
     """
     for name, value in numbers.items():
-        if not value > 0:
-            raise InvalidInputError(f"{name} must be positive, not {value}; leave it out")
+        if not 0 < value <= _MOST:
+            raise InvalidInputError(
+                f"{name} must be positive, and {_MOST:,} at most, not {value}; leave it out"
+            )
 
 
 def require_path(name: str, value: object) -> Path:

@@ -140,12 +140,13 @@ class Database:
         try:
             with gate, sessions.begin() as session:
                 yield session
-        except SQLAlchemyError as error:
-            if isinstance(error, StatementError) and not isinstance(error, DBAPIError):
+        except (SQLAlchemyError, OverflowError) as error:
+            refused = isinstance(error, (StatementError, OverflowError))
+            if refused and not isinstance(error, DBAPIError):
                 # Not from the database: a value that has no place in the column's type.
                 raise InvalidInputError(
-                    f"the audit store cannot hold this record: {_first_line(error)}; "
-                    "check the types of its fields"
+                    f"the audit store cannot hold this: {_first_line(error)}; "
+                    "check the types of its fields, and that no number is too large"
                 ) from error
             cause = error.orig if isinstance(error, DBAPIError) else error
             raise StoreError(

@@ -42,6 +42,14 @@ def store_url(url: str) -> URL:
             raise InvalidInputError(
                 "the store's URL has more than one @; write one in the password as %40"
             )
+        try:
+            (url_object.host or "").encode("idna")
+            url.encode()
+        except UnicodeError as error:
+            raise InvalidInputError(
+                "the store's URL has a name of a host that none can have, or a character that "
+                "cannot be sent; check its spelling"
+            ) from error
         return url_object
     if url_object.drivername not in ("sqlite", "sqlite+pysqlite"):
         raise InvalidInputError(

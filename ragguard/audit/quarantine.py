@@ -32,8 +32,17 @@ def utc_now() -> datetime:
 
 
 def as_utc(moment: datetime) -> datetime:
-    """Return the same moment in UTC; one without a timezone is taken to be UTC already."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    """Return the same moment in UTC; one without a timezone is taken to be UTC already.
+
+    Raises:
+        InvalidInputError: In UTC it is outside of the calendar.
+    """
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInputError(
+            f"{moment.isoformat()} is outside of the calendar in UTC; pass another moment"
+        ) from error
 
 
 def checked_status(status: QuarantineStatus) -> QuarantineStatus:

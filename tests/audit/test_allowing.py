@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -91,6 +91,9 @@ def test_changes_of_the_list_are_read_by_themselves(store, decisions):
     assert changes.allowed.sources == {"handbook": math.inf}
 
 
+NEVER = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-14)))
+
+
 @pytest.mark.parametrize("target", [Passage(f" {TEXT} "), KEY, TEXT])
 def test_a_target_is_a_passage_a_key_or_a_text(decisions, target):
     assert decisions.allow(target, why="ours").key == KEY
@@ -115,6 +118,7 @@ def test_what_is_over_is_not_listed(store, decisions):
         ("handbook", {"why": " "}, "say why"),
         ("handbook", {"why": "y", "until": datetime(2020, 1, 1)}, "until is over"),
         ("handbook", {"why": "y", "until": 5}, "must be a datetime"),
+        ("handbook", {"why": "y", "until": NEVER}, "outside of the calendar"),
         ("", {"why": "y"}, "pass a Passage"),
         (7, {"why": "y"}, "pass a Passage"),
     ],

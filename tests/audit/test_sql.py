@@ -38,6 +38,19 @@ def test_a_path_and_its_url_are_the_same_store(tmp_path, monkeypatch):
     store.close()
 
 
+def test_a_number_that_no_database_holds_is_said(tmp_path):
+    store = SqlStore(str(tmp_path / "audit.db"))
+    with pytest.raises(InvalidInputError, match="no number is too large"):
+        store.events(limit=10**20)
+    store.close()
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64, "h\ud800"])
+def test_no_host_has_such_a_name(host):
+    with pytest.raises(InvalidInputError, match="check its spelling"):
+        open_store(f"postgresql://root@{host}/test")
+
+
 def test_a_path_is_no_url(tmp_path):
     store = SqlStore(str(tmp_path / "100%?x=1#.db"))
     store.close()

@@ -177,7 +177,9 @@ def test_what_is_not_there_is_said_and_not_raised(client):
     for address in ("/event?id=%ED%A0%80", "/verdict?id=x", "/entry?key=", "/nowhere", "/text"):
         response = client.get(address)
         assert response.status_code == 404, address
-    for address in ("/verdicts?before=never", "/events?id=%FF", "/?" + "a=1&" * 3000):
+    moments = ("never", "0001-01-01T00:00:00%2B14:00", "9999-12-31T23:59:59-14:00")
+    addresses = ("/events?id=%FF", "/?" + "a=1&" * 3000)
+    for address in (*addresses, *(f"/verdicts?before={one}" for one in moments)):
         assert client.get(address).status_code == 400
 
 
