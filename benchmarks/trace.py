@@ -74,10 +74,10 @@ def measure(arguments: argparse.Namespace, _: Console) -> Measured:
     scenes: list[dict[str, Any]] = []
     modules: list[dict[str, Any]] = []
     for name, (scene, most, changes) in _SCENES.items():
-        with Guard() as guard:
+        with Guard(proxy="lexical") as guard:
             scene(guard)  # reads what is read once for a process
         forget_all()
-        with Guard() as guard, _traced(threads=scene is _event) as calls:
+        with Guard(proxy="lexical") as guard, _traced(threads=scene is _event) as calls:
             right = scene(guard)
         if not right:
             raise RuntimeError(f"{name}: the guard does not find the poison; choose other texts")
