@@ -40,7 +40,7 @@ PAGES = (
     README.with_name("TABLES.md"),
     *[
         _DOCS / f"{name}.md"
-        for name in ("admission", "attacker", "attribution", "operations", "proxies", "signals")
+        for name in ("admission", "attacker", "attribution", "proxies", "signals")
     ],
 )
 """The documents that hold tables."""
