@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.datasets import Dataset, Record
-from benchmarks.defences.contenders import Defence, Outcome
+from benchmarks.defences.contenders import NONE, Defence
 from benchmarks.report.table import Row, Table, grouped, listed, ratio
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
@@ -36,17 +36,9 @@ _PLANTED = 5
 _SMALLEST_FITTED = 10  # below it, what a call costs however small the set is hides the growth
 
 
-class _Gram:
-    name = GRAM
-    over_fetch = 1
-
-    def bind(self, retrieved: RetrievedSet, k: int) -> Callable[[], Any]:
-        rows = retrieved.embeddings[:k]
-        return lambda: similarity_matrix(rows)
-
-    def outcome(self, answer: Any, k: int) -> Outcome:
-        del answer
-        return Outcome(False, np.zeros(k, dtype=bool), tuple(range(k)))
+def _gram(retrieved: RetrievedSet, k: int) -> Callable[[], Any]:
+    rows = retrieved.embeddings[:k]
+    return lambda: similarity_matrix(rows)
 
 
 @dataclass
@@ -92,7 +84,10 @@ def run(
 
 def _contenders(defences: Sequence[Defence]) -> list[_Contender]:
     reads = [d for d in defences if d.name.startswith("ragguard")]
-    timed = [*(d for d in defences if d.name != "none"), _Gram()]
+    timed = [
+        *(d for d in defences if d.name != "none"),
+        Defence(GRAM, _gram, lambda _, k: NONE.outcome([False] * k, k)),
+    ]
     return [_Contender(d, cold=False) for d in timed] + [_Contender(d, cold=True) for d in reads]
 
 

@@ -1,6 +1,6 @@
-"""Our RAGDefender beside its package: `python -m benchmarks.peers --data DIR --json FILE`.
+"""Our RAGDefender beside its published package, on the sets of `benchmarks.protocol`.
 
-The preset follows the paper; the published package counts passages in another way.
+The preset follows the paper; the package counts passages in another way.
 
 - Single-hop (Eq. 1): it looks for the top terms, which are in lower case, inside of words and in
   the letters as given.
@@ -10,43 +10,31 @@ The preset follows the paper; the published package counts passages in another w
 
 Isolation (Eq. 4 to 7) is the same. A set follows the paper if the package counts what the equation
 gives there. The paper names no stop words: the package takes scikit-learn's, the preset our own,
-and Eq. 1 is computed with the former. Sets are those of RAGDefender's protocol.
+and Eq. 1 is computed with the former.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
-from itertools import product
-from typing import Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from rich.console import Console
 
-from benchmarks.command import Command, Measured, add_forms
-from benchmarks.datasets import load_folder
-from benchmarks.defences.contenders import (
-    PACKAGE,
-    GuardDefence,
-    PackageDefence,
-    package_version,
-)
-from benchmarks.embedders import built_in
-from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.protocol import BENIGN, RATIOS, TOGETHER, poisoned_set, texts_of
-from benchmarks.report.table import Table, as_is, grouped
+from benchmarks.report.table import Row, Table, as_is, grouped, summed
 from benchmarks.retrieval import RetrievedSet
-from ragguard import Guard
 from ragguard.embedding.vectors import similarity_matrix
-from ragguard.errors import InvalidInputError
 from ragguard.inline.ragdefender.grouping import clustering_count, concentration_count
 from ragguard.inline.ragdefender.tfidf import tfidf_terms
 
-_MULTI_HOP = "hotpotqa"
-_COUNTS = ("sets", "poison", "poison_removed", "benign", "benign_removed")
-_ALL, _FOLLOWED = "all", "where the package follows the paper"
+MULTI_HOP = frozenset({"hotpotqa"})
+"""Datasets whose questions take two passages to answer."""
+
+
+def both(dataset: str) -> tuple[str, str]:
+    """Return the names of our preset and of the package as they are meant for a dataset."""
+    if dataset in MULTI_HOP:
+        return "paper concentration", "package multi_hop"
+    return "paper clustering", "package single_hop"
 
 
 def follows(retrieved: RetrievedSet, *, multi_hop: bool) -> bool:
@@ -70,52 +58,27 @@ def follows(retrieved: RetrievedSet, *, multi_hop: bool) -> bool:
     return bool(theirs.estimate_n_adv(texts, embeddings=torch.from_numpy(rows)) == ours)
 
 
-def measure(arguments: argparse.Namespace, _: Console) -> Measured:
-    """Return the section "peers": a row for each cell, choice of its sets, and defence."""
-    if package_version() is None:
-        raise InvalidInputError(f"install the package {PACKAGE}, and torch, to compare with it")
-    found = [one for one in load_folder(arguments.data) if one.name in BENIGN]
-    datasets = [dataset.limited(arguments.limit) for dataset in found]
-    counts, embedder = Counts(*_COUNTS), built_in()
-    with ExitStack() as stack:
-        for dataset in datasets:
-            hops, benign = dataset.name == _MULTI_HOP, BENIGN[dataset.name]
-            strategy: Literal["concentration", "clustering"]
-            strategy = "concentration" if hops else "clustering"
-            guard = stack.enter_context(Guard.ragdefender(strategy=strategy, on_error="raise"))
-            preset = GuardDefence("preset", guard)
-            package = PackageDefence("multi_hop" if hops else "single_hop")
-            for form, ratio, record in product(arguments.forms, RATIOS, dataset.report):
-                texts = texts_of(record, TOGETHER, form)[: ratio * benign]
-                if len(texts) < ratio * benign:
-                    continue
-                shown, k = poisoned_set(record, embedder, benign, texts)
-                same = follows(shown.first(k), multi_hop=hops)
-                for sets in (_ALL, _FOLLOWED)[: 1 + same]:
-                    place = {"sets_of": sets, "dataset": dataset.name, "form": form, "ratio": ratio}
-                    for who, one in (("preset", preset), ("package", package)):
-                        counts.add({**place, "of": who}, {**counted(one, shown, k), "sets": 1})
-    return {"peers": counts.rows()}, datasets
+def compared(rows: Sequence[Row]) -> Iterator[tuple[tuple[Any, ...], Row, Row]]:
+    """Yield (dataset, form, ratio) with the counts of the preset and of the package."""
+    for cell, part in grouped(rows, "dataset", "form", "ratio").items():
+        by_name = grouped(part, "defence")
+        preset, package = (summed(by_name[name,]) for name in both(cell[0]))
+        yield cell, preset, package
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the differences of every cell: of all its sets, and of those that follow the paper."""
-    for (sets,), rows in grouped(sections["peers"], "sets_of").items():
+    looked_at = [row for row in sections.get("defences", ()) if row.get("follows") is not None]
+    followed = [row for row in looked_at if row["follows"]]
+    for sets, rows in (("all", looked_at), ("where the package follows the paper", followed)):
         lines = []
-        for (dataset, form, ratio), both in grouped(rows, "dataset", "form", "ratio").items():
+        for (dataset, form, ratio), preset, package in compared(rows):
             line = {"data": dataset, "form": form, "poisoned : benign": ratio}
-            line["sets"] = both[0]["sets"]
+            line["sets"] = preset["questions"]
             for what in ("poison", "benign"):
-                one, two = (100 * row[f"{what}_removed"] / row[what] for row in both)
+                one, two = (100 * row[f"{what}_removed"] / row[what] for row in (preset, package))
                 line[f"{what} removed: preset / package, %"] = f"{one:.1f} / {two:.1f}"
                 line[f"{what}: points between"] = f"{one - two:+.1f}"
             lines.append(line)
-        yield as_is(f"RAGDefender, our preset and the package: sets, {sets}", lines)
-
-
-main = Command(
-    "peers", __doc__, measure, tables, [lambda one: add_forms(one, ("prepend", "plain"))]
-)
-
-if __name__ == "__main__":
-    sys.exit(main())
+        if lines:
+            yield as_is(f"RAGDefender, our preset and the package: sets, {sets}", lines)

@@ -4,7 +4,8 @@ Kim, Lee and Koo (2025), Section 5: every question comes with 5 benign passages 
 questions), and with 1, 2, 4 or 6 times as many poisoned ones, all of which are retrieved. The other
 sections measure what a retriever returns; here poison is nearly always the majority, which is what
 RAGDefender was made for. The benign passages are the golden one, where it was retrieved, and the
-best clean hits.
+best clean hits. Of the sets with texts of all writers it is noted, with the built-in embedder,
+whether the published package follows the paper there (`benchmarks.peers`).
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks import peers
 from benchmarks.command import Command, Measured, add_forms, embedders_for
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import Defence, all_defences
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.report.table import Row, Table, Text, grouped, listed
+from benchmarks.report.table import Row, Table, Text, grouped, listed, summed
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
 
-_MULTI_HOP = frozenset({"hotpotqa"})
 _OURS = ("ragguard", "ragguard 3x")
 _DEFENCES = (*_OURS, "paper", "package")
 _PLACE = ("dataset", "kind", "form", "ratio", "embedder")
@@ -92,12 +93,18 @@ def run(
 ) -> list[dict[str, Any]]:
     """Run every defence on every cell; `errors` shows how far it is."""
     found = Counts(*_COUNTS)
+    packaged = any(defence.name.startswith("package") for defence in defences)
     for embedder in embedders:
         for dataset in datasets:
             for record in track(dataset.report, dataset.name, console=errors):
                 for place, shown, k in _sets(record, embedder, dataset, forms):
+                    follows: bool | None = None
+                    if packaged and embedder is embedders[0] and place["kind"] == TOGETHER:
+                        hops = dataset.name in peers.MULTI_HOP
+                        follows = peers.follows(shown.first(k), multi_hop=hops)
+                    place |= {"embedder": embedder.name, "follows": follows}
                     for defence in defences:
-                        key = {**place, "embedder": embedder.name, "defence": defence.name}
+                        key = {**place, "defence": defence.name}
                         found.add(key, {**counted(defence, shown, k), "questions": 1})
     names, kinds = [dataset.name for dataset in datasets], (*_WRITERS, TOGETHER)
 
@@ -131,12 +138,8 @@ def compared(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """
     out = []
     for key, cell in grouped(rows, *_PLACE).items():
-        by_name = {row["defence"]: row for row in cell}
-        multi_hop = key[0] in _MULTI_HOP
-        names = dict(zip(_OURS, _OURS, strict=True)) | {
-            "paper": "paper concentration" if multi_hop else "paper clustering",
-            "package": "package multi_hop" if multi_hop else "package single_hop",
-        }
+        by_name = {name: summed(rows) for (name,), rows in grouped(cell, "defence").items()}
+        names = dict(zip(_DEFENCES, (*_OURS, *peers.both(key[0])), strict=True))
         shares = {label: _shares(by_name[name]) for label, name in names.items() if name in by_name}
         found = dict(zip(_PLACE, key, strict=True))
         found["questions"] = by_name[names["paper"]]["questions"]
@@ -158,7 +161,7 @@ def _shares(row: Row) -> tuple[float, float]:
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield for every form the means by ratio and by kind of attack, and the worst cell."""
+    """Yield for every form means by ratio and by kind, and the worst cell; then of our preset."""
     for (form,), rows in grouped(sections["cells"], "form").items():
         title = f"RAGDefender's protocol, form {form}"
         for name, field in (("poisoned : benign", "ratio"), ("texts", "kind")):
@@ -167,6 +170,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         worst = min(rows, key=lambda row: float(row["ragguard: margin"]))
         place = ", ".join(str(worst[name]) for name in _PLACE if name != "form")
         yield _means(f"{title}, worst cell", "cell", {place: [worst]})
+    yield from peers.tables(sections)
 
 
 def _means(title: str, name: str, parts: Mapping[str, Sequence[Row]]) -> Table:

@@ -18,7 +18,7 @@ from scipy.stats import binomtest
 
 from benchmarks.command import Command, Measured, embedders_for
 from benchmarks.datasets import Dataset, load_folder
-from benchmarks.defences.contenders import GuardDefence
+from benchmarks.defences.contenders import guarded
 from benchmarks.inline import SIZES
 from benchmarks.metrics.outcomes import Counts, counted
 from benchmarks.report.table import Row, Table, crossed, grouped, share, summed
@@ -109,7 +109,7 @@ def _judged(
         return []
     found = Counts("queries", "touched", "golden", "golden_removed")
     with guard:
-        defence = GuardDefence("ragguard", guard, place["over_fetch"])
+        defence = guarded("ragguard", guard, place["over_fetch"])
         for one in sets:
             counts = counted(defence, one, place["k"])
             found.add(place, {**counts, "queries": 1, "touched": counts["fired"]})

@@ -1,4 +1,4 @@
-"""The defences under test, behind one interface: a retrieved set in, what reaches the model out."""
+"""Defences of sections and single commands; their calls are apart, so that they can be timed."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, Literal, Protocol
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.defences.ours import passages_of
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet
-from ragguard import Guard, Passage
+from ragguard import Guard, Verdict
 
 PACKAGE = "ragdefender"
-_TASKS: tuple[Literal["single_hop", "multi_hop"], ...] = ("single_hop", "multi_hop")
+Task = Literal["single_hop", "multi_hop"]
 
 
 @dataclass(frozen=True)
@@ -37,26 +39,22 @@ class Outcome:
     marked: bool = False
 
 
-class Defence(Protocol):
-    """A defence. `bind` and `outcome` are apart so that a clock can run around the call alone."""
+@dataclass(frozen=True)
+class Defence:
+    """A defence.
 
-    @property
-    def name(self) -> str:
-        """Its row in the tables."""
-        ...
+    Attributes:
+        name: Its row in the tables.
+        bind: Prepares the call on a set of at most `over_fetch * k` passages; a clock runs around
+            the call alone.
+        outcome: Reads what the call answered, given k.
+        over_fetch: How many times k it is given.
+    """
 
-    @property
-    def over_fetch(self) -> int:
-        """How many times k it is given."""
-        ...
-
-    def bind(self, retrieved: RetrievedSet, k: int) -> Callable[[], Any]:
-        """Prepare the call on a set; `retrieved` has at most `over_fetch * k` passages."""
-        ...
-
-    def outcome(self, answer: Any, k: int) -> Outcome:
-        """Read what the call answered."""
-        ...
+    name: str
+    bind: Callable[[RetrievedSet, int], Callable[[], Any]]
+    outcome: Callable[[Any, int], Outcome]
+    over_fetch: int = 1
 
 
 def _from_drops(drops: Sequence[bool], k: int) -> Outcome:
@@ -64,103 +62,52 @@ def _from_drops(drops: Sequence[bool], k: int) -> Outcome:
     return Outcome(any(drops), np.array(drops[:k], dtype=bool), tuple(kept[:k]))
 
 
-class NoDefence:
-    """Everything that was retrieved reaches the generator."""
-
-    name = "none"
-    over_fetch = 1
-
-    def bind(self, retrieved: RetrievedSet, k: int) -> Callable[[], list[bool]]:
-        """Prepare the call on a set."""
-        drops = [False] * min(k, len(retrieved.texts))
-        return lambda: drops
-
-    def outcome(self, answer: list[bool], k: int) -> Outcome:
-        """Read what the call answered."""
-        return _from_drops(answer, k)
+NONE = Defence("none", lambda found, k: lambda: [False] * min(k, len(found.texts)), _from_drops)
+"""Everything that was retrieved reaches the generator."""
 
 
-class GuardDefence:
-    """A guard, given the passages with their embeddings.
+def guarded(name: str, guard: Guard, over_fetch: int = 1) -> Defence:
+    """Return a guard as a defence; it is given the passages with their embeddings."""
 
-    Args:
-        name: Its row in the tables.
-        guard: The guard.
-        over_fetch: How many times k it is given.
-    """
+    def bind(found: RetrievedSet, k: int) -> Callable[[], Verdict]:
+        passages = passages_of(found)
+        return lambda: guard.filter(found.question, passages, k=k)
 
-    def __init__(self, name: str, guard: Guard, over_fetch: int = 1) -> None:
-        self.name = name
-        self.over_fetch = over_fetch
-        self._guard = guard
-
-    def bind(self, retrieved: RetrievedSet, k: int) -> Callable[[], Any]:
-        """Prepare the call on a set."""
-        passages = [
-            Passage(text, id=str(position), embedding=row)
-            for position, (text, row) in enumerate(
-                zip(retrieved.texts, retrieved.embeddings, strict=True)
-            )
-        ]
-        return lambda: self._guard.filter(retrieved.question, passages, k=k)
-
-    def outcome(self, answer: Any, k: int) -> Outcome:
-        """Read what the call answered."""
-        drops = [evidence.flagged for evidence in answer.evidence]
-        found = _from_drops(drops, k)
-        kept = tuple(int(passage.id) for passage in answer.kept)
-        return Outcome(answer.attacked, found.dropped, kept, marked=bool(answer.marked))
+    return Defence(name, bind, _of_verdict, over_fetch)
 
 
-class _GivenEmbeddings:
-    """Stands in for the package's model: answers embeddings that were computed before."""
-
-    def __init__(self) -> None:
-        self.rows: Any = None
-
-    def encode(self, texts: Sequence[str], convert_to_tensor: bool = True) -> Any:
-        del texts, convert_to_tensor
-        return self.rows
+def _of_verdict(verdict: Verdict, k: int) -> Outcome:
+    found = _from_drops([evidence.flagged for evidence in verdict.evidence], k)
+    kept = tuple(int(passage.id) for passage in verdict.kept)
+    return replace(found, fired=verdict.attacked, kept=kept, marked=bool(verdict.marked))
 
 
-class PackageDefence:
-    """The published `ragdefender` package on given embeddings, so only its own work is timed.
+def packaged(task: Task) -> Defence:
+    """Return the published package on given embeddings, so that only its own work is timed."""
+    from ragdefender import RAGDefender  # type: ignore[import-untyped, unused-ignore]
+    from torch import from_numpy
 
-    Args:
-        task: The package's task type.
-    """
+    model = SimpleNamespace(rows=None)
+    model.encode = lambda *_, **__: model.rows  # computed before
+    defender = RAGDefender(embedder=model, device="cpu")
 
-    over_fetch = 1
-
-    def __init__(self, task: Literal["single_hop", "multi_hop"]) -> None:
-        from ragdefender import RAGDefender  # type: ignore[import-untyped, unused-ignore]
-
-        self.name = f"package {task}"
-        self._task = task
-        self._model = _GivenEmbeddings()
-        self._defender = RAGDefender(embedder=self._model, device="cpu")
-
-    def bind(self, retrieved: RetrievedSet, k: int) -> Callable[[], tuple[int, list[int]]]:
-        """Prepare the call on a set."""
-        import torch
-
-        shown = retrieved.first(k)
-        texts, rows = list(shown.texts), torch.from_numpy(np.ascontiguousarray(shown.embeddings))
+    def bind(found: RetrievedSet, k: int) -> Callable[[], tuple[int, list[int]]]:
+        shown = found.first(k)
+        texts, rows = list(shown.texts), from_numpy(np.ascontiguousarray(shown.embeddings))
 
         def call() -> tuple[int, list[int]]:
-            self._model.rows = rows
-            _, removed = self._defender.defend(
-                shown.question, texts, task_type=self._task, return_indices=True
-            )
+            model.rows = rows
+            _, removed = defender.defend(shown.question, texts, task_type=task, return_indices=True)
             return len(texts), removed
 
         return call
 
-    def outcome(self, answer: tuple[int, list[int]], k: int) -> Outcome:
-        """Read what the call answered."""
+    def outcome(answer: tuple[int, list[int]], k: int) -> Outcome:
         given, removed = answer
         gone = set(removed)
         return _from_drops([position in gone for position in range(given)], k)
+
+    return Defence(f"package {task}", bind, outcome)
 
 
 def package_version() -> str | None:
@@ -177,25 +124,22 @@ def all_defences(stack: ExitStack, *, package: bool = True) -> list[Defence]:
         stack: Closes the guards.
         package: False leaves the published package out even if it is installed.
     """
-
-    def guard(made: Guard) -> Guard:
-        return stack.enter_context(made)
-
-    defences: list[Defence] = [
-        NoDefence(),
-        # However long a set takes: what is asked is what becomes of it, and how long that takes.
-        GuardDefence("ragguard", guard(Guard(on_error="raise", max_ms=inf))),
-        GuardDefence(
-            f"ragguard {OVER_FETCH}x", guard(Guard(on_error="raise", max_ms=inf)), OVER_FETCH
+    # However long a set takes: what is asked is what becomes of it, and how long that takes.
+    ours, over_fetched, *paper = map(
+        stack.enter_context,
+        (
+            *(Guard(on_error="raise", max_ms=inf) for _ in range(2)),
+            Guard.ragdefender(strategy="clustering", on_error="raise"),
+            Guard.ragdefender(strategy="concentration", on_error="raise"),
         ),
-        GuardDefence(
-            "paper clustering", guard(Guard.ragdefender(strategy="clustering", on_error="raise"))
-        ),
-        GuardDefence(
-            "paper concentration",
-            guard(Guard.ragdefender(strategy="concentration", on_error="raise")),
-        ),
+    )
+    defences = [
+        NONE,
+        guarded("ragguard", ours),
+        guarded(f"ragguard {OVER_FETCH}x", over_fetched, OVER_FETCH),
+        guarded("paper clustering", paper[0]),
+        guarded("paper concentration", paper[1]),
     ]
     if package and package_version() is not None:
-        defences += [PackageDefence(task) for task in _TASKS]
+        defences += [packaged("single_hop"), packaged("multi_hop")]
     return defences

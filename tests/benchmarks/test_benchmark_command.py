@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.defences.contenders import PackageDefence, package_version
+from benchmarks.defences.contenders import package_version, packaged
 from benchmarks.report.result import read, write
 from benchmarks.report.table import Table, as_markdown
 from benchmarks.retrieval import RetrievedSet
@@ -156,7 +156,7 @@ def test_the_published_package_answers_which_positions_it_removed():
     rows = np.eye(5, dtype=np.float32)
     rows[1] = rows[0]
     ones = np.zeros(5, dtype=bool)
-    defence = PackageDefence("single_hop")
+    defence = packaged("single_hop")
     answer = defence.bind(RetrievedSet("Who?", texts, rows, ones, ones), 5)()
     outcome = defence.outcome(answer, 5)
     assert outcome.fired

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from benchmarks import cost, inline
 from benchmarks.datasets import Dataset, Record
-from benchmarks.defences.contenders import NoDefence, Outcome
+from benchmarks.defences.contenders import NONE, Outcome
 from benchmarks.retrieval import retrieve
 from benchmarks.tables import tables
 
@@ -47,13 +47,12 @@ class DropsFirst:
         return Outcome(True, drops, tuple(range(1, answer))[:k])
 
 
-class MarksOne(NoDefence):
-    """Drops nothing, and marks a passage of every set of ten."""
-
-    name = "marks one"
-
-    def outcome(self, answer, k):
-        return replace(super().outcome(answer, k), marked=k == 10)
+MARKS_ONE = replace(
+    NONE,
+    name="marks one",
+    outcome=lambda answer, k: replace(NONE.outcome(answer, k), marked=k == 10),
+)
+"""Drops nothing, and marks a passage of every set of ten."""
 
 
 def dataset(poison=(), golden=()):
@@ -81,7 +80,7 @@ def test_clean_counts():
     rows = inline.clean(
         [dataset(golden=["hit 0"])],
         [Scripted()],
-        [NoDefence(), DropsFirst()],
+        [NONE, DropsFirst()],
         QUIET,
     )
     nothing, first = by_k(rows, "none")[5], by_k(rows, "drops first")[10]
@@ -92,7 +91,7 @@ def test_clean_counts():
 
 
 def test_what_is_dropped_or_marked_is_noticed():
-    data, defences = dataset(poison=["near 1"]), [NoDefence(), MarksOne(), DropsFirst()]
+    data, defences = dataset(poison=["near 1"]), [NONE, MARKS_ONE, DropsFirst()]
     found = inline.clean([data], [Scripted()], defences, QUIET)
     attacked = inline.attack([data], [Scripted()], defences, ["plain"], QUIET)
     for rows, dropped in ((found, "touched"), (attacked, "fired")):
@@ -113,7 +112,7 @@ def test_a_golden_passage_that_was_not_retrieved_is_not_counted_as_lost():
 
 def test_attack_counts():
     data = dataset(poison=["near 1", "near 2", "far 39"])
-    rows = inline.attack([data], [Scripted()], [NoDefence(), DropsFirst()], ["plain"], QUIET)
+    rows = inline.attack([data], [Scripted()], [NONE, DropsFirst()], ["plain"], QUIET)
     assert {row["planted"] for row in rows} == {1, 5}
     none = by_k([row for row in rows if row["planted"] == 5], "none")[5]
     first = by_k([row for row in rows if row["planted"] == 5], "drops first")[5]
@@ -127,9 +126,7 @@ def test_attack_counts():
 
 
 def test_an_attack_that_is_not_retrieved_is_an_attempt_only():
-    rows = inline.attack(
-        [dataset(poison=["far 39"])], [Scripted()], [NoDefence()], ["plain"], QUIET
-    )
+    rows = inline.attack([dataset(poison=["far 39"])], [Scripted()], [NONE], ["plain"], QUIET)
     assert all(row["attempts"] == 1 and row["sets"] == row["poison"] == 0 for row in rows)
 
 
@@ -149,7 +146,7 @@ def test_cost_times_every_defence_and_only_calls(traffic):
     rows = cost.run(
         [dataset(poison=["near 1"])],
         Scripted(),
-        [NoDefence(), DropsFirst()],
+        [NONE, DropsFirst()],
         QUIET,
         limit=1,
         seed=0,

@@ -28,10 +28,9 @@ from ragdefender.identification import IdentifyAdversarial  # noqa: E402
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # noqa: E402
 
 import benchmarks  # noqa: E402
-from benchmarks.defences.contenders import GuardDefence, PackageDefence  # noqa: E402
-from benchmarks.peers import follows  # noqa: E402
+from benchmarks.defences.contenders import guarded, packaged  # noqa: E402
+from benchmarks.peers import compared, follows  # noqa: E402
 from benchmarks.report.result import read  # noqa: E402
-from benchmarks.report.table import grouped  # noqa: E402
 from benchmarks.retrieval import RetrievedSet  # noqa: E402
 from ragguard import Guard, Passage  # noqa: E402
 from ragguard.embedding.vectors import similarity_matrix  # noqa: E402
@@ -164,19 +163,20 @@ def test_where_the_package_counts_as_the_paper_does_the_same_passages_go(seed, n
     scores = np.sort(list(tfidf_sums(texts).values()))[::-1]
     assume(multi_hop or len(scores) <= 5 or scores[4] - scores[5] > 1e-9)
     assume(follows(shown, multi_hop=multi_hop))
-    package = PackageDefence("multi_hop" if multi_hop else "single_hop")
+    package = packaged("multi_hop" if multi_hop else "single_hop")
     with Guard.ragdefender(strategy="concentration" if multi_hop else "clustering") as guard:
-        preset = GuardDefence("preset", guard)
+        preset = guarded("preset", guard)
         kept = [one.outcome(one.bind(shown, n)(), n).kept for one in (preset, package)]
     assert kept[0] == kept[1]
 
 
 def test_the_committed_comparison_is_within_a_point_where_the_package_follows():
-    rows = read(Path(benchmarks.__file__).with_name("results") / "peers.json")["sections"]["peers"]
-    cells = grouped([row for row in rows if row["sets_of"] != "all"], "dataset", "form", "ratio")
-    assert {key[0] for key in cells} == {"nq", "msmarco", "hotpotqa"}
+    result = read(Path(benchmarks.__file__).with_name("results") / "protocol.json")
+    followed = [row for row in result["sections"]["defences"] if row["follows"]]
+    cells = list(compared(followed))
+    assert {cell[0] for cell, _, _ in cells} == {"nq", "msmarco", "hotpotqa"}
     assert len(cells) >= 20
-    for preset, package in cells.values():
+    for _, preset, package in cells:
         for what in ("poison", "benign"):
             one, two = (row[f"{what}_removed"] / row[what] for row in (preset, package))
             assert abs(one - two) <= 0.01
