@@ -1,10 +1,8 @@
 """Does RAGOrigin find the poison, and does it leave the innocent alone?
 
 `python -m benchmarks.attribution --data DIR --limit N --json FILE` is the section "attribution":
-the published attacks, one planted text, and wrong answers without poison. `--strata all` measures
-events of other kinds instead (`benchmarks.strata`), in the section "events". There "planted" are
-the events with poison, pooled over datasets within a case and form; where nothing was planted, any
-blame is false. `benchmarks.misgeneration` says what an event is and what is measured.
+the published attacks, one planted text, and wrong answers without poison.
+`benchmarks.misgeneration` says what an event is and what is measured.
 """
 
 from __future__ import annotations
@@ -21,13 +19,11 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Command, Measured, add_half, choices, option
-from benchmarks.embedders import MiniLM, minilm_folder
+from benchmarks.command import Command, Measured, add_half
 from benchmarks.misgeneration import (
     MAIN_KINDS,
     TOP_K,
     Event,
-    KnowledgeBase,
     Selection,
     Tally,
     clean_event,
@@ -37,7 +33,6 @@ from benchmarks.misgeneration import (
 )
 from benchmarks.report.attribution import source, tables
 from benchmarks.report.table import Row, grouped
-from benchmarks.strata import STRATA, Setting
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
@@ -137,39 +132,6 @@ def _scope(event: Event, least: int) -> tuple[int, float]:
     return len(scope.passages), len(missed) / len(event.poison)
 
 
-def run_strata(
-    selection: Selection, strata: Sequence[str], errors: Console
-) -> list[dict[str, Any]]:
-    """Return one row for every stratum, case, form and source of data.
-
-    Args:
-        selection: Which records are measured.
-        strata: Names of `STRATA`.
-        errors: Shows how far it is.
-
-    Raises:
-        InvalidInputError: A line of a file is not a record.
-    """
-    origin, outcomes = RAGOrigin(top_k=TOP_K), Outcomes()
-    folder = minilm_folder() if "other_retrievers" in strata else None
-    minilm = None if folder is None else MiniLM(folder)
-    for name, records, base in selection.datasets():
-        bases = {"built-in, dot product": KnowledgeBase(base.texts, dot=True)}
-        if minilm is not None:
-            bases["MiniLM, cosine"] = KnowledgeBase(base.texts, embedder=minilm)
-            bases["MiniLM, dot product"] = KnowledgeBase(base.texts, embedder=minilm, dot=True)
-        for record in track(records, f"events: {name}", console=errors):
-            others = [other for other in records if other is not record]
-            setting = Setting(base, bases, others, selection.seed)
-            for stratum in strata:
-                for one in STRATA[stratum](record, setting):
-                    key = {"stratum": stratum, "case": one.case, "form": one.form}
-                    found = origin.attribute(record.question, one.response, one.event.retrieve)
-                    outcomes.add(one.event, found, data=source(name), **key)
-    outcomes.tallies = dict(sorted(outcomes.tallies.items()))
-    return outcomes.rows()
-
-
 def summary(
     poisoned: Sequence[Row], clean: Sequence[Row], *, by: Sequence[str]
 ) -> list[dict[str, Any]]:
@@ -207,24 +169,12 @@ def summary(
 
 
 def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
-    """Return the section "attribution", or "events" where strata are named."""
+    """Return the section "attribution"."""
     selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
-    if arguments.strata:
-        return {"events": run_strata(selection, arguments.strata, errors)}, ()
     return {"attribution": run(selection, errors)}, ()
 
 
-main = Command(
-    "attribution",
-    __doc__,
-    measure,
-    tables,
-    [
-        add_half,
-        option("--strata", type=choices(tuple(STRATA)), default=(), help="'all' or some, by comma"),
-    ],
-    own_data=True,
-)
+main = Command("attribution", __doc__, measure, tables, [add_half], own_data=True)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -19,7 +19,6 @@ from statistics import mean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.datasets import OWN, Record, skerrin
 from benchmarks.datasets.records import load_file
@@ -27,9 +26,8 @@ from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.metrics.says import says
 from ragguard.attribution import Attribution
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
-from ragguard.embedding import Embedder, HashedEmbedder
+from ragguard.embedding import HashedEmbedder
 from ragguard.passage import Passage
-from ragguard.stems import tokenize
 
 MAIN_KINDS = ("poisonedrag", "gpt4", "gemini", "statement")
 """Kinds whose every text argues for the wrong answer; the summary is over these."""
@@ -66,48 +64,19 @@ class Event:
 
 
 class KnowledgeBase:
-    """Texts that any question can be ranked against, embedded once.
+    """Texts that any question can be ranked against, embedded once by the built-in embedder."""
 
-    Args:
-        texts: The benign passages.
-        embedder: Ranks them, and its vectors go with the passages; None: the built-in embedder,
-            and no vectors.
-        dot: Rank by dot product, with vectors as long as the square root of the number of words,
-            the length of a vector of word counts.
-    """
-
-    def __init__(
-        self, texts: Sequence[str], *, embedder: Embedder | None = None, dot: bool = False
-    ) -> None:
+    def __init__(self, texts: Sequence[str]) -> None:
         self.texts = tuple(texts)
-        self._embedder = HashedEmbedder() if embedder is None else embedder
-        self._carried = embedder is not None
-        self._dot = dot
-        self._rows = self._embedded(texts)
+        self._embed = HashedEmbedder().embed
+        self._rows = self._embed(texts)
 
-    def ranked(
-        self, question: str, poison: Sequence[str], *, without: Collection[str] = ()
-    ) -> tuple[Passage, ...]:
-        """Return the best passages for `question`; of equally similar ones, poison comes last.
-
-        Args:
-            question: What is asked.
-            poison: Texts that are in the knowledge base as well.
-            without: Texts that are not.
-        """
+    def ranked(self, question: str, poison: Sequence[str]) -> tuple[Passage, ...]:
+        """Return the best passages for `question`; of equally similar ones, poison comes last."""
         texts = (*self.texts, *poison)
-        target = self._embedder.embed([question])[0]
-        rows = np.concatenate([self._rows, self._embedded(poison)]) if poison else self._rows
-        best = np.argsort(-(rows @ target), kind="stable")
-        kept = [index for index in best.tolist() if texts[index] not in without][:MAX_SCOPE]
-        return tuple(Passage(texts[i], embedding=rows[i] if self._carried else None) for i in kept)
-
-    def _embedded(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        rows = self._embedder.embed(texts)
-        if not self._dot:
-            return rows
-        lengths = np.sqrt([max(1, len(tokenize(text))) for text in texts])
-        return np.asarray(rows * lengths[:, None], dtype=np.float32)
+        rows = np.concatenate([self._rows, self._embed(poison)]) if poison else self._rows
+        best = np.argsort(-(rows @ self._embed([question])[0]), kind="stable")[:MAX_SCOPE]
+        return tuple(Passage(texts[i]) for i in best.tolist())
 
 
 def outcome(event: Event, attribution: Attribution) -> dict[str, int]:

@@ -6,7 +6,7 @@ the very same passages responsible.
 
 Of each dataset the first records are taken, each with one kind of attack, drawn by the seed. Their
 events: five texts with the question in front and plain, one text alone, nothing planted, and the
-answer in another wording (`benchmarks.strata`): paraphrased, and one more, drawn as well.
+answer in another wording (`benchmarks.wordings`): paraphrased, and one more, drawn as well.
 With --kept, scores are kept in a folder, and a run that was broken off goes on there.
 """
 
@@ -40,13 +40,7 @@ from benchmarks.misgeneration import (
     single_events,
 )
 from benchmarks.report.table import Row, Table, crossed, listed, share
-from benchmarks.strata import (
-    Reported,
-    Setting,
-    long_answer,
-    noisy_report,
-    truth_and_falsehood,
-)
+from benchmarks.wordings import Reported, long_answer, noisy_report, truth_and_falsehood
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.proxy import LexicalProxy, MixedProxy, OnnxProxy, Proxy, Scores
 from ragguard.proxy.base import gain_power
@@ -104,13 +98,12 @@ def reports(record: Record, base: KnowledgeBase, seed: int) -> Iterator[Reported
     for form, attack in single_events(only, base, seed):
         yield Reported("one text", form, record.wrong, attack)
     yield Reported("nothing planted", "none", record.wrong, clean_event(record, base))
-    setting = Setting(base, {}, (), seed)
     mixing = {kind: texts for kind, texts in record.poison.items() if kind == "multi_answer"}
     wordings: dict[str, dict[str, Reported]] = defaultdict(dict)
     for one in (
-        *noisy_report(only, setting),
-        *long_answer(only, setting),
-        *truth_and_falsehood(replace(only, poison={**only.poison, **mixing}), setting),
+        *noisy_report(only, base, seed),
+        *long_answer(only, base, seed),
+        *truth_and_falsehood(replace(only, poison={**only.poison, **mixing}), base, seed),
     ):
         wordings[one.case].setdefault(one.form, one)
     yield from wordings.pop("paraphrase", {}).values()

@@ -52,7 +52,6 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
     "clean": inline.tables,
     "attack": inline.tables,
     "attribution": attribution.tables,
-    "events": attribution.tables,
     "speed": real_model.tables,
     "proxies": proxies.tables,
     "cost": cost.tables,

@@ -1,4 +1,4 @@
-"""The tables of attribution: the section "attribution", and "events" of other kinds."""
+"""The tables of the section "attribution"."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 from benchmarks.datasets import OWN
 from benchmarks.misgeneration import MAIN_KINDS
-from benchmarks.report.table import Row, Table, as_is, crossed, grouped, listed, share
-from benchmarks.strata import WORDS
+from benchmarks.report.table import Row, Table, as_is, grouped, listed, share
 
 _METHOD = {"response": "short", "method": "ragorigin"}
 _FORMS = {"prepend": "question in front", "plain": "plain"}
@@ -22,7 +21,7 @@ def source(dataset: str) -> str:
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables of the sections "attribution" and "events"."""
+    """Yield the tables."""
     if section := sections.get("attribution"):
         yield from (
             as_is(f"Attribution: {part}", section[part]) for part in ("summary", "scopes", "clean")
@@ -33,21 +32,6 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
             columns = {"median": _ms("median"), "95th percentile": _ms("p95")}
             title = "Attribution: processor time of an event"
             yield listed(title, [section["ms_per_event"]], columns)
-    # The archived result of the Influence Score has a section of this name as well.
-    if events := [row for row in sections.get("events", ()) if "stratum" in row]:
-        yield _other_events([row for row in events if row["stratum"] != "misreading"])
-        yield listed(
-            "Attribution of misread passages",
-            [row for row in events if row["stratum"] == "misreading"],
-            {
-                **{"data": "data", "reports": "events"},
-                "benign passages blamed": lambda row: f"{100 * row['fpr']:.2f} %",
-                "reports that end in blame": lambda row: share(
-                    row["causes"]["poisoning"], row["events"]
-                ),
-            },
-        )
-        yield _refusals([row for row in events if row["stratum"] == "refusal"])
 
 
 def _having(rows: Iterable[Row], **values: str) -> list[Row]:
@@ -106,38 +90,3 @@ def _one_text(rows: Sequence[Row]) -> Table:
         )
     lines.sort(key=lambda line: line["data"] == "own")
     return as_is("Attribution: one planted text", lines)
-
-
-def _other_events(rows: Sequence[Row]) -> Table:
-    order = {key: place for place, key in enumerate(WORDS)}
-    keyed = [((row["stratum"], row["case"]), row) for row in _having(rows, data="public")]
-    shown = [(key, row) for key, row in keyed if key != ("refusal", "0 planted")]
-    shown.sort(key=lambda pair: order.get(pair[0], len(order)))
-    return crossed(
-        "Attribution of other events, public data: DACC, FPR, FNR (events)",
-        [{**row, "words": WORDS.get(key, row["case"])} for key, row in shown],
-        {"event": "words"},
-        lambda row: _FORMS["plain" if row["form"] == "plain" else "prepend"],
-        lambda part: _cell(part[0]),
-        order=_FORMS.values(),
-    )
-
-
-def _refusals(rows: Sequence[Row]) -> Table:
-    order, lines = list(_FORMS), []
-    numbered = [
-        (row["data"], -int(row["case"].split()[0]), order.index(row["form"]), row) for row in rows
-    ]
-    for data, count, form, row in sorted(numbered, key=lambda one: one[:3]):
-        if count or not form:  # where nothing is planted the forms are the same event
-            lines.append(
-                {
-                    **{"data": data, "planted": -count},
-                    "form": _FORMS[row["form"]] if count else "",
-                    "reports": row["events"],
-                    "planted texts found": f"{100 * row['recall']:.1f} %" if count else "",
-                    "benign passages blamed": f"{100 * row['fpr']:.2f} %",
-                    "reports that end in blame": row["causes"]["poisoning"],
-                }
-            )
-    return as_is("Attribution of refusals", lines)

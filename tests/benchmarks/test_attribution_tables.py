@@ -1,11 +1,6 @@
 """Tables of attribution, every figure by hand."""
 
-from pathlib import Path
-
-from benchmarks.report.result import read
 from benchmarks.tables import tables
-
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
 
 def table(sections, beginning):
@@ -68,61 +63,3 @@ def test_the_time_of_an_event():
     assert found.rows == (("4.6 ms", "7.9 ms"),)
     untimed = {**ATTRIBUTION, "ms_per_event": {"median": None, "p95": None}}
     assert not [t for t in tables({"attribution": untimed}) if "time" in t.title]
-
-
-def event(stratum, case, form, data="public", **more):
-    place = {"data": data, "stratum": stratum, "case": case, "form": form}
-    causes = {"poisoning": 2, "model": 0, "unclear": 1}
-    return {**place, **measures(0.9, 0.05, 0.25, 3), "recall": 0.75, "causes": causes, **more}
-
-
-def test_other_events_are_of_public_data_and_named_in_words():
-    rows = [
-        event("unheard of", "a new case", "plain"),
-        event("several_attackers", "same answer, both forms", "both"),
-        event("one_word", "number", "plain"),
-        event("one_word", "number", "prepend", dacc=0.8),
-        event("one_word", "word", "plain", data="own"),
-        event("refusal", "0 planted", "prepend"),
-    ]
-    found = table({"events": rows}, "Attribution of other events")
-    cell = "0.900, 0.050, 0.250 (3)"
-    assert found.rows == (
-        ("a number", cell.replace("0.9", "0.8"), cell),
-        ("the same, one in each form", cell, ""),
-        ("a new case", "", cell),
-    )
-
-
-def test_refusals():
-    rows = [
-        event("refusal", "0 planted", "prepend", "own"),
-        event("refusal", "0 planted", "plain", "own"),
-        event("refusal", "2 planted", "plain", "own"),
-        event("refusal", "2 planted", "prepend", "own"),
-        event("refusal", "0 planted", "prepend", "public"),
-        event("one_word", "number", "plain"),
-    ]
-    assert table({"events": rows}, "Attribution of refusals").rows == (
-        ("own", "2", "question in front", "3", "75.0 %", "5.00 %", "2"),
-        ("own", "2", "plain", "3", "75.0 %", "5.00 %", "2"),
-        ("own", "0", "", "3", "", "5.00 %", "2"),
-        ("public", "0", "", "3", "", "5.00 %", "2"),
-    )
-
-
-def test_every_case_that_was_measured_has_a_row_of_its_own():
-    rows = read(RESULTS / "events.json")["sections"]["events"]
-    cases = {(r["stratum"], r["case"]) for r in rows if r["data"] == "public"}
-    named = [row[0] for row in table({"events": rows}, "Attribution of other events").rows]
-    apart = {("refusal", "0 planted"), ("misreading", "a name or number that was read")}
-    assert apart <= cases
-    assert len(named) == len(set(named)) == len(cases - apart)
-
-
-def test_misread_passages():
-    row = {"stratum": "misreading", "events": 8, "fpr": 0.031, "causes": {"poisoning": 2}}
-    rows = [{**row, "data": "own", "case": "x", "form": "none"}]
-    assert table({"events": rows}, "Attribution of misread passages").rows == (
-        ("own", "8", "3.10 %", "25.0 %"),
-    )
