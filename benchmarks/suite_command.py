@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks.cells import Suite, load_suite
 from benchmarks.command import positive
 from benchmarks.measuring import Place
+from benchmarks.metrics.intervals import Rate
 from benchmarks.report.compare import compared
 from benchmarks.report.figures import shown, suite_tables
 from benchmarks.report.page import page
@@ -81,7 +82,9 @@ def _report(arguments: argparse.Namespace, out: Console) -> int:
     text = "\n".join([f"# {suite.title}\n", *map(as_markdown, tables)])
     (folder / "report.md").write_text(text, encoding="utf-8")
     figures = [{**dict(one.figures), "cell": one.cell.id, "reason": one.reason} for one in found]
-    (folder / "figures.json").write_text(json.dumps(figures, default=vars), encoding="utf-8")
+    (folder / "figures.json").write_text(
+        json.dumps(figures, default=Rate.with_ends), encoding="utf-8"
+    )
     html = folder / "report.html"
     html.write_text(page(suite.title, about, found), encoding="utf-8")
     write_rows(arguments.rows or folder / "rows.json", about, found)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,24 +16,42 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Rate:
-    """A share and the interval around it.
+    """A share and the interval around it, which is computed where it is asked for.
 
     Attributes:
-        value: The share; None where there is nothing to have a share of.
-        low: Lower end of the 95 % percentile interval, questions resampled.
-        high: Upper end.
-        count: Questions that it is over.
+        parts: Of each question.
+        wholes: What they are parts of.
     """
 
-    value: float | None
-    low: float
-    high: float
-    count: int
+    parts: NDArray[np.float64]
+    wholes: NDArray[np.float64]
+
+    @property
+    def value(self) -> float | None:
+        """The share; None where there is nothing to have a share of."""
+        return float(self.parts.sum() / self.wholes.sum()) if self.wholes.sum() else None
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The 95 % percentile interval, questions resampled."""
+        if self.value is None:
+            return 0.0, 1.0
+        drawn = _draws(len(self.parts))
+        totals = self.wholes[drawn].sum(axis=1)
+        found = self.parts[drawn].sum(axis=1)[totals > 0] / totals[totals > 0]
+        low, high = np.quantile(found, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+        return float(low), float(high)
+
+    def with_ends(self) -> dict[str, Any]:
+        """Return all that a result keeps of it."""
+        low, high = self.ends
+        return {"value": self.value, "low": low, "high": high, "count": len(self.parts)}
 
     def __str__(self) -> str:
         if self.value is None:
             return "-"
-        return f"{100 * self.value:.0f} % ({100 * self.low:.0f}-{100 * self.high:.0f})"
+        low, high = self.ends
+        return f"{100 * self.value:.0f} % ({100 * low:.0f}-{100 * high:.0f})"
 
     @property
     def short(self) -> str:
@@ -40,27 +60,21 @@ class Rate:
 
 
 def rate(parts: Sequence[float], wholes: Sequence[float] | None = None) -> Rate:
-    """Return sum(parts) / sum(wholes); without wholes each question counts one.
+    """Return sum(parts) / sum(wholes) over questions; without wholes each counts one.
 
     >>> rate([1, 0, 1, 0]).value, rate([], []).value
     (0.5, None)
     """
     part = np.asarray(parts, dtype=np.float64)
-    whole = np.ones(len(part)) if wholes is None else np.asarray(wholes, dtype=np.float64)
-    if not whole.sum():
-        return Rate(None, 0.0, 1.0, len(part))
-    drawn = _draws(len(part))
-    totals = whole[drawn].sum(axis=1)
-    found = part[drawn].sum(axis=1)[totals > 0] / totals[totals > 0]
-    low, high = np.quantile(found, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    return Rate(float(part.sum() / whole.sum()), float(low), float(high), len(part))
+    return Rate(part, np.ones(len(part)) if wholes is None else np.asarray(wholes, np.float64))
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Rate:
     """Return mean(second) - mean(first) of the same questions, resampled in pairs.
 
-    >>> difference([0, 0], [1, 1])
-    Rate(value=1.0, low=1.0, high=1.0, count=2)
+    >>> found = difference([0, 0], [1, 1])
+    >>> found.value, found.ends
+    (1.0, (1.0, 1.0))
     """
     return rate([b - a for a, b in zip(first, second, strict=True)])
 

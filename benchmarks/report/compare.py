@@ -32,9 +32,9 @@ def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
             line = [*names, title_of("defences", one.cell.method), str(len(both))]
             for part in _PARTS:
                 change = difference([a[part] for a, _ in both], [b[part] for _, b in both])
+                low, high = change.ends
                 line.append(
-                    f"{100 * (change.value or 0.0):+.1f}"
-                    f" ({100 * change.low:+.1f} to {100 * change.high:+.1f})"
+                    f"{100 * (change.value or 0.0):+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
                 )
             body.append(tuple(line))
     head = ("data", "attack", "defence", "questions")

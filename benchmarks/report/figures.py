@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,55 +88,58 @@ def suite_tables(found: Sequence[Shown]) -> Iterator[Table]:
         first = list(dict.fromkeys(one.cell.method for one in chosen))[:_FEW]
         if len(methods) > _MANY:
             few = [one for one in chosen if one.cell.method in first]
-            yield _crossed(f"Attack success / right answers in short, % ({where})", few, _success)
-        yield _crossed(f"Attack success / right answers, % ({where})", chosen, _success)
-        yield _crossed(f"Poison removed / benign removed, % ({where})", chosen, _removed)
+            yield _crossed(f"Attack success / right answers in short, % ({where})", few, _SUCCESS)
+        yield _crossed(f"Attack success / right answers, % ({where})", chosen, _SUCCESS)
+        yield _crossed(f"Poison removed / benign removed, % ({where})", chosen, _REMOVED)
         yield _conditions(f"Attack success under four conditions ({where})", chosen)
     if clean := [one for one in defended if one.cell.attack == "none" and one.rows]:
         yield _honest(clean)
     if blamed := [one for one in found if one.cell.room == "attributors"]:
-        yield _crossed("Attribution: DACC / FPR / FNR, %", blamed, _blame)
+        yield _crossed("Attribution: DACC / FPR / FNR, %", blamed, _BLAME)
     if empty := [one for one in found if one.reason]:
         yield _empty(empty)
 
 
-def _success(rows: Sequence[Mapping[str, Any]]) -> str:
-    count = figures(rows)
-    return f"{_of(count, 'attack_success')} / {_of(count, 'accuracy')}"
+_SUCCESS, _REMOVED = ("attack_success", "accuracy"), ("poison_removed", "benign_removed")
+_BLAME = ("dacc", "fpr", "fnr")
 
 
-def _removed(rows: Sequence[Mapping[str, Any]]) -> str:
-    count = figures(rows)
-    return f"{_of(count, 'poison_removed')} / {_of(count, 'benign_removed')}"
-
-
-def _blame(rows: Sequence[Mapping[str, Any]]) -> str:
-    count = attributed(rows)
-    return " / ".join(_of(count, name) for name in ("dacc", "fpr", "fnr"))
-
-
-def _of(count: Mapping[str, Rate | float], name: str) -> str:
-    value = count[name]
+def share(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    """Return one figure of rows of one room, put together."""
+    value = (attributed if name in _BLAME else figures)(rows)[name]
     assert isinstance(value, Rate)
-    return "-" if value.value is None else f"{100 * value.value:.0f}"
+    return value.value
 
 
-def _crossed(
-    title: str, found: Sequence[Shown], text: Callable[[Sequence[Mapping[str, Any]]], str]
-) -> Table:
-    """Attacks down, methods across; rows of all datasets and seeds are put together."""
+def pivot(
+    found: Sequence[Shown],
+) -> tuple[list[str], list[tuple[str, str]], dict[tuple[str, str], list[Mapping[str, Any]]]]:
+    """Return the attacks, the methods with their rooms, and the rows by attack and method.
+
+    Rows of all datasets and seeds are put together.
+    """
     rows: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for one in found:
         rows.setdefault((one.cell.attack, one.cell.method), []).extend(one.rows)
     methods = dict.fromkeys((one.cell.room, one.cell.method) for one in found)
+    return list(dict.fromkeys(attack for attack, _ in rows)), list(methods), rows
+
+
+def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
+    """Attacks down, methods across; a cell has these figures."""
+    attacks, methods, rows = pivot(found)
     body = []
-    for attack in dict.fromkeys(one.cell.attack for one in found):
+    for attack in attacks:
         cells = [rows.get((attack, method), []) for _, method in methods]
-        questions = max(map(len, cells))
-        line = [text(cell) if cell else "-" for cell in cells]
-        body.append((title_of("attacks", attack), str(questions), *line))
+        line = [" / ".join(_of(share(cell, name)) for name in names) for cell in cells]
+        shown = [text if cell else "-" for text, cell in zip(line, cells, strict=True)]
+        body.append((title_of("attacks", attack), str(max(map(len, cells))), *shown))
     heads = [title_of(room, method) for room, method in methods]
     return Table(title, ("attack", "questions", *heads), tuple(body))
+
+
+def _of(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.0f}"
 
 
 def _conditions(title: str, found: Sequence[Shown]) -> Table:

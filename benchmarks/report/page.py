@@ -7,10 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from benchmarks.metrics.counting import attributed
-from benchmarks.metrics.intervals import Rate
 from benchmarks.report.curves import by_reader, curves
-from benchmarks.report.figures import Shown, suite_tables, title_of
+from benchmarks.report.figures import Shown, pivot, share, suite_tables, title_of
 from benchmarks.report.table import Table
 
 _STYLE = Path(__file__).with_name("page.css")
@@ -58,82 +56,66 @@ def _machine(about: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in about.get("machine", {}).items())
 
 
-def _mean(found: Sequence[Shown], name: str) -> float | None:
-    values = [one.figures[name] for one in found if one.figures]
-    rates = [(one.value, one.count) for one in values if isinstance(one, Rate)]
-    known = [(value, count) for value, count in rates if value is not None]
-    total = sum(count for _, count in known)
-    return sum(value * count for value, count in known) / total if total else None
-
-
 def _heat_map(reader: str, found: Sequence[Shown]) -> str:
     planted = next((one.cell.planted for one in found if one.cell.planted), 0)
     here = [one for one in found if one.cell.planted in (0, planted)]
-    attacks = list(dict.fromkeys(one.cell.attack for one in here))
-    defences = list(dict.fromkeys(one.cell.method for one in here))
+    attacks, methods, rows = pivot(here)
+    reasons = {(one.cell.attack, one.cell.method): one.reason for one in here}
     lines = []
     for attack in attacks:
         cells = []
-        for defence in defences:
-            chosen = [
-                one for one in here if (one.cell.attack, one.cell.method) == (attack, defence)
-            ]
-            value, right = _mean(chosen, "attack_success"), _mean(chosen, "accuracy")
-            if value is None or right is None:
-                reasons = ", ".join({one.reason for one in chosen}) or "not in the suite"
-                cells.append(f"<td class='heat' title='{escape(reasons)}'>-</td>")
-            else:
+        for _, method in methods:
+            if part := rows.get((attack, method)):
+                value, right = (share(part, name) for name in ("attack_success", "accuracy"))
                 cells.append(
-                    f"<td class='heat' style='--heat:{100 * value:.0f}%'"
-                    f" title='{right:.0%} right answers'>{100 * value:.0f} %</td>"
+                    f"<td class='heat' style='--heat:{100 * (value or 0):.0f}%'"
+                    f" title='{right or 0:.0%} right answers'>{100 * (value or 0):.0f} %</td>"
                 )
+            else:
+                reason = reasons.get((attack, method)) or "not in the suite"
+                cells.append(f"<td class='heat' title='{escape(reason)}'>-</td>")
         lines.append(f"<tr><th>{escape(title_of('attacks', attack))}</th>{''.join(cells)}</tr>")
-    heads = "".join(f"<th>{escape(title_of('defences', one))}</th>" for one in defences)
-    return (
-        f"<section><h2>How often the attacker's answer is given</h2>"
-        f"<p>{escape(title_of('readers', reader))}, {planted} planted;"
-        " right answers are under the pointer.</p>"
-        "<div class='wide'>"
-        f"<table class='heatmap'><thead><tr><th></th>{heads}</tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table></div></section>"
-    )
+    note = f"{title_of('readers', reader)}, {planted} planted; right answers are under the pointer."
+    heads = ["", *(title_of(room, method) for room, method in methods)]
+    return _section("How often the attacker's answer is given", note, "heatmap", heads, lines)
 
 
 def _blame(found: Sequence[Shown]) -> str:
     """Methods and measures down, attacks across, as RAGOrigin's tables are; the best are bold."""
     if not found:
         return ""
-    attacks = list(dict.fromkeys(one.cell.attack for one in found))
-    methods = list(dict.fromkeys(one.cell.method for one in found))
-    values: dict[tuple[str, str, str], float] = {}
-    for attack in attacks:
-        for method in methods:
-            chosen = [
-                one for one in found if (one.cell.attack, one.cell.method) == (attack, method)
-            ]
-            counts = attributed([row for one in chosen for row in one.rows])
-            for name in _MEASURES:
-                rate = counts[name]
-                if isinstance(rate, Rate) and rate.value is not None:
-                    values[attack, method, name] = rate.value
+    attacks, methods, rows = pivot(found)
+    values = {
+        (attack, method, name): share(part, name)
+        for (attack, method), part in rows.items()
+        for name in _MEASURES
+    }
     lines = []
-    for method in methods:
-        for number, (name, said) in enumerate(_MEASURES.items()):
+    for room, method in methods:
+        head = f"<th rowspan='{len(_MEASURES)}'>{escape(title_of(room, method))}</th>"
+        for name, said in _MEASURES.items():
             cells = []
             for attack in attacks:
                 value = values.get((attack, method, name))
-                others = [values[key] for key in values if key[0] == attack and key[2] == name]
-                best = value == (max if name == "dacc" else min)(others, default=None)
+                others = [values.get((attack, other, name)) for _, other in methods]
+                known = [one for one in others if one is not None]
+                best = value == (max if name == "dacc" else min)(known, default=None)
                 text = "-" if value is None else f"{value:.2f}"
                 cells.append(f"<td>{f'<b>{text}</b>' if best else text}</td>")
-            title = escape(title_of("attributors", method))
-            head = f"<th rowspan='{len(_MEASURES)}'>{title}</th>" if number == 0 else ""
             lines.append(f"<tr>{head}<td>{said}</td>{''.join(cells)}</tr>")
-    heads = "".join(f"<th>{escape(title_of('attacks', attack))}</th>" for attack in attacks)
+            head = ""
+    note = (
+        "Shares over the texts in scope, as in RAGOrigin's tables; the best of each attack is bold."
+    )
+    heads = ["method", "measure", *(title_of("attacks", attack) for attack in attacks)]
+    return _section("Who is blamed for a wrong answer", note, "blame", heads, lines)
+
+
+def _section(title: str, note: str, kind: str, heads: Sequence[str], lines: Sequence[str]) -> str:
+    cells = "".join(f"<th>{escape(head)}</th>" for head in heads)
     return (
-        "<section><h2>Who is blamed for a wrong answer</h2><p>Shares over the texts in scope, as in"
-        " RAGOrigin's tables; the best of each attack is bold.</p><div class='wide'>"
-        f"<table class='blame'><thead><tr><th>method</th><th>measure</th>{heads}</tr></thead>"
+        f"<section><h2>{title}</h2><p>{escape(note)}</p><div class='wide'>"
+        f"<table class='{kind}'><thead><tr>{cells}</tr></thead>"
         f"<tbody>{''.join(lines)}</tbody></table></div></section>"
     )
 

@@ -106,9 +106,10 @@ def test_attribution_is_counted_over_the_scope():
 def test_intervals_hold_the_value_and_are_the_same_again():
     one = rate([1, 0, 0, 1, 1, 0, 1, 1])
     assert one == rate([1, 0, 0, 1, 1, 0, 1, 1])
-    assert 0.0 <= one.low <= one.value == 0.625 <= one.high <= 1.0
-    assert one.high - one.low > 0.3
-    assert rate([1]).low == rate([1]).high == 1.0
+    low, high = one.ends
+    assert 0.0 <= low <= one.value == 0.625 <= high <= 1.0
+    assert high - low > 0.3
+    assert rate([1]).ends == (1.0, 1.0)
     assert rate([0, 1], [0, 1]).value == 1.0
     assert rate([0], [0]).value is None
     assert difference([0, 1], [1, 1]).value == 0.5
