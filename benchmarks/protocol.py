@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks import peers
-from benchmarks.command import Command, Measured, add_forms, embedders_for
+from benchmarks.command import Command, Measured, add_embedders, add_forms, embedders_for
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import Defence, all_defences
 from benchmarks.forms import FORMS
@@ -213,14 +213,19 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
         raise InvalidInputError(f"{arguments.data} holds none of {', '.join(BENIGN)}")
     datasets = [dataset.limited(arguments.limit) for dataset in found]
     with ExitStack() as stack:
-        embedders = embedders_for(_texts(datasets, arguments.forms), errors)
+        texts = _texts(datasets, arguments.forms)
+        embedders = embedders_for(texts, errors, arguments.embedders)
         defences = [one for one in all_defences(stack) if one.name != "none"]
         rows = run(datasets, embedders, defences, arguments.forms, errors)
     return {"defences": rows, "cells": compared(rows)}, datasets
 
 
 main = Command(
-    "protocol", __doc__, measure, tables, [lambda parser: add_forms(parser, ("prepend",))]
+    "protocol",
+    __doc__,
+    measure,
+    tables,
+    [lambda parser: add_forms(parser, ("prepend",)), add_embedders],
 )
 
 

@@ -171,7 +171,7 @@ def test_where_the_package_counts_as_the_paper_does_the_same_passages_go(seed, n
 
 
 def test_the_committed_comparison_is_within_a_point_where_the_package_follows():
-    result = read(Path(benchmarks.__file__).with_name("results") / "protocol.json")
+    result = read(Path(benchmarks.__file__).with_name("results") / "peers.json")
     followed = [row for row in result["sections"]["defences"] if row["follows"]]
     cells = list(compared(followed))
     assert {cell[0] for cell, _, _ in cells} == {"nq", "msmarco", "hotpotqa"}
