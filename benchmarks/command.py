@@ -27,30 +27,6 @@ Measured = tuple[Mapping[str, Any], Sequence[Dataset]]
 """The sections of a result, and the data that they were measured on."""
 
 
-def new_parser(
-    name: str, description: str | None, *, own_data: bool = False, data: bool = True
-) -> argparse.ArgumentParser:
-    """Return a parser of --data, --limit and --json.
-
-    Args:
-        name: Of the module, such as "protocol"; empty for `python -m benchmarks` itself.
-        description: What it measures.
-        own_data: Whether it runs on the project's own data without --data.
-        data: False leaves --data and --limit out.
-    """
-    module = f"benchmarks.{name}" if name else "benchmarks"
-    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
-    if data:
-        without = "; without it, the own set" if own_data else ""
-        parser.add_argument(
-            "--data", type=Path, required=not own_data, help=f"folder of datasets{without}"
-        )
-        how = "records a dataset (or half of it) at most, for quick runs"
-        parser.add_argument("--limit", type=positive, help=how)
-    parser.add_argument("--json", type=Path, help="write the result here")
-    return parser
-
-
 def add_forms(parser: argparse.ArgumentParser, default: Sequence[str]) -> None:
     """Add --forms, the question forms, with those that are taken without it."""
     parser.add_argument(
@@ -117,11 +93,11 @@ class Command:
     """A command that measures one question; it takes arguments, and returns the exit status.
 
     Attributes:
-        name: Of the module.
+        name: Of the module, such as "protocol"; empty for `python -m benchmarks` itself.
         about: What it measures.
         measure: From the arguments, and the console for progress, to what is found.
         tables: Of the sections.
-        options: Add to the parser what `new_parser` has not.
+        options: Add to the parser what is not among --data, --limit and --json.
         own_data: Whether it runs on the project's own data without --data.
         data: False for what needs none.
     """
@@ -135,49 +111,44 @@ class Command:
     data: bool = True
 
     def __call__(self, argv: Sequence[str] | None = None) -> int:
-        """Run it."""
-        parser = new_parser(self.name, self.about, own_data=self.own_data, data=self.data)
+        """Measure, show the tables, and write the result if --json was given."""
+        parser = self.parser()
+        arguments = parser.parse_args(argv)
+        errors, out = Console(stderr=True), Console()
+        try:
+            with without_warnings():
+                sections, datasets = self.measure(arguments, errors)
+        except RagguardError as error:
+            errors.print(f"error: {error}", style="red", markup=False)
+            return 2
+        if not out.is_terminal:
+            out.width = _WIDTH
+        for table in self.tables(sections):
+            out.print(as_rich(table))
+        if arguments.json is not None:
+            seed, limit = getattr(arguments, "seed", 0), getattr(arguments, "limit", None)
+            about = describe_run(_typed(parser, arguments), datasets, seed=seed, limit=limit)
+            write(arguments.json, about, sections)
+        return 0
+
+    def parser(self) -> argparse.ArgumentParser:
+        """Return what reads its arguments."""
+        module = f"benchmarks.{self.name}" if self.name else "benchmarks"
+        parser = argparse.ArgumentParser(prog=f"python -m {module}", description=self.about)
+        if self.data:
+            folder = f"folder of datasets{'; without it, the own set' if self.own_data else ''}"
+            parser.add_argument("--data", type=Path, required=not self.own_data, help=folder)
+            how = "records a dataset (or half of it) at most, for quick runs"
+            parser.add_argument("--limit", type=positive, help=how)
+        parser.add_argument("--json", type=Path, help="write the result here")
         for add in self.options:
             add(parser)
-        return run_command(parser, argv, self.measure, self.tables)
+        return parser
 
 
 def option(name: str, **how: Any) -> Callable[[argparse.ArgumentParser], object]:
     """Return what adds an option to a parser."""
     return lambda parser: parser.add_argument(name, **how)
-
-
-def run_command(
-    parser: argparse.ArgumentParser,
-    argv: Sequence[str] | None,
-    measure: Callable[[argparse.Namespace, Console], Measured],
-    tables: Callable[[Mapping[str, Any]], Iterable[Table]],
-) -> int:
-    """Measure, show the tables, write the result if --json was given, and return the exit status.
-
-    Args:
-        parser: Of the command, as `new_parser` makes it.
-        argv: Its arguments.
-        measure: From the arguments, and the console for progress, to what is found.
-        tables: Of the sections.
-    """
-    arguments = parser.parse_args(argv)
-    errors, out = Console(stderr=True), Console()
-    try:
-        with without_warnings():
-            sections, datasets = measure(arguments, errors)
-    except RagguardError as error:
-        errors.print(f"error: {error}", style="red", markup=False)
-        return 2
-    if not out.is_terminal:
-        out.width = _WIDTH
-    for table in tables(sections):
-        out.print(as_rich(table))
-    if arguments.json is not None:
-        seed, limit = getattr(arguments, "seed", 0), getattr(arguments, "limit", None)
-        about = describe_run(_typed(parser, arguments), datasets, seed=seed, limit=limit)
-        write(arguments.json, about, sections)
-    return 0
 
 
 def _typed(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> list[str]:

@@ -27,7 +27,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.command import Measured, add_half, new_parser, run_command
+from benchmarks.command import Command, Measured, add_half, option
 from benchmarks.datasets import OWN, Record
 from benchmarks.misgeneration import (
     TOP_K,
@@ -248,20 +248,25 @@ def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
         return run(selection, model, named, shares=shares, progress=progress), ()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    parser = new_parser("proxies", __doc__, own_data=True)
-    add_half(parser)
-    parser.add_argument("--model", type=Path, required=True, help="folder of the export in fp32")
-    parser.add_argument("--other", type=Path, help="folder of another form of it")
-    parser.add_argument(
-        "--shares",
-        type=lambda text: tuple(text.split(",")),
-        default=("0.2",),
-        help="of the model in mixtures, comma-separated (default: 0.2)",
-    )
-    parser.add_argument("--kept", type=Path, help="folder where scores are kept")
-    return run_command(parser, argv, measure, tables)
+main = Command(
+    "proxies",
+    __doc__,
+    measure,
+    tables,
+    [
+        add_half,
+        option("--model", type=Path, required=True, help="folder of the export in fp32"),
+        option("--other", type=Path, help="folder of another form of it"),
+        option(
+            "--shares",
+            type=lambda text: tuple(text.split(",")),
+            default=("0.2",),
+            help="of the model in mixtures, comma-separated (default: 0.2)",
+        ),
+        option("--kept", type=Path, help="folder where scores are kept"),
+    ],
+    own_data=True,
+)
 
 
 if __name__ == "__main__":

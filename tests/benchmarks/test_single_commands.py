@@ -72,7 +72,5 @@ def test_bad_arguments_are_refused(arguments, capsys):
 
 
 def test_all_stands_for_every_form():
-    parser = command.new_parser("protocol", None)
-    command.add_forms(parser, ("plain",))
-    found = parser.parse_args(["--data", "x", "--forms", "all"])
+    found = protocol.main.parser().parse_args(["--data", "x", "--forms", "all"])
     assert {"plain", "prepend", "spread"} <= set(found.forms)
