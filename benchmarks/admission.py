@@ -45,12 +45,7 @@ def p_values(batch: Batch) -> Floats:
 
 
 def run(bases: Sequence[KnowledgeBase], texts: Texts) -> dict[str, Any]:
-    """Return the rows of clean and of planted passages.
-
-    Args:
-        bases: Of one half.
-        texts: Reads them.
-    """
+    """Return the rows of clean and of planted passages."""
     clean = {
         base.name: p_values(texts.batch(base.clean))
         for base in track(bases, description="clean", console=_ERRORS)

@@ -161,9 +161,6 @@ def growth(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     costs: known to grow with the square, and part of the method. From the guard's times nothing
     is taken: it groups only sets in which vectors decide, and these are few.
     `10 to 20` and so on are ratios of times. The last row says what k log k would give.
-
-    Args:
-        rows: What `run` returned.
     """
     gram = {
         (row["traffic"], row["k"]): row["median_cpu_ms"] for row in rows if row["defence"] == GRAM

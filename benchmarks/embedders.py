@@ -64,10 +64,6 @@ class MiniLM:
 
     Vectors are rounded to float16 before use, so a run that computes them and one that reads them
     from disk see the same numbers.
-
-    Args:
-        folder: The model's folder.
-        cache: Where the vectors are kept.
     """
 
     name = "all-MiniLM-L6-v2"
@@ -83,12 +79,7 @@ class MiniLM:
             self._rows = {key.tobytes(): row for key, row in zip(keys, rows, strict=True)}
 
     def prepare(self, texts: Iterable[str], advance: Callable[[int], object]) -> None:
-        """Embed what is missing, in batches of similar length, and write the cache.
-
-        Args:
-            texts: All texts that will be asked for.
-            advance: Called with the number of texts done since the last call.
-        """
+        """Embed what is missing, in batches of similar length, and write the cache."""
         wanted = list(dict.fromkeys(texts))
         missing = sorted(
             (t for t in wanted if _key(t) not in self._rows), key=lambda t: (len(t), t)

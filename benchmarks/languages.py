@@ -90,12 +90,6 @@ def measured(
 
     `touched` counts clean sets that lost a passage, `right_page_lost` those that lost the right
     one, and `found` the attacked ones that lost the planted text, by what was planted.
-
-    Args:
-        records: Of all languages.
-        half: 0 or 1: the even records of each language, or the odd.
-        limit: Records of a language at most.
-        errors: Where progress is shown.
     """
     guard, by_language = ConformalFilter(built_in()), grouped(records, "language")
 

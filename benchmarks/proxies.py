@@ -122,13 +122,6 @@ def run(
 ) -> dict[str, Any]:
     """Return the sections "proxies" and "proxy_forms".
 
-    Args:
-        selection: The records.
-        model: The language model, which is what the others are compared with.
-        others: Other forms of it, by name.
-        shares: Weights of the model in mixtures with the lexical proxy.
-        progress: Told about every record.
-
     Raises:
         InvalidInputError: A line of a file is not a record.
     """

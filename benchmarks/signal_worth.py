@@ -62,11 +62,6 @@ def detected(
 ) -> Iterator[dict[str, Any]]:
     """Yield what is detected after each change, by form and number of planted texts.
 
-    Args:
-        choosing: What detectors, offsets and thresholds are chosen on.
-        report: What is counted.
-        changes: The names of the changes, and the detectors after them.
-
     Raises:
         CalibrationError: There are too few clean sets for a threshold at `ALPHA`.
     """

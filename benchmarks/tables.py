@@ -104,10 +104,6 @@ def filled(text: str, folder: Path = README.parent) -> str:
 
     A table stands between `<!-- results/NAME.json: TITLE -->` and `<!-- end -->`.
 
-    Args:
-        text: The document.
-        folder: What the paths of results are relative to.
-
     Raises:
         InvalidInputError: A result is not there, or holds no table of that title.
     """

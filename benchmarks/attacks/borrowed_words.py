@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from benchmarks.attacks.described import argued
+from benchmarks.attacks.described import OURS, argued
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 from ragguard.embedding import HashedEmbedder
@@ -44,13 +44,4 @@ def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
     return planted
 
 
-ATTACK = Attack(
-    About(
-        "borrowed words",
-        "docs/attacker.md",
-        "this project",
-        "knows question and defence; adds texts",
-        "vectors",
-    ),
-    _plant,
-)
+ATTACK = Attack(About("borrowed words", *OURS, "vectors"), _plant)

@@ -6,6 +6,7 @@ Nothing false is planted: what counts is the golden passages that a defence remo
 from collections.abc import Sequence
 from random import Random
 
+from benchmarks.attacks.described import OURS
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 
@@ -32,12 +33,4 @@ def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
     return list(dict.fromkeys(planted))
 
 
-ATTACK = Attack(
-    About(
-        "copies of the answer",
-        "docs/attacker.md",
-        "this project",
-        "knows question and defence; adds texts",
-    ),
-    _plant,
-)
+ATTACK = Attack(About("copies of the answer", *OURS), _plant)

@@ -14,17 +14,15 @@ from benchmarks.plugins import About, Attack
 
 Plant = Callable[[Record, int, Random], Sequence[str]]
 
+OURS = ("docs/attacker.md", "this project", "knows question and defence; adds texts")
+ADAPTIVE = ("RAGDefender, Section 6.5", "ACSAC 2025", OURS[-1])
+"""Paper, venue and threat: of our own attackers, and of RAGDefender's adaptive one."""
+
 _ARGUED = ("poisonedrag", "poisonedrag_black", "statement")
 
 
 def argued(record: Record, count: int, form: str = "plain") -> list[str]:
-    """Return texts that argue for the false answer; without any in the data, there are none.
-
-    Args:
-        record: The question.
-        count: How many at most.
-        form: How they carry the question: `benchmarks.forms`.
-    """
+    """Return texts that argue for the false answer; without any in the data, there are none."""
     texts = next((record.poison[kind] for kind in _ARGUED if record.poison.get(kind)), ())
     return [FORMS[form](record.question, text) for text in texts[:count]]
 

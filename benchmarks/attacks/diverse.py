@@ -7,7 +7,7 @@ another form of the question.
 from collections.abc import Sequence
 from random import Random
 
-from benchmarks.attacks.described import argued
+from benchmarks.attacks.described import ADAPTIVE, argued
 from benchmarks.datasets import Record
 from benchmarks.forms import FORMS
 from benchmarks.plugins import About, Attack
@@ -33,14 +33,4 @@ def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
     ]
 
 
-ATTACK = Attack(
-    About(
-        "unlike each other",
-        "RAGDefender, Section 6.5",
-        "ACSAC 2025",
-        "knows question and defence; adds texts",
-        "nothing",
-        "templated",
-    ),
-    _plant,
-)
+ATTACK = Attack(About("unlike each other", *ADAPTIVE, fidelity="templated"), _plant)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import cycle
 from random import Random
 
+from benchmarks.attacks.described import OURS
 from benchmarks.datasets import Record
 from benchmarks.forms import FORMS
 from benchmarks.plugins import About, Attack
@@ -21,12 +22,4 @@ def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
     ]
 
 
-ATTACK = Attack(
-    About(
-        "flooding",
-        "docs/attacker.md",
-        "this project",
-        "knows question and defence; adds many texts",
-    ),
-    _plant,
-)
+ATTACK = Attack(About("flooding", *OURS), _plant)

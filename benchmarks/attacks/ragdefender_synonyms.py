@@ -7,7 +7,7 @@ in a text are left out of it, and each text begins with another part of the ques
 from collections.abc import Sequence
 from random import Random
 
-from benchmarks.attacks.described import argued
+from benchmarks.attacks.described import ADAPTIVE, argued
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 from ragguard.text import STOP_WORDS
@@ -25,13 +25,5 @@ def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
 
 
 ATTACK = Attack(
-    About(
-        "synonyms against RAGDefender",
-        "RAGDefender, Section 6.5",
-        "ACSAC 2025",
-        "knows question and defence; adds texts",
-        "language model",
-        "templated",
-    ),
-    _plant,
+    About("synonyms against RAGDefender", *ADAPTIVE, "language model", "templated"), _plant
 )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from random import Random
 
-from benchmarks.attacks.described import argued
+from benchmarks.attacks.described import OURS, argued
 from benchmarks.datasets import Record
 from benchmarks.plugins import About, Attack
 
@@ -19,12 +19,4 @@ def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
     )
 
 
-ATTACK = Attack(
-    About(
-        "split question",
-        "docs/attacker.md",
-        "this project",
-        "knows question and defence; adds texts",
-    ),
-    _plant,
-)
+ATTACK = Attack(About("split question", *OURS), _plant)

@@ -43,14 +43,7 @@ class Message:
 def judged_by(
     title: str, paper: str, venue: str, judge: Callable[[Setting], Any]
 ) -> AttributorPlugin:
-    """Return RAGForensics with a stand-in for its judge.
-
-    Args:
-        title: Its name in tables.
-        paper: Where the judge comes from.
-        venue: Where that was published.
-        judge: From the setting to what answers RAGForensics' prompts.
-    """
+    """Return RAGForensics with a stand-in for its judge."""
     return AttributorPlugin(
         About(title, paper, venue, "one wrong answer", "nothing", "templated"),
         lambda setting: RAGForensics(judge=judge(setting), top_k=setting.k),

@@ -15,13 +15,7 @@ _BATCH = 512
 def nearest(
     questions: Sequence[str], texts: Iterable[str], hits: int = _HITS
 ) -> list[tuple[str, ...]]:
-    """Return the `hits` nearest texts of each question, best first; of equal texts one.
-
-    Args:
-        questions: What is asked.
-        texts: The knowledge base.
-        hits: How many texts a question gets.
-    """
+    """Return the `hits` nearest texts of each question, best first; of equal texts one."""
     passages = list(dict.fromkeys(texts))
     if not passages or not questions:
         return [()] * len(questions)

@@ -14,12 +14,7 @@ Score = Callable[[RetrievedSet], NDArray[np.float64]]
 
 
 def above(score: Score, percentile: float) -> Callable[[Setting], Judge]:
-    """Return what drops passages above a percentile of the clean ones of the choosing half.
-
-    Args:
-        score: retrieved set -> one figure a passage; high is suspicious.
-        percentile: In [0, 100].
-    """
+    """Return what drops passages above a percentile of the clean ones of the choosing half."""
 
     def make(setting: Setting) -> Judge:
         limit = np.percentile(np.concatenate([score(one) for one in setting.clean]), percentile)

@@ -38,11 +38,7 @@ def counted(defence: Defence, ranked: RetrievedSet, k: int) -> dict[str, int]:
 
 
 class Counts:
-    """Rows of counts, each under columns that say of what.
-
-    Args:
-        names: Of the counts that a row has; others are left out.
-    """
+    """Rows of counts, each under columns that say of what."""
 
     def __init__(self, *names: str) -> None:
         self._names = names

@@ -16,13 +16,7 @@ _MEASURES = {"dacc": "DACC", "fpr": "FPR", "fnr": "FNR"}
 
 
 def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:
-    """Return the page.
-
-    Args:
-        title: What the suite answers.
-        about: Versions, machine and command of the run.
-        found: Its cells.
-    """
+    """Return the page."""
     drawn = curves(found)
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
