@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 _RESAMPLES = 2000
 _LEVEL = 0.95
@@ -23,22 +22,23 @@ class Rate:
         wholes: What they are parts of.
     """
 
-    parts: NDArray[np.float64]
-    wholes: NDArray[np.float64]
+    parts: tuple[float, ...]
+    wholes: tuple[float, ...]
 
     @property
     def value(self) -> float | None:
         """The share; None where there is nothing to have a share of."""
-        return float(self.parts.sum() / self.wholes.sum()) if self.wholes.sum() else None
+        whole = sum(self.wholes)
+        return sum(self.parts) / whole if whole else None
 
     @cached_property
     def ends(self) -> tuple[float, float]:
         """The 95 % percentile interval, questions resampled."""
         if self.value is None:
             return 0.0, 1.0
-        drawn = _draws(len(self.parts))
-        totals = self.wholes[drawn].sum(axis=1)
-        found = self.parts[drawn].sum(axis=1)[totals > 0] / totals[totals > 0]
+        drawn = np.random.default_rng(0).integers(0, len(self.parts), (_RESAMPLES, len(self.parts)))
+        parts, totals = (np.array(of)[drawn].sum(axis=1) for of in (self.parts, self.wholes))
+        found = parts[totals > 0] / totals[totals > 0]
         low, high = np.quantile(found, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
         return float(low), float(high)
 
@@ -65,8 +65,7 @@ def rate(parts: Sequence[float], wholes: Sequence[float] | None = None) -> Rate:
     >>> rate([1, 0, 1, 0]).value, rate([], []).value
     (0.5, None)
     """
-    part = np.asarray(parts, dtype=np.float64)
-    return Rate(part, np.ones(len(part)) if wholes is None else np.asarray(wholes, np.float64))
+    return Rate(tuple(parts), (1,) * len(parts) if wholes is None else tuple(wholes))
 
 
 def difference(first: Sequence[float], second: Sequence[float]) -> Rate:
@@ -77,7 +76,3 @@ def difference(first: Sequence[float], second: Sequence[float]) -> Rate:
     (1.0, (1.0, 1.0))
     """
     return rate([b - a for a, b in zip(first, second, strict=True)])
-
-
-def _draws(count: int) -> NDArray[np.int64]:
-    return np.random.default_rng(0).integers(0, count, size=(_RESAMPLES, count))

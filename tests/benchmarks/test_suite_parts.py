@@ -106,6 +106,7 @@ def test_attribution_is_counted_over_the_scope():
 def test_intervals_hold_the_value_and_are_the_same_again():
     one = rate([1, 0, 0, 1, 1, 0, 1, 1])
     assert one.ends == rate([1, 0, 0, 1, 1, 0, 1, 1]).ends
+    assert one == rate([1, 0, 0, 1, 1, 0, 1, 1])
     low, high = one.ends
     assert 0.0 <= low <= one.value == 0.625 <= high <= 1.0
     assert high - low > 0.3
