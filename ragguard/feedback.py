@@ -146,8 +146,8 @@ class Feedback:
         counters), logged, and `attribution` says so. A reporter who floods loses their own reports,
         not those of others.
 
-        The same claim, the same query and response over the same passages, is one event for an
-        hour, however often it is reported: it is counted, and the same id is returned.
+        A reporter's same claim, the same query and response over the same passages, is one event
+        for an hour, however often it is reported: it is counted, and the same id is returned.
 
         Args:
             query: The user's question.
@@ -188,7 +188,6 @@ class Feedback:
             seen,
             None if reporter is None else str(reporter),
             quarantine_version=parts.quarantine.version,
-            apart=parts.apart,
             tenant=whose,
         )
         if unreadable is not None:

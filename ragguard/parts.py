@@ -76,7 +76,6 @@ class Parts:
         quarantine: Follows the store, to which `counter` and `log` write what was judged.
         filtering: The inline half; `seen` is what it let through last.
         worker: The background half.
-        apart: Whether each reporter's claims are events of their own, as a quorum needs them.
     """
 
     def __init__(
@@ -186,7 +185,6 @@ class Parts:
             # Another process may be able to search for them; what is in memory is nobody else's.
             skip_without_passages=retrieve is None and shared,
         )
-        self.apart = policy.quorum > 1
         # What was not chosen is noted once it does something.
         if chosen:
             note_quietly(self.store, policy.change)

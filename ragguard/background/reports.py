@@ -39,20 +39,20 @@ def as_event(
     reporter: str | None,
     *,
     quarantine_version: int,
-    apart: bool = False,
     tenant: str = "",
     now: float | None = None,
 ) -> Event:
     """Return the event that a report is part of; `Event.cut` says what was left out of it.
 
-    Reports of the same claim have the same id, in every process, and so become one event: the same
-    query and response, but for case and white space, over the same passages, within one hour of
-    the clock, while the quarantine stays what it is. After a change of it a search finds something
-    else, and later on the knowledge base may be another one, so it is attributed anew.
+    A reporter's reports of the same claim have the same id, in every process, and so become one
+    event: the same query and response, but for case and white space, over the same passages, within
+    one hour of the clock, while the quarantine stays what it is. After a change of it a search
+    finds something else, and later on the knowledge base may be another one, so it is attributed
+    anew. What others claim is an event of theirs: it must not share the limits of whoever was
+    faster, and a quorum counts it.
 
-    Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `apart`,
-    whether only this reporter's reports are the same claim; `now`, seconds since 1970 or None for
-    the clock. Tenants have no claim in common.
+    Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `now`, seconds
+    since 1970 or None for the clock. Tenants have no claim in common.
     """
     cut: list[str] = []
     query = _ends("query", query, MAX_QUERY, cut)
@@ -64,9 +64,8 @@ def as_event(
     texts = [" ".join(text.casefold().split()) for text in (query, response)]
     texts += [passage.text for passage in kept]
     lengths = " ".join([str(len(text)) for text in texts])  # or two texts could be cut elsewhere
-    lane = f" {lane_of(reporter)}" if apart else ""
-    whose = f"\t{tenant}" if tenant else ""  # whose name has no tab, nor a line break
-    claim = "".join([f"{hour} {quarantine_version}{lane}{whose}\n{lengths}\n", *texts])
+    lane = lane_of(reporter, tenant)
+    claim = "".join([f"{hour} {quarantine_version} {lane}\n{lengths}\n", *texts])
     return Event(
         id=text_digest(claim).hex(),
         query=query,

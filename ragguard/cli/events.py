@@ -145,19 +145,13 @@ def report(
         typer.Option(help="JSON lines of the passages that the generator saw, best first."),
     ] = None,
     reporter: Annotated[str | None, typer.Option(help="Who says that it is wrong.")] = None,
-    apart: Annotated[
-        bool,
-        options.flag(
-            "--apart", "Do not count it with others' reports: for a worker with a --quorum."
-        ),
-    ] = False,
     tenant: options.Tenant = None,
     as_json: options.AsJson = False,
 ) -> None:
     """File a wrong response for attribution, and print the event's id.
 
     A `ragguard worker` on the same store attributes it, or any process that holds a Guard on it.
-    What is reported again within the hour is counted, and has the same id.
+    What a reporter reports again within the hour is counted, and has the same id.
     """
     from ragguard.background.reports import as_event
 
@@ -169,7 +163,6 @@ def report(
         event = as_event(
             *(query, response, seen, reporter),
             quarantine_version=opened.quarantine_version(),
-            apart=apart,
             tenant=opened.tenant,
         )
         opened.add_event(event)

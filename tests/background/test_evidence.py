@@ -186,6 +186,14 @@ def test_a_quorum_takes_two_reporters_of_the_same_claim():
         assert entry.reporters == ("ann", "bob")
 
 
+def test_whoever_is_faster_and_may_not_accuse_keeps_nobody_from_it():
+    with Guard(policy=Policy("auto", weights={"mallory": 0})) as guard:
+        for name, held in (("mallory", 0), ("ann", len(PLANTED))):
+            event = guard.report(QUESTION, "Orla Venn", passages=[*PLANTED, *BENIGN], reporter=name)
+            guard.attribution(event, timeout=WAIT)
+            assert len(guard.store.quarantine_keys()) == held
+
+
 class Hostile(ConformalFilter):
     def score(self, *_):
         raise ValueError("no text")
