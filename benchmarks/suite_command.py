@@ -18,12 +18,13 @@ from benchmarks.metrics.intervals import Rate
 from benchmarks.report.compare import compared
 from benchmarks.report.figures import shown, suite_tables
 from benchmarks.report.page import page
-from benchmarks.report.result import describe_run
+from benchmarks.report.result import describe_run, read
 from benchmarks.report.rows import read_rows, write_rows
 from benchmarks.report.table import as_markdown, as_rich
 from benchmarks.running import finished, pending, run
 from ragguard.errors import RagguardError
 
+_RESULTS = Path(__file__).with_name("results")
 _FOLDER = Path(__file__).resolve().parent.parent / ".benchmarks"
 _WIDTH = 150  # columns; narrower tables cannot be read
 
@@ -50,6 +51,11 @@ def _plan(arguments: argparse.Namespace, out: Console) -> int:
         names = " ".join(str(part) for part in cell.key if part != "")
         out.print(f"{cell.id} {state:12} {names}", highlight=False, soft_wrap=True, markup=False)
     out.print(f"{len(suite.cells)} cells, {len(pending(suite.cells, place))} to run")
+    committed = _RESULTS / f"suite_{suite.name}.json"
+    if committed.is_file():
+        ids = {one["id"] for one in read(committed)["sections"]["suite_cells"]}
+        void = sum(cell.id not in ids for cell in suite.cells)
+        out.print(f"{committed.name}: {void} are not of the present sources", soft_wrap=True)
     return 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import plugins
+from benchmarks import plugins, suite_command
 from benchmarks.__main__ import main
 from benchmarks.cells import load_suite
 from benchmarks.datasets import skerrin
@@ -224,7 +224,7 @@ def test_what_cannot_be_measured_says_why_and_is_tried_again(tmp_path, monkeypat
     assert {cell.method for cell in pending(suite.cells, place)} == {"ragdefender_package"}
 
 
-def test_the_commands(tiny, tmp_path, capsys):
+def test_the_commands(tiny, tmp_path, capsys, monkeypatch):
     folder = ["--folder", str(tmp_path / "run")]
     assert main(["plan", str(tiny), *folder]) == 0
     assert "5 cells, 5 to run" in capsys.readouterr().out
@@ -236,6 +236,15 @@ def test_the_commands(tiny, tmp_path, capsys):
     assert "report.html" in printed
     assert main(["plan", str(tiny), *folder]) == 0
     assert "5 cells, 0 to run" in capsys.readouterr().out
+    monkeypatch.setattr(suite_command, "_RESULTS", out)
+    rows = (out / "rows.json").read_text(encoding="utf-8")
+    for void, content in (
+        (0, rows),
+        (1, rows.replace(load_suite(str(tiny), None).cells[0].id, "-")),
+    ):
+        (out / f"suite_{tiny.stem}.json").write_text(content, encoding="utf-8")
+        assert main(["plan", str(tiny), *folder]) == 0
+        assert f"{void} are not of the present sources" in capsys.readouterr().out
     suite = load_suite(str(tiny), None)
     straight = shown(suite, Place(None, tmp_path / "run"))
     again = read_rows(out / "rows.json")
