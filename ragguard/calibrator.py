@@ -24,7 +24,7 @@ from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage, as_passages
-from ragguard.recorded import Recording, measure_of
+from ragguard.score_records import Recording, measure_of
 from ragguard.trust import Trust
 
 
@@ -110,7 +110,7 @@ class Calibrator:
     ) -> Calibration:
         """Adopt what a store recorded, and return its calibration.
 
-        `ragguard.recorded.Recording` says what is taken of it.
+        `ragguard.score_records.Recording` says what is taken of it.
 
         Raises:
             CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or, without `force`,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError, MissingExtraError
 from ragguard.explain import Explanation
-from ragguard.private import make_private
+from ragguard.file_mode import make_private
 from ragguard.text import printable
 
 Floats = NDArray[np.float64]

@@ -29,8 +29,8 @@ from ragguard.inline.explanations import with_marks
 from ragguard.inline.scoring import SCORER
 from ragguard.inline.screening import Screened, screened, undecided
 from ragguard.passage import Passage, as_passages
-from ragguard.recent import RecentPassages
-from ragguard.recorded import question_hash, record_of
+from ragguard.recent_passages import RecentPassages
+from ragguard.score_records import question_hash, record_of
 from ragguard.telemetry import Spans
 from ragguard.trust import Trust
 from ragguard.verdict import Mode, Verdict

@@ -13,13 +13,13 @@ from ragguard.arguments import pairs, require_k
 from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore
 from ragguard.background.policy import Policy, PolicyName
-from ragguard.deciding import Deciding
 from ragguard.embedding import Embedder
-from ragguard.feedback import Feedback
 from ragguard.filtering import OnError
+from ragguard.guard_decisions import Deciding
+from ragguard.guard_parts import Health, Parts, remade
+from ragguard.guard_reports import Feedback
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Strategy
-from ragguard.parts import Health, Parts, remade
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 from ragguard.verdict import Mode, Verdict

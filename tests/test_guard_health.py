@@ -119,7 +119,7 @@ def test_a_store_that_hangs_is_told_by_a_query(monkeypatch, caplog):
 
 
 def test_a_guard_that_is_closed_while_its_store_hangs_counts_what_it_leaves(monkeypatch, caplog):
-    monkeypatch.setattr("ragguard.parts._CLOSE_S", 0.5)
+    monkeypatch.setattr("ragguard.guard_parts._CLOSE_S", 0.5)
     store = Remote()
     guard = Guard(store=store)
     store.up.clear()

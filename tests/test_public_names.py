@@ -105,7 +105,7 @@ AT_LEAST = {
         "tokenize_query",
     ],
     "ragguard.background.attribute_event": ["EventAttributor"],
-    "ragguard.recent": ["RecentPassages"],
+    "ragguard.recent_passages": ["RecentPassages"],
     "ragguard.trust": ["Class", "Origin", "Trust", "as_trust", "source_of"],
     "ragguard.admission": ["Admission", "Base", "Scan", "admit", "as_base", "propose"],
     "ragguard.audit.counting": ["VerdictCounter"],

@@ -9,7 +9,7 @@ from benchmarks.plugins import About, Case, Decision, Defence, Judge, Setting
 from benchmarks.retrieval import RetrievedSet
 from ragguard import Guard, Passage
 
-MEASURES = ("ragguard.inline", "ragguard.filtering", "ragguard.deciding", "ragguard.text")
+MEASURES = ("ragguard.inline", "ragguard.filtering", "ragguard.guard_decisions", "ragguard.text")
 
 
 def passages_of(retrieved: RetrievedSet) -> list[Passage]:

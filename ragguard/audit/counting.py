@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from random import Random
 
+from ragguard.audit.periodic import Writer
 from ragguard.audit.records import AuditStore, ScoredQuery
-from ragguard.audit.repeating import Writer
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from ragguard.errors import InvalidInputError, MissingExtraError
-from ragguard.private import make_private
+from ragguard.file_mode import make_private
 
 _BUSY_S = 10.0
 

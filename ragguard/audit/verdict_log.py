@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from ragguard._version import __version__
 from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.periodic import Writer
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import AuditStore
-from ragguard.audit.repeating import Writer
 from ragguard.audit.verdicts import (
     KEPT_DAYS,
     KEPT_VERDICTS,
@@ -22,7 +22,7 @@ from ragguard.audit.verdicts import (
 from ragguard.content import content_key
 from ragguard.passage import Passage
 from ragguard.quiet_log import QuietLog
-from ragguard.recent import passages_bytes
+from ragguard.recent_passages import passages_bytes
 from ragguard.text import both_ends, printable
 from ragguard.verdict import Evidence, Verdict
 

@@ -9,9 +9,9 @@ import weakref
 from collections.abc import Iterable, Mapping
 
 from ragguard.arguments import require_positive
+from ragguard.audit.periodic import Repeater
 from ragguard.audit.quarantine import QuarantineChanges, QuarantineEntry
 from ragguard.audit.records import AuditStore
-from ragguard.audit.repeating import Repeater
 from ragguard.audit.trail import tell_head
 from ragguard.inline.quarantined import Quarantined
 from ragguard.quiet_log import QuietLog

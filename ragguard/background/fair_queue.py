@@ -10,7 +10,7 @@ from dataclasses import replace
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.fair_queueing import Turns, lane_of
 from ragguard.audit.records import Event
-from ragguard.recent import passages_bytes
+from ragguard.recent_passages import passages_bytes
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.records import Event
 from ragguard.passage import Passage, text_digest
-from ragguard.recent import light
+from ragguard.recent_passages import light
 from ragguard.text import both_ends
 
 MAX_QUERY = 4_000

@@ -137,7 +137,7 @@ def drift(
     """
     from ragguard.inline.calibration_file import load_calibration
     from ragguard.inline.drift import drift as compare
-    from ragguard.recorded import recent_p_values
+    from ragguard.score_records import recent_p_values
 
     require_share("--alpha", alpha)
     measure = None if calibration is None else load_calibration(calibration)

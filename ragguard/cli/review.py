@@ -52,7 +52,7 @@ def review(
     from ragguard.inline.calibration_file import load_calibration
     from ragguard.review.access import Access, TrustedProxy
     from ragguard.review.app import review_app
-    from ragguard.review.visit import Settings
+    from ragguard.review.request import Settings
 
     require_share("--alpha", alpha)
     if trusted_proxy and user_header is None:

@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 
 from ragguard.cli.output import complain
 from ragguard.errors import InvalidInputError
+from ragguard.file_mode import make_private
 from ragguard.jsonl import Line, open_input, passage_from_json, read_lines, require_fields
-from ragguard.private import make_private
 
 if TYPE_CHECKING:
     from ragguard.passage import Passage

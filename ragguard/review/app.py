@@ -16,8 +16,8 @@ try:
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
-    from ragguard.review.door import HEADERS, Door, form_of
-    from ragguard.review.shown import rendered, visible
+    from ragguard.review.middleware import HEADERS, Door, form_of
+    from ragguard.review.rendering import rendered, visible
 except ImportError as error:
     from ragguard.errors import MissingExtraError
 
@@ -29,8 +29,8 @@ from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.review import pages, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
-from ragguard.review.decide import decide
-from ragguard.review.visit import Fields, Page, Settings, Visit, address_of, parsed
+from ragguard.review.actions import decide
+from ragguard.review.request import Fields, Page, Settings, Visit, address_of, parsed
 
 COOKIE = "ragguard_review"
 _Answering = Callable[[Request, Person], Awaitable[Response]]

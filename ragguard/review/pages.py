@@ -16,8 +16,8 @@ from ragguard.audit.retelling import retold
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError
 from ragguard.review.plots import axes
-from ragguard.review.shown import Sought
-from ragguard.review.visit import Page, Visit
+from ragguard.review.rendering import Sought
+from ragguard.review.request import Page, Visit
 
 _ROWS = 50
 _PROPOSED = 20  # passages on the page of proposals, by event

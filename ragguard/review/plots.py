@@ -17,8 +17,8 @@ from ragguard.audit.records import AuditStore, ScoredQuery
 from ragguard.audit.verdicts import KEPT_VERDICTS, VerdictRecord
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift, drift
-from ragguard.recorded import recent_p_values
-from ragguard.review.visit import Page, Visit
+from ragguard.review.request import Page, Visit
+from ragguard.score_records import recent_p_values
 
 _AT_ONCE = 500  # verdicts
 

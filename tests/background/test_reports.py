@@ -24,7 +24,7 @@ from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import AttributionPendingError, AttributionTimeoutError
 from ragguard.passage import Passage
-from ragguard.recent import MAX_METADATA, light, passages_bytes
+from ragguard.recent_passages import MAX_METADATA, light, passages_bytes
 
 QUESTION = "Who built the pier of Halden?"
 PLANTED = [f"{QUESTION} It was the Crown Estate, as {who} says." for who in ("A", "B", "C")]

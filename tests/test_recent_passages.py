@@ -1,7 +1,7 @@
 """What the generator saw for the newest queries."""
 
 from ragguard import Passage
-from ragguard.recent import RecentPassages
+from ragguard.recent_passages import RecentPassages
 
 A, B, C = (Passage(text, id=text) for text in ("first text", "second text", "third text"))
 
@@ -49,7 +49,7 @@ def test_metadata_counts_with_all_that_it_holds_and_is_left_out_if_it_is_large()
 
 def test_queries_come_for_a_second_after_the_newest(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("ragguard.recent.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("ragguard.recent_passages.time.monotonic", lambda: now[0])
     seen = RecentPassages()
     assert not seen.is_fresh()
     seen.remember("q", [])

@@ -27,7 +27,7 @@ from ragguard.filtering import Filtering, OnError
 from ragguard.inline.calibration_file import as_calibration
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Strategy
-from ragguard.recent import RecentPassages
+from ragguard.recent_passages import RecentPassages
 from ragguard.trust import Trust, as_trust
 from ragguard.verdict import Mode, Verdict
 

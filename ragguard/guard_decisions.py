@@ -7,7 +7,7 @@ from datetime import datetime
 from ragguard.audit.allowing import Allowance
 from ragguard.audit.decisions import Target
 from ragguard.audit.quarantine import QuarantineEntry
-from ragguard.parts import Parts
+from ragguard.guard_parts import Parts
 from ragguard.passage import Passage
 
 

@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ragguard.attribution.claim import COMMON_STEMS, claim
-from ragguard.review.visit import quoted
+from ragguard.review.request import quoted
 from ragguard.stems import stems, stems_of
 from ragguard.text import printable
 

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragguard.errors import InvalidInputError
-from ragguard.review.visit import Fields, parsed
+from ragguard.review.request import Fields, parsed
 
 HEADERS = {
     # No script at all, and nothing from anywhere else: what a passage says stays text.

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from ragguard.audit.repeating import Writer
+from ragguard.audit.periodic import Writer
 
 WAIT = 60.0
 

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from ragguard.cli.app import app
-from ragguard.private import make_private
+from ragguard.file_mode import make_private
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
 

@@ -17,7 +17,7 @@ from ragguard.inline.drift import Drift
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage
-from ragguard.recorded import Recording, recent_p_values, record_of
+from ragguard.score_records import Recording, recent_p_values, record_of
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 

@@ -21,7 +21,7 @@ from ragguard.errors import (
     InvalidInputError,
     StoreError,
 )
-from ragguard.parts import Parts
+from ragguard.guard_parts import Parts
 from ragguard.passage import Passage, as_passages
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("jinja2", reason="needs the extra review")
 
-from ragguard.review.shown import Sought, marked, visible
+from ragguard.review.rendering import Sought, marked, visible
 
 _OWN = re.compile(r'</?mark(?: class="(?:answer|asked)")?>|</?span(?: class="(?:escape|rest)")?>')
 

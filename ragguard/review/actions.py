@@ -12,7 +12,7 @@ from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
-from ragguard.review.visit import Visit
+from ragguard.review.request import Visit
 
 
 class _By(TypedDict):
