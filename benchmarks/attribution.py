@@ -66,11 +66,7 @@ class Outcomes:
 
 
 def run(selection: Selection, errors: Console) -> dict[str, Any]:
-    """Return the rows of the section "attribution".
-
-    Raises:
-        InvalidInputError: A line of a file is not a record.
-    """
+    """Return the rows of the section "attribution"."""
     origin, poisoned, clean, single = RAGOrigin(top_k=TOP_K), Outcomes(), Outcomes(), Outcomes()
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
     seconds: list[float] = []  # of processor time, which a busy machine distorts less

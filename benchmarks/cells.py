@@ -112,9 +112,6 @@ def load_suite(name: str, folder: Path | None) -> Suite:
     Args:
         name: Of a file in `benchmarks/suites`, or the path of one.
         folder: The data folder, whose files take part in the identifiers.
-
-    Raises:
-        InvalidInputError: There is no such suite, or it names what does not exist.
     """
     path = Path(name) if name.endswith(".toml") else _SUITES / f"{name}.toml"
     if not path.is_file():

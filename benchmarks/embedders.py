@@ -44,11 +44,7 @@ def minilm_folder() -> Path | None:
 
 
 def both_embedders() -> list[Embedder]:
-    """Return both embedders, which choosing needs.
-
-    Raises:
-        InvalidInputError: MiniLM is not installed.
-    """
+    """Return both embedders, which choosing needs."""
     folder = minilm_folder()
     if folder is None:
         raise InvalidInputError(

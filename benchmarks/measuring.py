@@ -82,9 +82,6 @@ def measure(cell: Cell, place: Place) -> tuple[int, list[dict[str, Any]]]:
 
     A question for which the attack has nothing to plant has no row. Where an attack has nothing
     for any question, 0 rows are expected.
-
-    Raises:
-        InvalidInputError: Something that the cell needs is not there.
     """
     attack: Attack = find("attacks", cell.attack)
     data = load(cell.dataset, place.data)
@@ -203,11 +200,7 @@ class _Counting:
 
 @lru_cache(maxsize=2)
 def embedder_of(name: str) -> Embedder:
-    """Return a retriever's embedder; a process keeps it.
-
-    Raises:
-        InvalidInputError: It is not installed or not known.
-    """
+    """Return a retriever's embedder; a process keeps it."""
     if name == "built-in":
         return built_in()
     folder = minilm_folder()

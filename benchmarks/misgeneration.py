@@ -175,9 +175,6 @@ class Selection:
         """Yield (name, records, knowledge base) of the folder's datasets and of the project's own.
 
         The hits of the project's own records are the passages that answer.
-
-        Raises:
-            InvalidInputError: A line of a file is not a record.
         """
         for name in _DATASETS:
             path = None if self.data_dir is None else self.data_dir / f"{name}.jsonl"

@@ -24,9 +24,6 @@ def excerpt(printed: str) -> str:
     """Return what the picture shows of the demo's output, escape sequences and all.
 
     How long the demo took is left out, so that the same output is the same picture.
-
-    Raises:
-        ValueError: The output lacks a part.
     """
     lines = printed.splitlines()
     plain = [Text.from_ansi(line).plain for line in lines]

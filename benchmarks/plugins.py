@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from benchmarks.datasets import Dataset, Record
 from benchmarks.readers.base import ANSWER, Answer, Prompt, Reader
@@ -178,15 +178,6 @@ class ReaderPlugin:
     measures: tuple[str, ...] = ()
 
 
-class Plugin(Protocol):
-    """What all kinds share."""
-
-    @property
-    def about(self) -> About:
-        """Where it comes from."""
-        ...
-
-
 ROOMS: Mapping[str, tuple[str, type]] = {
     "attacks": ("ATTACK", Attack),
     "defences": ("DEFENCE", Defence),
@@ -199,11 +190,7 @@ _found: dict[str, dict[str, tuple[Any, Path]]] = {}
 
 
 def known(room: str) -> Mapping[str, tuple[Any, Path]]:
-    """Return the plug-ins of a room with their files, by name; foreign ones come last.
-
-    Raises:
-        InvalidInputError: An entry point leads to something else, or takes a name that is in use.
-    """
+    """Return the plug-ins of a room with their files, by name; foreign ones come last."""
     if room not in _found:
         attribute, kind = ROOMS[room]
         package = importlib.import_module(f"benchmarks.{room}")
@@ -230,11 +217,7 @@ def known(room: str) -> Mapping[str, tuple[Any, Path]]:
 
 
 def find(room: str, name: str) -> Any:
-    """Return one plug-in.
-
-    Raises:
-        InvalidInputError: There is none of that name.
-    """
+    """Return one plug-in."""
     if name not in known(room):
         raise InvalidInputError(f"no {name!r} in {room}; there are {', '.join(known(room))}")
     return known(room)[name][0]

@@ -120,11 +120,7 @@ def run(
     shares: Sequence[float],
     progress: Progress,
 ) -> dict[str, Any]:
-    """Return the sections "proxies" and "proxy_forms".
-
-    Raises:
-        InvalidInputError: A line of a file is not a record.
-    """
+    """Return the sections "proxies" and "proxy_forms"."""
     lexical = LexicalProxy()
     weights = {**{f"{weight:g} of the model": weight for weight in shares}, MODEL: 1.0}
     proxies: dict[str, Proxy] = {

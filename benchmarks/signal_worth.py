@@ -60,11 +60,7 @@ def left_out() -> Iterator[tuple[str, Detectors]]:
 def detected(
     choosing: Samples, report: Samples, changes: Iterator[tuple[str, Detectors]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield what is detected after each change, by form and number of planted texts.
-
-    Raises:
-        CalibrationError: There are too few clean sets for a threshold at `ALPHA`.
-    """
+    """Yield what is detected after each change, by form and number of planted texts."""
     folds = np.unique(choosing.folds).tolist()
 
     @cache  # a plan is fitted once, however many changes leave it alone
@@ -110,11 +106,7 @@ def _fires(choosing: Samples, report: Samples, chosen: Floats, seen: Floats) -> 
 
 
 def run(arguments: argparse.Namespace, errors: Console) -> Measured:
-    """Return the rows of every change, in the section "signal_worth".
-
-    Raises:
-        CalibrationError: There are too few clean sets for a threshold at `ALPHA`.
-    """
+    """Return the rows of every change, in the section "signal_worth"."""
     datasets = [one.limited(arguments.limit) for one in load_with_reading(arguments.data)]
     embedder = built_in()
     choosing = list(samples(datasets, [embedder], fit_folds(arguments.data, datasets)))

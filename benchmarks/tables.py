@@ -103,9 +103,6 @@ def filled(text: str, folder: Path = README.parent) -> str:
     """Return a document with every table put between its marks.
 
     A table stands between `<!-- results/NAME.json: TITLE -->` and `<!-- end -->`.
-
-    Raises:
-        InvalidInputError: A result is not there, or holds no table of that title.
     """
     new, problems = _filled(text, folder)
     if problems:

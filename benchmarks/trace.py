@@ -65,11 +65,7 @@ _SCENES: Mapping[str, tuple[Callable[[Guard], bool], int | None, int | None]] = 
 
 
 def measure(arguments: argparse.Namespace, _: Console) -> Measured:
-    """Trace every scene; return a row for each and its threads, and one for each module of these.
-
-    Raises:
-        RuntimeError: The guard does not find what it is to find.
-    """
+    """Trace every scene; return a row for each and its threads, and one for each module of these."""
     del arguments
     scenes: list[dict[str, Any]] = []
     modules: list[dict[str, Any]] = []

@@ -35,14 +35,6 @@ def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
     return [text for text in dict.fromkeys(texts) if text not in record.golden]
 
 
-ATTACK = Attack(
-    About(
-        "GARAG",
-        "Typos that Broke the RAG's Back, Cho et al.",
-        "EMNLP Findings 2024",
-        "changes genuine texts",
-        "language model",
-        "released texts",
-    ),
-    _plant,
-)
+_PAPER = ("Typos that Broke the RAG's Back, Cho et al.", "EMNLP Findings 2024")
+_ABOUT = About("GARAG", *_PAPER, "changes genuine texts", "language model", "released texts")
+ATTACK = Attack(_ABOUT, _plant)

@@ -14,12 +14,6 @@ def _plant(record: Record, count: int, draw: Random) -> Sequence[str]:
     return [f"{text} {record.hits[at % len(record.hits)]}" for at, text in enumerate(texts)]
 
 
-ATTACK = Attack(
-    About(
-        "benign text behind it",
-        "RAGOrigin, Section 6.3",
-        "IEEE S&P 2026",
-        "knows question and attribution; adds texts",
-    ),
-    _plant,
-)
+_PAPER = ("RAGOrigin, Section 6.3", "IEEE S&P 2026")
+_ABOUT = About("benign text behind it", *_PAPER, "knows question and attribution; adds texts")
+ATTACK = Attack(_ABOUT, _plant)

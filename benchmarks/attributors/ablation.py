@@ -58,10 +58,6 @@ class Ablation:
         higher cluster of 2-means. If one cluster explains the influences (of 4 or more) better than
         two, all are responsible if all influences are positive, else none is. The papers rank and
         leave the decision open. SC and GC are not scored: both are 0.0.
-
-        Raises:
-            InvalidInputError: The query or the response is blank, or `retrieve` is no search.
-            ProxyError: The proxy failed.
         """
         scope = search_of(query, response, retrieve)(query, self.top_k)
         count = len(scope)

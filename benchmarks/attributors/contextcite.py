@@ -3,13 +3,8 @@
 from benchmarks.attributors.ablation import random_ablations
 from benchmarks.plugins import About, AttributorPlugin
 
+_PAPER = ("ContextCite, Cohen-Wang et al., arXiv 2409.00729", "NeurIPS 2024")
+_ABOUT = About("ContextCite", *_PAPER, "one wrong answer", "language model")
 ATTRIBUTOR = AttributorPlugin(
-    About(
-        "ContextCite",
-        "ContextCite, Cohen-Wang et al., arXiv 2409.00729",
-        "NeurIPS 2024",
-        "one wrong answer",
-        "language model",
-    ),
-    lambda setting: random_ablations(top_k=setting.k, seed=setting.seed),
+    _ABOUT, lambda setting: random_ablations(top_k=setting.k, seed=setting.seed)
 )

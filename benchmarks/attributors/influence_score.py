@@ -19,13 +19,6 @@ def _make(setting: Setting) -> InfluenceScore:
     return InfluenceScore(generate=model, samples=_SAMPLES, top_k=setting.k, concurrency=1)
 
 
-ATTRIBUTOR = AttributorPlugin(
-    About(
-        "Influence Score, SmolLM2-135M",
-        "Quantifying Document Impact in RAG-LLMs",
-        "submission",
-        "one wrong answer",
-        "language model",
-    ),
-    _make,
-)
+_PAPER = ("Quantifying Document Impact in RAG-LLMs", "submission")
+_ABOUT = About("Influence Score, SmolLM2-135M", *_PAPER, "one wrong answer", "language model")
+ATTRIBUTOR = AttributorPlugin(_ABOUT, _make)

@@ -37,14 +37,6 @@ class _Clusters:
         return self.attribute(query, response, retrieve)
 
 
-ATTRIBUTOR = AttributorPlugin(
-    About(
-        "poison forensics",
-        "Poison Forensics, Shan et al., as adapted by RAGOrigin",
-        "USENIX Security 2022",
-        "one wrong answer",
-        "vectors",
-        "templated",
-    ),
-    lambda setting: _Clusters(setting.k),
-)
+_PAPER = ("Poison Forensics, Shan et al., as adapted by RAGOrigin", "USENIX Security 2022")
+_ABOUT = About("poison forensics", *_PAPER, "one wrong answer", "vectors", "templated")
+ATTRIBUTOR = AttributorPlugin(_ABOUT, lambda setting: _Clusters(setting.k))

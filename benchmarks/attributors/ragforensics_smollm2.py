@@ -13,13 +13,6 @@ def _make(setting: Setting) -> RAGForensics:
     return RAGForensics(judge=judge, top_k=setting.k, concurrency=1)
 
 
-ATTRIBUTOR = AttributorPlugin(
-    About(
-        "RAGForensics, SmolLM2-135M",
-        "RAGForensics",
-        "WWW 2025",
-        "one wrong answer",
-        "language model",
-    ),
-    _make,
-)
+_PAPER = ("RAGForensics", "WWW 2025")
+_ABOUT = About("RAGForensics, SmolLM2-135M", *_PAPER, "one wrong answer", "language model")
+ATTRIBUTOR = AttributorPlugin(_ABOUT, _make)

@@ -20,9 +20,6 @@ def load_released(path: Path) -> Dataset:
     Args:
         path: Holds one question a line: `question`, `correct_answer`, and `poison` by kind, each a
             list of {"incorrect_answer", "texts"}; `wikipedia_passages.jsonl` is beside it.
-
-    Raises:
-        InvalidInputError: A file is missing, or a line is not JSON.
     """
     with open_input(path.with_name(_KNOWLEDGE_BASE)) as stream:
         texts = [str(line.value["text"]) for line in read_lines(stream, _KNOWLEDGE_BASE)]

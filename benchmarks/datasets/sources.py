@@ -24,9 +24,6 @@ def file_of(name: str, folder: Path | None) -> Path | None:
     Args:
         name: "skerrin", a file of the folder without its ending, or "FORMAT:PATH".
         folder: The data folder.
-
-    Raises:
-        InvalidInputError: There is no such data.
     """
     if name == OWN:
         return None
@@ -46,11 +43,7 @@ def file_of(name: str, folder: Path | None) -> Path | None:
 
 @lru_cache(maxsize=8)
 def load(name: str, folder: Path | None) -> Dataset:
-    """Return the data behind a name; records without an id get their number.
-
-    Raises:
-        InvalidInputError: As `file_of`, or a record is none.
-    """
+    """Return the data behind a name; records without an id get their number."""
     path = file_of(name, folder)
     if path is None:
         data = skerrin()

@@ -20,14 +20,6 @@ def _reach(retrieved: RetrievedSet) -> NDArray[np.float64]:
     return np.asarray(rows[1:] @ rows[0], dtype=np.float64)
 
 
-DEFENCE = Defence(
-    About(
-        "similarity, for norm",
-        "Poisoning Retrieval Corpora, Zhong et al.",
-        "EMNLP 2023",
-        "clean passages",
-        "vectors",
-        "templated",
-    ),
-    above(_reach, 100.0),
-)
+_PAPER = ("Poisoning Retrieval Corpora, Zhong et al.", "EMNLP 2023")
+_ABOUT = About("similarity, for norm", *_PAPER, "clean passages", "vectors", "templated")
+DEFENCE = Defence(_ABOUT, above(_reach, 100.0))

@@ -29,14 +29,6 @@ def _judge(case: Case) -> Decision:
     return Decision(tuple(sorted({*best, *silent})))
 
 
-DEFENCE = Defence(
-    About(
-        "ReliabilityRAG",
-        "ReliabilityRAG, Shen et al., arXiv 2509.23519",
-        "NeurIPS 2025",
-        "one query",
-        "language model",
-        "templated",
-    ),
-    lambda _: _judge,
-)
+_PAPER = ("ReliabilityRAG, Shen et al., arXiv 2509.23519", "NeurIPS 2025")
+_ABOUT = About("ReliabilityRAG", *_PAPER, "one query", "language model", "templated")
+DEFENCE = Defence(_ABOUT, lambda _: _judge)

@@ -25,14 +25,6 @@ def _judge(case: Case) -> Decision:
     return Decision(everything, answer=answer.text)
 
 
-DEFENCE = Defence(
-    About(
-        "RobustRAG, keywords",
-        "Certifiably Robust RAG, Xiang et al., arXiv 2405.15556",
-        "arXiv 2024",
-        "one query",
-        "language model",
-        "templated",
-    ),
-    lambda _: _judge,
-)
+_PAPER = ("Certifiably Robust RAG, Xiang et al., arXiv 2405.15556", "arXiv 2024")
+_ABOUT = About("RobustRAG, keywords", *_PAPER, "one query", "language model", "templated")
+DEFENCE = Defence(_ABOUT, lambda _: _judge)

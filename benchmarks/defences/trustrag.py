@@ -28,15 +28,6 @@ def _judge(case: Case) -> Decision:
     return Decision(tuple(at for at in everything if at not in gone))
 
 
-DEFENCE = Defence(
-    About(
-        "TrustRAG clustering",
-        "TrustRAG, Zhou et al., arXiv 2501.00879",
-        "arXiv 2025",
-        "one query",
-        "vectors",
-        "templated",
-    ),
-    lambda _: _judge,
-    measures=("dist:scikit-learn",),
-)
+_PAPER = ("TrustRAG, Zhou et al., arXiv 2501.00879", "arXiv 2025")
+_ABOUT = About("TrustRAG clustering", *_PAPER, "one query", "vectors", "templated")
+DEFENCE = Defence(_ABOUT, lambda _: _judge, measures=("dist:scikit-learn",))

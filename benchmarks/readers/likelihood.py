@@ -33,10 +33,6 @@ class _Likelihood:
         return Answer(answer if best > _GAIN else "unknown", len(self.words(prompt).split()), 1)
 
 
-READER = ReaderPlugin(
-    About(
-        "likelihood, lexical", "query likelihood, Zhai and Lafferty", "TOIS 2004", "none", "nothing"
-    ),
-    _Likelihood,
-    measures=("ragguard.proxy.lexical",),
-)
+_PAPER = ("query likelihood, Zhai and Lafferty", "TOIS 2004")
+_ABOUT = About("likelihood, lexical", *_PAPER, "none", "nothing")
+READER = ReaderPlugin(_ABOUT, _Likelihood, measures=("ragguard.proxy.lexical",))
