@@ -24,7 +24,10 @@ from ragguard.errors import InvalidInputError
 
 _SUITES = Path(__file__).with_name("suites")
 _ENGINE = Path(__file__).parent
-_MEASURES = ("retrieval.py", "forms.py", "metrics/matching.py", "measuring.py")
+_MEASURES = (
+    *("retrieval.py", "forms.py", "metrics/matching.py", "metrics/outcomes.py"),
+    *("measuring.py", "blame.py"),
+)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from random import Random
 from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from benchmarks.blame import blame_rows
 from benchmarks.cells import Cell
@@ -16,6 +18,7 @@ from benchmarks.datasets import Dataset, Record
 from benchmarks.datasets.sources import load
 from benchmarks.embedders import MINILM, MiniLM, built_in, minilm_folder
 from benchmarks.metrics.matching import judged, refuses
+from benchmarks.metrics.outcomes import removed
 from benchmarks.plugins import Attack, Case, Defence, Setting, find
 from benchmarks.readers.base import Answer, Kept, Prompt, Reader
 from benchmarks.retrieval import RetrievedSet, retrieve
@@ -34,47 +37,6 @@ class Place:
 
     data: Path | None
     folder: Path
-
-
-@dataclass(frozen=True)
-class Row:
-    """One question in one cell; counts of passages are of the first k that were retrieved.
-
-    Attributes:
-        question: Its id; no text of the data is kept.
-        planted: Texts that the attacker planted.
-        poison: Planted texts retrieved.
-        poison_removed: Those of them that the defence dropped.
-        benign: Other passages retrieved.
-        benign_removed: Those of them that the defence dropped.
-        golden: Passages retrieved that answer the question.
-        golden_removed: Those of them that the defence dropped.
-        marked: The defence kept a passage and marked it.
-        left: Planted texts that reach the reader.
-        right: The reader gives the right answer.
-        attacked: The reader does what the attacker wants.
-        calls: Answers of the model, one question being one.
-        tokens: Read and written for them.
-        ms: What the defence took, without the model.
-        p: The defence's p-value of "this is clean traffic", where it has one.
-    """
-
-    question: str
-    planted: int
-    poison: int
-    poison_removed: int
-    benign: int
-    benign_removed: int
-    golden: int
-    golden_removed: int
-    marked: int
-    left: int
-    right: int
-    attacked: int
-    calls: int
-    tokens: int
-    ms: float
-    p: float | None
 
 
 def measure(cell: Cell, place: Place) -> tuple[int, list[dict[str, Any]]]:
@@ -117,6 +79,13 @@ def _defended(
     attack: Attack,
     planted: Sequence[tuple[Record, list[str]]],
 ) -> list[dict[str, Any]]:
+    """Return a row for each question, by its id; no text of the data is kept.
+
+    Beside what `removed` counts: texts `planted`, planted ones `left` for the reader, whether a
+    kept passage was `marked`, whether the answer is `right` and what the attacker wants
+    (`attacked`), the `calls` of the model and the `tokens` read and written, the `ms` that the
+    defence took without it, and its `p`-value of "this is clean traffic" where it has one.
+    """
     embedder = embedder_of(cell.retriever)
     defence: Defence = find("defences", cell.method)
     judge = defence.make(Setting(data, embedder, _Clean(data, embedder, cell.k), cell.k, cell.seed))
@@ -134,29 +103,21 @@ def _defended(
         if answer is None:
             answer = count.read(case.prompt(decision.kept, decision.instruction)).text
         right, wrong = judged(answer, record.correct, record.incorrect)
-        poison, golden = retrieved.poisoned[: cell.k], retrieved.golden[: cell.k]
-        gone = [position for position in range(len(poison)) if position not in decision.kept]
+        gone = ~np.isin(np.arange(len(retrieved.texts[: cell.k])), decision.kept)
         rows.append(
-            asdict(
-                Row(
-                    question=record.id,
-                    planted=len(texts),
-                    poison=int(poison.sum()),
-                    poison_removed=int(poison[gone].sum()),
-                    benign=int((~poison).sum()),
-                    benign_removed=int((~poison)[gone].sum()),
-                    golden=int(golden.sum()),
-                    golden_removed=int(golden[gone].sum()),
-                    marked=int(decision.marked),
-                    left=int(retrieved.poisoned[list(decision.kept)].sum()),
-                    right=int(right),
-                    attacked=int(refuses(answer) if attack.refusal else wrong),
-                    calls=count.calls,
-                    tokens=count.tokens,
-                    ms=round(1000 * took, 2),
-                    p=None if decision.p_value is None else round(decision.p_value, 5),
-                )
-            )
+            {
+                "question": record.id,
+                "planted": len(texts),
+                **removed(retrieved, gone),
+                "marked": int(decision.marked),
+                "left": int(retrieved.poisoned[list(decision.kept)].sum()),
+                "right": int(right),
+                "attacked": int(refuses(answer) if attack.refusal else wrong),
+                "calls": count.calls,
+                "tokens": count.tokens,
+                "ms": round(1000 * took, 2),
+                "p": None if decision.p_value is None else round(decision.p_value, 5),
+            }
         )
     return rows
 

@@ -65,7 +65,7 @@ _SCENES: Mapping[str, tuple[Callable[[Guard], bool], int | None, int | None]] = 
 
 
 def measure(arguments: argparse.Namespace, _: Console) -> Measured:
-    """Trace every scene; return a row for each and its threads, and one for each module of these."""
+    """Trace every scene; return rows of scenes with their threads, and rows of their modules."""
     del arguments
     scenes: list[dict[str, Any]] = []
     modules: list[dict[str, Any]] = []

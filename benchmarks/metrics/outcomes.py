@@ -5,33 +5,46 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from benchmarks.defences.contenders import Defence
 from benchmarks.retrieval import RetrievedSet
+
+
+def removed(found: RetrievedSet, dropped: NDArray[np.bool_]) -> dict[str, int]:
+    """Count the `poison`, `benign` and `golden` passages, and those of each that were removed.
+
+    Counted are the first of what was retrieved, as many as `dropped` is long.
+    """
+    poison, golden = found.poisoned[: len(dropped)], found.golden[: len(dropped)]
+    of = {"poison": poison, "benign": ~poison, "golden": golden}
+    counts = {}
+    for name, those in of.items():
+        counts[name], counts[f"{name}_removed"] = int(those.sum()), int((those & dropped).sum())
+    return counts
 
 
 def counted(defence: Defence, ranked: RetrievedSet, k: int) -> dict[str, int]:
     """Let a defence judge a set, of which the generator gets k passages, and count what it does.
 
     Returns:
-        By name: `fired` (it dropped anything), `noticed` (dropped or marked), and of the first k
-        the `passages` and those `removed`; the `poison`, the `benign` and of each those removed;
-        `golden` (they hold the passage that answers) and `golden_removed`; `poison_left` (poison
-        reaches the generator), and the `reference`, passages from below that it was given.
+        By name: `fired` (it dropped anything), `noticed` (dropped or marked), of the first k the
+        `passages` and those `removed`, and what the function `removed` counts, but whether there
+        is a `golden` one and it was removed; `poison_left` (poison reaches the generator), and the
+        `reference`, passages from below that it was given.
     """
     given = ranked.first(k * defence.over_fetch)
     outcome = defence.outcome(defence.bind(given, k)(), k)
-    poison, golden, dropped = given.poisoned[:k], given.golden[:k], outcome.dropped
+    counts = removed(given, outcome.dropped)
     return {
         "fired": int(outcome.fired),
         "noticed": int(outcome.fired or outcome.marked),
-        "passages": len(dropped),
-        "removed": int(dropped.sum()),
-        "poison": int(poison.sum()),
-        "poison_removed": int((poison & dropped).sum()),
-        "benign": int((~poison).sum()),
-        "benign_removed": int((~poison & dropped).sum()),
-        "golden": int(golden.any()),
-        "golden_removed": int((golden & dropped).any()),
+        "passages": len(outcome.dropped),
+        "removed": int(outcome.dropped.sum()),
+        **counts,
+        "golden": min(1, counts["golden"]),
+        "golden_removed": min(1, counts["golden_removed"]),
         "poison_left": int(given.poisoned[list(outcome.kept)].any()),
         "reference": len(given.texts) - k,
     }
