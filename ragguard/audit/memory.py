@@ -7,6 +7,7 @@ same objects, and a thread that writes takes little of the interpreter from quer
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -20,6 +21,11 @@ from ragguard.audit.memory_records import MemoryAnswers, MemoryVerdicts
 from ragguard.audit.quarantine import QuarantineEntry, as_utc
 from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event, tenant_view
 from ragguard.fork import follow_forks
+from ragguard.recent_passages import passages_bytes
+
+_OPEN, _FINISHED = "open", "finished"
+_OPEN_BYTES, _FINISHED_BYTES = 64_000_000, 256_000_000
+_LOST = "lost: too many events wait"
 
 
 class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
@@ -27,8 +33,8 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
 
     Quarantine is kept for good. Of finished events the newest `max_finished` are kept, so that a
     service that never restarts does not grow without end, and no more than `max_open` open ones:
-    then the newest of whoever has reported most is lost. A pickled store takes its quarantine
-    along, and nothing else.
+    then the newest of whoever has reported most is lost. Finished ones take 256 MB at most, open
+    ones 64 MB. A pickled store takes its quarantine along, and nothing else.
 
     Attributes:
         shared: False: no other process sees it.
@@ -46,6 +52,8 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
         self._turns: Turns[str] = Turns()  # of open events
         self._claimable_at: dict[str, float] = {}  # of open events: 0, or the end of the lease
         self._lanes: dict[str, set[str]] = {}
+        self._sizes: dict[str, tuple[str, int]] = {}  # of each event: what it counts for, and bytes
+        self._bytes: Counter[str] = Counter()  # of open events by lane; of all open, all finished
         self._finished: dict[str, Attribution | None] = {}
         self._counts: dict[str, int] = {}
         self._scores: list[ScoredQuery] = []
@@ -69,9 +77,11 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
                 self._lanes[event.id] = {lane}
                 if event.status in OPEN:
                     self._turns.place(event.id, lane, turn)
+                    self._weigh(event.id, lane, event.nbytes)
                 self._put(replace(event, created_at=as_utc(event.created_at)))
-                if len(self._claimable_at) > self._max_open:
-                    self._give_up(self._events[self._turns.last_of_fullest(lane)])
+                while len(self._claimable_at) > self._max_open or self._bytes[_OPEN] > _OPEN_BYTES:
+                    sizes = self._bytes if self._bytes[_OPEN] > _OPEN_BYTES else None
+                    self._give_up(self._events[self._turns.last_of_fullest(lane, sizes)])
                 return
             lanes = self._lanes[event.id]
             if len(lanes) < MAX_REPORTERS:
@@ -81,6 +91,7 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
             if event.id in self._turns and turn < self._turns.turn(event.id):
                 # Not to wait behind a flood that happens to hold the same claim.
                 self._turns.place(event.id, lane, turn)
+                self._weigh(event.id, lane, known.nbytes)
 
     def add_events(self, events: Sequence[Event]) -> None:
         with self._lock:
@@ -193,7 +204,7 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
         return found
 
     def _give_up(self, event: Event) -> None:
-        self._put(replace(event, status="failed", error="lost: too many events wait"))
+        self._put(replace(event, status="failed", error=_LOST, passages=()))
         self.add_counts({"reports_lost": event.reports})
 
     def _put(self, event: Event, claimable_at: float = 0.0) -> None:
@@ -203,10 +214,27 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
             return
         self._turns.remove(event.id)
         self._claimable_at.pop(event.id, None)
-        self._finished.setdefault(event.id, None)
-        while len(self._finished) > self._max_finished:
+        found = self._finished.setdefault(event.id, None)
+        scope = [] if found is None else [one.passage for one in found.scores]
+        self._weigh(event.id, _FINISHED, event.nbytes + passages_bytes(scope))
+        while len(self._finished) > self._max_finished or (
+            self._bytes[_FINISHED] > _FINISHED_BYTES and len(self._finished) > 1
+        ):
             oldest = next(iter(self._finished))
+            self._weigh(oldest, _FINISHED, 0)
             del self._finished[oldest], self._events[oldest], self._lanes[oldest]
+            del self._sizes[oldest]
+
+    def _weigh(self, event_id: str, lane: str, size: int) -> None:
+        """Count an event's bytes for a lane, or for what is finished, and no longer elsewhere."""
+        before, counted = self._sizes.get(event_id, (lane, 0))
+        self._sizes[event_id] = lane, size
+        for name, change in ((before, -counted), (lane, size)):
+            self._bytes[name] += change
+            if name != _FINISHED:
+                self._bytes[_OPEN] += change
+                if not self._bytes[name]:
+                    del self._bytes[name]
 
     def _claimable(self) -> Iterator[str]:
         now = time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from sys import getsizeof
 from typing import Literal, Protocol, TypeVar
 
 from ragguard.arguments import require_tenant
@@ -16,6 +17,7 @@ from ragguard.audit.trail import TrailStore
 from ragguard.audit.verdicts import VerdictStore
 from ragguard.errors import EventNotFoundError
 from ragguard.passage import Passage
+from ragguard.recent_passages import passages_bytes
 
 EventStatus = Literal["pending", "running", "done", "failed"]
 OPEN: tuple[EventStatus, ...] = ("pending", "running")
@@ -86,6 +88,12 @@ class Event:
     def address(self) -> tuple[str, str]:
         """Its tenant and its id."""
         return self.tenant, self.id
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its texts and passages in memory."""
+        texts = getsizeof(self.query) + getsizeof(self.response)
+        return texts + passages_bytes(self.passages)
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import logging
-import sys
+import time
 from collections import Counter, OrderedDict
 from dataclasses import replace
 
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.fair_queueing import Turns, lane_of
 from ragguard.audit.records import Event
-from ragguard.recent_passages import passages_bytes
 
 logger = logging.getLogger(__name__)
 
+_MAX_LANES = 100_000
 _MAX_WHY = 10_000  # lost events of which the reason is known
-
-
-def event_bytes(event: Event) -> int:
-    """Return the bytes of an event's texts."""
-    return (
-        sys.getsizeof(event.query) + sys.getsizeof(event.response) + passages_bytes(event.passages)
-    )
 
 
 class FairQueue:
@@ -93,7 +86,7 @@ class FairQueue:
         return again
 
     def _add(self, event: Event, lane: str, turn: int) -> None:
-        size = event_bytes(event)
+        size = event.nbytes
         self._events[lane + event.id] = event, size
         self._turns.place(lane + event.id, lane, turn)
         self._sizes[lane] += size
@@ -108,6 +101,28 @@ class FairQueue:
         if not self._sizes[lane]:
             del self._sizes[lane]
         return event, size
+
+
+class Allowance:
+    """What the store takes of each lane within an hour: events stay there, and fill the disk.
+
+    Not safe to share between threads by itself.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._taken: Counter[str] = Counter()
+        self._hour = -1
+
+    def covers(self, lane: str, size: int) -> bool:
+        """Count so many bytes for a lane, and return whether they are not too many."""
+        hour = int(time.monotonic() // 3600)
+        if hour != self._hour or len(self._taken) > _MAX_LANES:
+            self._hour, self._taken = hour, Counter()
+        if self._taken[lane] + size > self._max_bytes:
+            return False
+        self._taken[lane] += size
+        return True
 
 
 class Losses:

@@ -17,7 +17,7 @@ from itertools import islice
 from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.fair_queueing import Turns, lane_of
 from ragguard.audit.records import OPEN, AuditStore, Event
-from ragguard.background.fair_queue import FairQueue, Losses
+from ragguard.background.fair_queue import Allowance, FairQueue, Losses
 from ragguard.background.threads import Backoff, Deadline, running, shared_interpreter
 from ragguard.errors import EventLostError, EventNotFoundError, StoreError
 from ragguard.fork import follow_forks
@@ -28,6 +28,7 @@ _EXIT_S = 5.0
 _BATCH = 200  # events that one transaction saves
 _BATCH_BYTES = 4_000_000
 _MAX_BYTES = 32_000_000  # of the texts in memory
+_HOURLY_BYTES = 64_000_000  # of one reporter's events: some 300 of the largest
 _MAX_PASSAGELESS = 50_000  # ids of events without passages
 _MAX_CLAIMABLE = 100  # such ids in one claim
 Address = tuple[str, str]  # an event's tenant and id
@@ -56,6 +57,7 @@ class Outbox:
         self._store = store
         self._max_events = max_events
         self._losses = Losses(counter)
+        self._allowance = Allowance(_HOURLY_BYTES)
         self.closed = False
         self._begin()
         _outboxes.add(self)
@@ -88,10 +90,13 @@ class Outbox:
             if self.closed:
                 self._losses.add(event, "the guard is closed")
                 return False
+            lane = lane_of(event.reporter, event.tenant)
+            if not self._allowance.covers(lane, event.nbytes):
+                self._losses.add(event, "its reporter has filed too much within the hour")
+                return False
             is_more, dropped = self._queue.put(event)
             self._unsaved[event.address] += is_more
             if not event.passages and event.address not in self._passageless:
-                lane = lane_of(event.reporter, event.tenant)
                 self._passageless.place(event.address, lane, self._passageless.next(lane))
                 if len(self._passageless) > _MAX_PASSAGELESS:
                     self._passageless.remove(self._passageless.last_of_fullest(lane))

@@ -432,6 +432,24 @@ def test_memory_forgets_the_oldest_finished_events_only():
     assert store.attribution("e3") == attribution()
 
 
+def test_memory_bounds_the_bytes_of_events(monkeypatch):
+    monkeypatch.setattr("ragguard.audit.memory._OPEN_BYTES", 100_000)
+    monkeypatch.setattr("ragguard.audit.memory._FINISHED_BYTES", 100_000)
+    store = MemoryStore()
+    large = [Passage("x" * 20_000)]
+    store.add_event(event("b0", reporter="bob", passages=large))
+    store.add_events([event(f"a{i}", reporter="ann", passages=large) for i in range(9)])
+    assert sorted(e.id for e in store.events(status="pending")) == ["a0", "a1", "a2", "b0"]
+    assert store.counts() == {"reports_lost": 6}
+    assert not any(e.passages for e in store.events(status="failed"))
+    for i in range(20):
+        store.add_event(event(f"c{i}", reporter="cy", passages=large))
+        claimed = store.claim_event(lease_s=60)
+        store.finish_event(claimed.id, attribution(claimed.id))
+    assert len(store.events(status="done")) == 4
+    assert sum(e.nbytes for e in store.events()) < 200_000
+
+
 def test_memory_gives_up_the_last_of_whoever_reports_most():
     store = MemoryStore(max_open=4)
     store.add_events([event(f"a{i}", reporter="ann") for i in range(4)])

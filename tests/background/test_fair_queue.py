@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.audit import Event
-from ragguard.background.fair_queue import FairQueue, event_bytes
+from ragguard.background.fair_queue import Allowance, FairQueue
 
 
 def event(event_id, reporter=None, response="r", **fields):
@@ -47,10 +47,23 @@ def test_a_flood_drops_its_own():
     assert len(queue) == 10
 
 
+def test_each_lane_has_an_allowance_for_an_hour(monkeypatch):
+    now = [7200.0]
+    monkeypatch.setattr("ragguard.background.fair_queue.time.monotonic", lambda: now[0])
+    allowance = Allowance(100)
+    assert [allowance.covers("ann", 40) for _ in range(4)] == [True, True, False, False]
+    assert allowance.covers("bob", 100)
+    assert not allowance.covers("bob", 1)
+    now[0] += 3599.0
+    assert not allowance.covers("ann", 40)
+    now[0] += 1.0
+    assert allowance.covers("ann", 40)
+
+
 def test_a_flood_of_large_events_drops_its_own():
     small = event("b0", "bob")
     large = [event(f"a{i}", "ann", "x" * 1000) for i in range(5)]
-    queue = FairQueue(max_events=1000, max_bytes=3 * event_bytes(large[0]) + event_bytes(small))
+    queue = FairQueue(max_events=1000, max_bytes=3 * large[0].nbytes + small.nbytes)
     dropped = put_all(queue, [*large[:2], small, *large[2:]])
     assert ids(dropped) == ["a3", "a4"]
     assert ids(queue.take(9, 10**9)) == ["a0", "b0", "a1", "a2"]
@@ -80,7 +93,7 @@ def test_what_is_put_back_keeps_its_place_or_loses_it():
 def test_a_batch_ends_with_the_event_that_fills_it():
     queue = roomy()
     put_all(queue, [event(f"{i}") for i in range(5)])
-    assert len(queue.take(9, event_bytes(event("0")) + 1)) == 2
+    assert len(queue.take(9, event("0").nbytes + 1)) == 2
 
 
 reports = st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(0, 300))

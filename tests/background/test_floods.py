@@ -128,6 +128,20 @@ def test_twenty_reports_behind_a_backlog_of_thousands_are_attributed_within_a_mi
 
 
 @pytest.mark.slow
+def test_one_reporter_cannot_fill_the_store(url, monkeypatch):
+    monkeypatch.setattr("ragguard.background.outbox._HOURLY_BYTES", 1_000_000)
+    with Guard(attributor=Fast(), store=url) as guard:
+        for i in range(30):
+            guard.report(QUERY, f"x{i}", passages=["wool " * 9_000], reporter="ann")
+        with pytest.raises(EventLostError, match="too much within the hour"):
+            guard.report(QUERY, "more", passages=["wool " * 9_000], reporter="ann", wait=WAIT)
+        of_bob = guard.report(QUERY, "x", passages=["wool"], reporter="bob", wait=WAIT)
+        assert guard.attribution(of_bob, WAIT).cause == "unclear"
+        stored = guard.store.events(limit=100)
+    assert sum(event.nbytes for event in stored) <= 1_010_000
+    assert guard.health().reports_lost == 32 - len(stored)
+
+
 def test_what_was_lost_is_counted_and_said():
     store = Hanging()
     with Guard(attributor=Fast(), store=store) as guard:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from ragguard import Guard
 from ragguard.audit import Event
-from ragguard.background.fair_queue import event_bytes
 from ragguard.background.reports import (
     MAX_PASSAGE,
     MAX_PASSAGES,
@@ -208,7 +207,7 @@ def test_an_event_is_bounded_whatever_is_reported(query, response, texts):
     passages = [Passage(text * 5_000) for text in texts]
     event = as_event(query * 900, response * 900, passages, query * 9, quarantine_version=0)
     most = MAX_QUERY + MAX_RESPONSE + MAX_TOGETHER + MAX_REPORTER
-    assert event_bytes(event) <= 4 * most + 200 * (MAX_PASSAGES + 2)
+    assert event.nbytes <= 4 * most + 200 * (MAX_PASSAGES + 2)
     assert (event.cut is None) == (
         len(query * 900) <= MAX_QUERY
         and len(response * 900) <= MAX_RESPONSE
