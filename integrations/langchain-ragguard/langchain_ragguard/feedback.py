@@ -13,9 +13,8 @@ from ragguard import Guard
 from ragguard.arguments import require_whole
 from ragguard.errors import InvalidInputError
 
-from langchain_ragguard.answers import answer_in, kind_of
 from langchain_ragguard.passages import as_passage
-from langchain_ragguard.run_log import RunLog
+from langchain_ragguard.run_log import RunLog, answer_in, kind_of
 
 __all__ = ["RAGGuardFeedback"]
 

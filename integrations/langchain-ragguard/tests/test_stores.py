@@ -19,8 +19,7 @@ from ragguard.errors import InvalidInputError
 
 import langchain_ragguard
 from langchain_ragguard import RAGGuardRetriever
-from langchain_ragguard.stored_vectors import stored_vectors
-from langchain_ragguard.stores import StoreEmbedder
+from langchain_ragguard.stores import StoreEmbedder, stored_vectors
 
 
 def in_memory(embeddings: WordEmbeddings) -> VectorStore:

@@ -15,7 +15,7 @@ from ragguard import Guard
 from ragguard.errors import InvalidInputError
 
 from langchain_ragguard import RAGGuardFeedback, RAGGuardRetriever
-from langchain_ragguard.answers import answer_in
+from langchain_ragguard.run_log import answer_in
 
 SAID = "In 1790."
 BLOCKS = [
