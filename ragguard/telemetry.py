@@ -6,11 +6,14 @@ guardrails; all that is ragguard's own is named `ragguard.*`. docs/operations.md
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from ragguard._version import __version__
 from ragguard.verdict import Verdict
+
+logger = logging.getLogger(__name__)
 
 SPAN = "run_guardrail ragguard"
 """The name of the span."""
@@ -51,6 +54,7 @@ class Spans:
 
     def __init__(self) -> None:
         self._start: Callable[..., Any] | None = None
+        self._failures = 0
         try:
             from opentelemetry import trace
         except ImportError:
@@ -59,16 +63,31 @@ class Spans:
 
     def around(self, decide: Callable[[], Verdict]) -> Verdict:
         """Return the verdict of `decide`, with a span of the time that it took."""
-        if self._start is None:
+        span = self._tried(self._start, SPAN, attributes=_GUARDRAIL)
+        if span is None:
             return decide()
-        span = self._start(SPAN, attributes=_GUARDRAIL)
         try:
             verdict = decide()
-            if span.is_recording():
-                span.set_attributes(attributes(verdict))
+            self._tried(_describe, span, verdict)
             return verdict
         except Exception as error:
-            span.set_attribute("error.type", type(error).__qualname__)
+            self._tried(span.set_attribute, "error.type", type(error).__qualname__)
             raise
         finally:
-            span.end()
+            self._tried(span.end)
+
+    def _tried(self, call: Callable[..., Any] | None, *args: Any, **named: Any) -> Any:
+        """Return what a call returns; one that fails costs its span, and no verdict."""
+        try:
+            return None if call is None else call(*args, **named)
+        except Exception as error:  # whatever the application's exporters raise
+            self._failures += 1
+            # The first, second, fourth, eighth ...: an exporter that is down must not fill the log.
+            if self._failures & (self._failures - 1) == 0:
+                logger.warning("no span is told (%d times so far): %s", self._failures, error)
+            return None
+
+
+def _describe(span: Any, verdict: Verdict) -> None:
+    if span.is_recording():
+        span.set_attributes(attributes(verdict))

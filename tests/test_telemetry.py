@@ -1,6 +1,7 @@
 """Spans and attributes: counts and names, never a text."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -97,6 +98,18 @@ def test_an_error_ends_its_span_and_names_its_class_alone(spans):
     (span,) = spans()
     assert span.attributes["error.type"] == "EmbeddingError"
     assert "10.1.1.1" not in span.to_json()
+
+
+def test_tracing_that_fails_costs_no_verdict(monkeypatch, caplog):
+    def fail(*_, **__):
+        raise OSError("the collector is down")
+
+    span = SimpleNamespace(is_recording=fail, set_attribute=fail, end=fail)
+    with Guard() as guard:
+        for start in (fail, lambda *_, **__: span):
+            monkeypatch.setattr(guard._parts.filtering._spans, "_start", start)
+            assert len(guard.filter(QUESTION, SET).dropped) == len(POISON)
+    assert "no span is told (1 times so far): the collector is down" in caplog.text
 
 
 def test_without_the_library_there_are_no_spans(monkeypatch):

@@ -88,13 +88,18 @@ class Writer(Repeater):
     def close(self, timeout: float | None = 10.0) -> None:
         """Write the last of it and stop, in `timeout` seconds at most.
 
-        The thread writes: a store that hangs holds up nobody else.
+        A thread writes: a store that hangs holds up nobody else.
         """
         self._stop.set()
         thread = self._thread
         if thread is None or not thread.is_alive():
-            self.flush()
-        elif thread is not threading.current_thread():
+            thread = threading.Thread(target=self.flush, name=self._name, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the interpreter goes down
+                self.flush()
+                return
+        if thread is not threading.current_thread():
             thread.join(timeout)
 
     def _begin(self) -> None:

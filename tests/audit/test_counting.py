@@ -166,6 +166,17 @@ def test_close_does_not_wait_for_ever(store):
     assert counter.unwritten == 0
 
 
+def test_close_does_not_wait_for_ever_where_the_last_write_has_failed(store):
+    counter = VerdictCounter(store, interval_s=NEVER)
+    counter.add(queries=2)
+    store.failing = True
+    counter.close()
+    store.release.clear()  # a server that holds a lock: each write fails once it has waited
+    counter.close(timeout=0.1)
+    assert counter.unwritten == 2
+    store.release.set()
+
+
 def test_threads_lose_no_count(store):
     counter = VerdictCounter(store, interval_s=OFTEN)
     switch = sys.getswitchinterval()
