@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import pairs, require_k, require_tenant
-from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.audit.verdict_log import Judged, VerdictLog
 from ragguard.audit.watch import QuarantineWatch
 from ragguard.calibrator import Calibrator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ragguard.audit.allowing import Allowance
+from ragguard.audit.allow_list import Allowance
 from ragguard.audit.decisions import Target
 from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.guard_parts import Parts

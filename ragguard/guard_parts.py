@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from ragguard.arguments import require_choice, require_method, require_number, require_share
 from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
-from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.trail import note_quietly
+from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor

@@ -10,8 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.audit.counting import RECENT_SIZE, sampled
 from ragguard.audit.records import ScoredQuery
+from ragguard.audit.verdict_counter import RECENT_SIZE, sampled
 from ragguard.errors import CalibrationError
 from ragguard.inline.calibration_file import measure_for
 from ragguard.inline.conformal import Calibration

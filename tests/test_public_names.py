@@ -108,7 +108,7 @@ AT_LEAST = {
     "ragguard.recent_passages": ["RecentPassages"],
     "ragguard.trust": ["Class", "Origin", "Trust", "as_trust", "source_of"],
     "ragguard.admission": ["Admission", "Base", "Scan", "admit", "as_base", "propose"],
-    "ragguard.audit.counting": ["VerdictCounter"],
+    "ragguard.audit.verdict_counter": ["VerdictCounter"],
 }
 
 

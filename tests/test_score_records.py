@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.audit import ScoredQuery
-from ragguard.audit.counting import RECENT_SIZE, SAMPLE_SIZE
+from ragguard.audit.verdict_counter import RECENT_SIZE, SAMPLE_SIZE
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.calibration_file import default_calibration

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragguard.attribution.apart import Apart
+    from ragguard.attribution.child_process import Apart
     from ragguard.attribution.influence_score import InfluenceScore
     from ragguard.attribution.ragforensics import RAGForensics
     from ragguard.attribution.ragorigin.attributor import RAGOrigin
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Apart", "Attribution", "InfluenceScore", "PassageScore", "RAGForensics", "RAGOrigin"]
 
 _MODULES = {
-    "Apart": "apart",
+    "Apart": "child_process",
     "Attribution": "result",
     "InfluenceScore": "influence_score",
     "PassageScore": "result",

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BigInteger, Double, Index, LargeBinary, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from ragguard.audit.allowing import Allowance
+from ragguard.audit.allow_list import Allowance
 from ragguard.audit.answers import Answer
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import lane_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ragguard.audit.allowing import SHOWN, Allowance, Effect, allowance, identity, not_allowed
+from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity, not_allowed
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import AuditStore
 from ragguard.content import content_key
@@ -88,7 +88,7 @@ class Decisions:
         Of `why` the trail has a hash.
 
         Raises:
-            InvalidInputError: As `ragguard.audit.allowing.allowance`.
+            InvalidInputError: As `ragguard.audit.allow_list.allowance`.
         """
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
         self._store.allow(made, said=said)

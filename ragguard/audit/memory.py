@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import Any, Self
 
 from ragguard.attribution.result import Attribution
-from ragguard.audit.allowing import Allowance
-from ragguard.audit.counting import retained
+from ragguard.audit.allow_list import Allowance
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
 from ragguard.audit.memory_quarantine import MemoryQuarantine
 from ragguard.audit.memory_records import MemoryAnswers, MemoryVerdicts
 from ragguard.audit.quarantine import QuarantineEntry, as_utc
 from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event, tenant_view
+from ragguard.audit.verdict_counter import retained
 from ragguard.fork import follow_forks
 from ragguard.recent_passages import passages_bytes
 

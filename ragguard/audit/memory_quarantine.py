@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from ragguard.audit.accusing import Load, decided
-from ragguard.audit.allowing import Allowance, Effect, as_allowed
+from ragguard.audit.accusation import Load, decided
+from ragguard.audit.allow_list import Allowance, Effect, as_allowed
 from ragguard.audit.memory_records import MemoryTrail
 from ragguard.audit.quarantine import (
     ALLOWED,

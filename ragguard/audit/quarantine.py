@@ -202,7 +202,7 @@ class QuarantineStore(Protocol):
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
         """Propose or quarantine what one attribution accuses, as far as the limits allow.
 
-        `ragguard.audit.accusing` says what becomes of each. In one step: of two processes that
+        `ragguard.audit.accusation` says what becomes of each. In one step: of two processes that
         accuse at once the second one sees what the first has done.
         """
 

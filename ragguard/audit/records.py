@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeVar
 
 from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
-from ragguard.audit.allowing import AllowanceStore
+from ragguard.audit.allow_list import AllowanceStore
 from ragguard.audit.answers import AnswerStore
 from ragguard.audit.quarantine import QuarantineStore, utc_now
 from ragguard.audit.trail import TrailStore

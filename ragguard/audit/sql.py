@@ -12,7 +12,7 @@ from ragguard.audit.database import SCORES_LOCK, Database, insert_into, lock
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
 from ragguard.audit.models import CounterRow, EventRow, ScoreRow
 from ragguard.audit.records import ScoredQuery, tenant_view
-from ragguard.audit.sql_allowing import SqlAllowing
+from ragguard.audit.sql_allow_list import SqlAllowing
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.audit.sql_records import SqlAnswers, SqlTrail, SqlVerdicts

@@ -10,7 +10,7 @@ from typing import Any, cast
 from sqlalchemy import Select, false, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from ragguard.audit.accusing import HOUR, Load, decided
+from ragguard.audit.accusation import HOUR, Load, decided
 from ragguard.audit.database import VERSION, Database, insert_into, next_version, set_version
 from ragguard.audit.decision_models import QuarantineRow
 from ragguard.audit.encoding import from_json
@@ -29,7 +29,7 @@ from ragguard.audit.quarantine import (
     not_in_quarantine,
     utc_now,
 )
-from ragguard.audit.sql_allowing import allowed_now, changes_of_the_list
+from ragguard.audit.sql_allow_list import allowed_now, changes_of_the_list
 from ragguard.audit.sql_records import append
 from ragguard.audit.trail import of_entry, of_lapse
 from ragguard.audit.watch import announce

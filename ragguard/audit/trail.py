@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
-from ragguard.audit.allowing import Allowance
+from ragguard.audit.allow_list import Allowance
 from ragguard.audit.encoding import escape
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import QuarantineEntry, as_utc, utc_now

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragguard._version import __version__
-from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.periodic import Writer
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import AuditStore
+from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.audit.verdicts import (
     KEPT_DAYS,
     KEPT_VERDICTS,

@@ -7,9 +7,9 @@ import time
 from collections import Counter, OrderedDict
 from dataclasses import replace
 
-from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.fair_queueing import Turns, lane_of
 from ragguard.audit.records import Event
+from ragguard.audit.verdict_counter import VerdictCounter
 
 logger = logging.getLogger(__name__)
 

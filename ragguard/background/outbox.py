@@ -14,9 +14,9 @@ from collections import Counter
 from contextlib import suppress
 from itertools import islice
 
-from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.fair_queueing import Turns, lane_of
 from ragguard.audit.records import OPEN, AuditStore, Event
+from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.background.fair_queue import Allowance, FairQueue, Losses
 from ragguard.background.threads import Backoff, Deadline, running, shared_interpreter
 from ragguard.errors import EventLostError, EventNotFoundError, StoreError

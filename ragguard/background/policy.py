@@ -11,7 +11,7 @@ from typing import Literal
 
 from ragguard.arguments import require_choice, require_number, require_positive, require_whole
 from ragguard.attribution.result import Attribution
-from ragguard.audit.allowing import as_allowed
+from ragguard.audit.allow_list import as_allowed
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import Accused, Limits, QuarantineEntry
 from ragguard.audit.records import AuditStore, Event

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ragguard.arguments import require_positive
-from ragguard.audit.counting import VerdictCounter
 from ragguard.audit.records import AuditStore, Event
+from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.background.attribute_event import EventProcessor
 from ragguard.background.outbox import Outbox
 from ragguard.background.threads import (

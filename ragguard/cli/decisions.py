@@ -18,7 +18,7 @@ from ragguard.jsonl import read_passages
 
 if TYPE_CHECKING:
     from ragguard.audit import QuarantineEntry, QuarantineStatus
-    from ragguard.audit.allowing import Allowance, Effect
+    from ragguard.audit.allow_list import Allowance, Effect
     from ragguard.audit.decisions import Decisions
     from ragguard.passage import Passage
 
@@ -204,7 +204,7 @@ def _found(
     decisions: Decisions, wanted: Sequence[str | Passage], *, source: bool
 ) -> list[str | Passage]:
     """Return what targets name; all of them are looked up before the first is changed."""
-    from ragguard.audit.allowing import is_key
+    from ragguard.audit.allow_list import is_key
     from ragguard.passage import Passage
 
     return [

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time
 from functools import partial
 from typing import TypedDict
 
-from ragguard.audit.allowing import Allowance, Effect, is_key
+from ragguard.audit.allow_list import Allowance, Effect, is_key
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
 from ragguard.errors import InvalidInputError

@@ -12,7 +12,7 @@ from ragguard.attribution import Attribution
 from ragguard.audit.decisions import Decisions, match
 from ragguard.audit.quarantine import HELD, SPARED, QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import AuditStore, Event, EventStatus
-from ragguard.audit.retelling import retold
+from ragguard.audit.verdict_in_words import retold
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError
 from ragguard.review.plots import axes

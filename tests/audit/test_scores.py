@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.audit import MemoryStore, ScoredQuery
-from ragguard.audit.counting import RECENT_SIZE, SAMPLE_SIZE, VerdictCounter, retained, sampled
+from ragguard.audit.verdict_counter import (
+    RECENT_SIZE,
+    SAMPLE_SIZE,
+    VerdictCounter,
+    retained,
+    sampled,
+)
 from ragguard.errors import StoreError
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry, QuarantineWatch
-from ragguard.audit.allowing import allowance
+from ragguard.audit.allow_list import allowance
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.memory_quarantine import MAX_TENANTS

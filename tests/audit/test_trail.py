@@ -15,7 +15,7 @@ import pytest
 
 from ragguard import Guard, Passage
 from ragguard.audit import QuarantineEntry
-from ragguard.audit.allowing import allowance
+from ragguard.audit.allow_list import allowance
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import Limits, utc_now
 from ragguard.audit.trail import Change, TrailRow, head_of, next_rows, note_quietly, signature_of

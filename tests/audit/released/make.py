@@ -30,7 +30,7 @@ from sqlalchemy.types import TypeDecorator
 from ragguard import Passage
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry, ScoredQuery, open_store, trail_check, trail_keys
-from ragguard.audit.allowing import Allowance
+from ragguard.audit.allow_list import Allowance
 from ragguard.audit.answers import Answer
 from ragguard.audit.quarantine import Limits
 from ragguard.audit.schema import HEAD, alembic_config

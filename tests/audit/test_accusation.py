@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragguard.audit import QuarantineEntry, QuarantineWatch
-from ragguard.audit.accusing import Load, decided
+from ragguard.audit.accusation import Load, decided
 from ragguard.audit.quarantine import Limits
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
-from ragguard.audit.allowing import Allowance, as_allowed
+from ragguard.audit.allow_list import Allowance, as_allowed
 from ragguard.audit.database import Database, next_version, set_version
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
 from ragguard.audit.quarantine import ALLOWED, utc_now

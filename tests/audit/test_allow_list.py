@@ -8,7 +8,7 @@ import pytest
 
 from ragguard import Passage
 from ragguard.audit import QuarantineEntry, QuarantineWatch
-from ragguard.audit.allowing import Allowance, allowance, as_allowed
+from ragguard.audit.allow_list import Allowance, allowance, as_allowed
 from ragguard.audit.decisions import Decisions
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError

@@ -1,7 +1,8 @@
 """Attributes in a process of its own, so that queries do not share the interpreter with it.
 
-The child is `python -m ragguard.attribution.apart MODULE:NAME`. It reads pickled requests from its
-standard input and writes pickled answers, and ends with its parent, whose death closes that input.
+The child is `python -m ragguard.attribution.child_process MODULE:NAME`. It reads pickled requests
+from its standard input and writes pickled answers, and ends with its parent, whose death closes
+that input.
 Both ends are this module; texts of strangers are data.
 """
 
@@ -105,7 +106,7 @@ class Apart:
         if self._child is None or self._child.poll() is not None:
             path = os.pathsep.join(folder or str(Path.cwd()) for folder in sys.path)
             self._child = subprocess.Popen(  # noqa: S603 - this interpreter and this package
-                [sys.executable, "-m", "ragguard.attribution.apart", self._make],
+                [sys.executable, "-m", "ragguard.attribution.child_process", self._make],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={**os.environ, "PYTHONPATH": path},

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from ragguard.audit import MemoryStore
-from ragguard.audit.counting import VerdictCounter
+from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.errors import StoreError
 
 NEVER = 3600.0  # seconds between two writes: only `flush` and `close` write
