@@ -35,6 +35,7 @@ _HIDDEN = re.compile(
     r"(?<=\w)[\u200b\u2060-\u2064\ufeff](?=\w)"
     r"|(?<=[a-zA-Z])[\u200c-\u200f](?=[a-zA-Z])"
     r"|[\u202d\u202e\U000e0001\U000e0020-\U000e007e]"
+    r"|(?<=[\ufe00-\ufe0f\U000e0100-\U000e01ef])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"
     r"|[a-zA-Z](?=[\u0430-\u044f\u0456])|[\u0430-\u044f\u0456](?=[a-zA-Z])"
 )
 _FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a]{2,6}\U000e007f")  # of a region
@@ -87,9 +88,10 @@ def _profile(passage: TokenizedPassage, model: MannerModel) -> tuple[float, ...]
 def hidden_characters(text: str) -> int:
     r"""Return how many places of a text hide something within words, or pass for another letter.
 
-    Invisible characters and letters of a second script in one word, tags and overrides of direction
-    carry a text past whoever looks at it (Boucher et al. 2022, "Bad Characters"). Soft hyphens, and
-    the joiners of Arabic and Indic scripts, stand in honest words.
+    Invisible characters and letters of a second script in one word, tags, selectors of a form that
+    follow each other, and overrides of direction carry a text past whoever looks at it (Boucher et
+    al. 2022, "Bad Characters"). Soft hyphens, and the joiners of Arabic and Indic scripts, stand in
+    honest words.
 
     >>> hidden_characters("p\u0430ss\u200bword"), hidden_characters("co\u00adoperate")
     (3, 0)

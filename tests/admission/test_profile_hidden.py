@@ -20,6 +20,8 @@ from ragguard.admission.profile import hidden_characters
         ("\u202edrow", 1),
         ("p\u0430ss", 2),  # a Cyrillic letter between two Latin ones
         ("tag\U000e0041\U000e0042", 2),
+        ("1\ufe0f\u20e3 \u2764\ufe0f\u200d\U0001f525 \u845b\U000e0100", 0),  # one form each
+        ("\u263a\ufe04\U000e0158\U000e0159", 2),  # bytes
     ],
 )
 def test_places_are_counted(text, count):
