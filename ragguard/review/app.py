@@ -139,6 +139,8 @@ class _Site:
         return RedirectResponse(back + (said.replace("?", "&", 1) if "?" in back else said), 303)
 
     async def _login(self, request: Request) -> Response:
+        # First, or attempts whose forms come slowly would not have to wait for each other.
+        form = await form_of(request) if request.method == "POST" else {}
         address = _address(request)
         wait = self._access.wait(address)
         if wait:
@@ -152,7 +154,6 @@ class _Site:
             if session is None:
                 return self._closed("This link has been used, or was never right.")
         else:
-            form = await form_of(request)
             name = named(next(iter(form.get("name", ())), ""))
             if not name:
                 return self._closed("Say who you are: decisions are kept with a name.")

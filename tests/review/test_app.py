@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 
@@ -206,6 +207,29 @@ def test_wrong_tokens_are_refused_and_then_have_to_wait(visitor):
     late = visitor.post("/login", data={"name": "ann", "token": TOKEN})
     assert late.status_code == 429
     assert 0 < int(late.headers["retry-after"]) <= 60
+
+
+async def test_attempts_at_once_have_to_wait_as_well(store, access):
+    app, all_there, count = review_app(store, access), asyncio.Event(), 12
+    statuses = []
+
+    async def attempt() -> None:
+        async def receive():
+            nonlocal count
+            count -= 1
+            if not count:
+                all_there.set()
+            await all_there.wait()
+            return {"type": "http.request", "body": b"name=eve&token=wrong"}
+
+        async def send(message):
+            statuses.append(message.get("status"))
+
+        asked = {"type": "http", "method": "POST", "path": "/login", "query_string": b""}
+        await app({**asked, "headers": [], "client": ("10.0.0.1", 1)}, receive, send)
+
+    await asyncio.gather(*(attempt() for _ in range(count)))
+    assert (statuses.count(401), statuses.count(429)) == (5, 7)
 
 
 def test_nobody_logs_in_without_a_name(visitor):
