@@ -56,7 +56,7 @@ class Named:
 
 @pytest.fixture
 def named():
-    apart = Apart("test_apart:Named")
+    apart = Apart(f"{__name__}:Named")
     yield apart
     apart.close()
 
@@ -110,7 +110,7 @@ def test_a_child_that_dies_is_a_failure_and_the_next_one_works(named):
 
 @pytest.mark.slow
 def test_what_takes_too_long_is_cut_off():
-    apart = Apart("test_apart:Named", timeout_s=2.0)
+    apart = Apart(f"{__name__}:Named", timeout_s=2.0)
     try:
         with pytest.raises(RagguardError, match="after 2 s at most"):
             apart.attribute("q", "sleep", retrieve)
