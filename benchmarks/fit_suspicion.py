@@ -54,12 +54,12 @@ def main() -> None:
     drawn = samples(datasets, both_embedders(), fit_folds(arguments.data, datasets))
     found = Samples(list(track(drawn, description="signals", console=errors)))
     scores = cross_scores(found)
-    shift = offsets(found, scores)
+    detectors = fit_detectors(found)
+    shift = offsets(found, scores, {name: one.bias for name, one in detectors.items()})
     highest = np.max([scores[name] + shift[name] for name in scores], axis=0)
     for (form, count), share in Recalls(found).of(highest).items():
         errors.print(f"{form:10} planted {count}: {share:.1%}")
     errors.print(f"offsets: {shift}")
-    detectors = fit_detectors(found)
     Console(width=200).print(as_json(shifted(detectors, shift)), markup=False, highlight=False)
 
 

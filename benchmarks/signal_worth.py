@@ -77,7 +77,7 @@ def detected(
             key: left_out_scores(choosing, {fold: part[fold][key] for fold in folds})
             for key in plans
         }
-        shift = offsets(choosing, cross)
+        shift = offsets(choosing, cross, {key: one.bias for key, one in part[None].items()})
         chosen = [cross[key] + shift[key] for key in plans]
         seen = [report.highest(score(part[None][key], report)) + shift[key] for key in plans]
         chosen += [choosing.highest(score(one, choosing)) for one in by_hand.values()]

@@ -2,8 +2,8 @@
 
 The model of `ragguard.inline.features.manner` is fitted again without a generator's texts, or
 without a dataset's pages and planted texts, and asked to find just these, on questions of the
-report half. Only manner and coverage decide: a set is found if a passage of it scores higher than
-those of all but 1 % of the clean sets. So the figures say what this evidence is worth on texts of
+report half. Only the signal `manner` decides: a set is found if a passage of it has more than those
+of all but 1 % of the clean sets. So the figures say what this evidence is worth on texts of
 another kind, without the other signals and before the gate shares its 1 % out.
 """
 
@@ -21,52 +21,50 @@ from rich.console import Console
 from benchmarks.command import Command, Measured
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import built_in
-from benchmarks.fit_manner import Folds, groups, rounded
+from benchmarks.fit_manner import Folds, groups, rounded, under
 from benchmarks.fitting.offsets import ALPHA
 from benchmarks.reading import load_with_reading
 from benchmarks.report.table import Table, crossed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
-from ragguard.inline.features.coverage import LEAST_COVERAGE, idf_coverage, idf_weights
-from ragguard.inline.features.manner import COVERAGE, MannerModel
-from ragguard.inline.tokens import tokenize_passages, tokenize_query
+from ragguard.inline.features import SIGNALS, signal_matrix
+from ragguard.inline.features.manner import MannerModel
+from ragguard.inline.tokens import (
+    TokenizedPassage,
+    TokenizedQuery,
+    tokenize_passages,
+    tokenize_query,
+)
 
 Floats = NDArray[np.float64]
-Coverage = tuple[RetrievedSet, Floats]
+ReadSet = tuple[TokenizedQuery, Sequence[TokenizedPassage]]
 
 _K = 5
+_MANNER = SIGNALS.index("manner")
 _KINDS = ("poisonedrag", "gpt4", "gemini", "blind")
 _COUNTS = (1, 5)
 _ERRORS = Console(stderr=True)
 
 
-def covered(found: RetrievedSet) -> Coverage:
-    """Return a set and how much of the question each passage holds: float64 of shape (k,)."""
-    query = tokenize_query(found.question)
-    read = tokenize_passages(found.texts)
-    weights = idf_weights(query, read)
-    return found, np.array([idf_coverage(one.distinct, weights) for one in read])
+def read(found: RetrievedSet) -> ReadSet:
+    """Return the words of a question and of the passages that were retrieved for it."""
+    return tokenize_query(found.question), tokenize_passages(found.texts)
 
 
-def highest(model: MannerModel, sets: Sequence[Coverage], memo: dict[str, float]) -> Floats:
-    """Return the highest score of each set: float64 of shape (s,)."""
-    out = np.full(len(sets), -np.inf)
-    for row, (found, coverage) in enumerate(sets):
-        for text, held in zip(found.texts, coverage.tolist(), strict=True):
-            if held >= LEAST_COVERAGE:
-                if text not in memo:
-                    memo[text] = model.manner(text)
-                out[row] = max(out[row], memo[text] + COVERAGE * held)
-    return out
+def highest(model: MannerModel, sets: Sequence[ReadSet]) -> Floats:
+    """Return the highest `manner` of each set by a model: float64 of shape (s,)."""
+    with under(model):
+        return np.array(
+            [signal_matrix(*one, len(one[1]))[:, _MANNER].max(initial=0.0) for one in sets]
+        )
 
 
 def counted(
-    fitted: str, model: MannerModel, clean: Sequence[Coverage], attacks: Mapping[Any, Any]
+    fitted: str, model: MannerModel, clean: Sequence[ReadSet], attacks: Mapping[Any, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every attack: how many sets the model finds at `ALPHA` of the clean ones."""
-    memo: dict[str, float] = {}
-    line = float(np.quantile(highest(model, clean, memo), 1.0 - ALPHA, method="higher"))
+    line = float(np.quantile(highest(model, clean), 1.0 - ALPHA, method="higher"))
     for (name, kind, count), sets in attacks.items():
-        found = int((highest(model, sets, memo) > line).sum())
+        found = int((highest(model, sets) > line).sum())
         row = {"dataset": name, "kind": kind, "planted": count, "sets": len(sets), "found": found}
         yield {"fitted": fitted, **row}
 
@@ -81,8 +79,8 @@ def measured(
         fit: From the dataset and the kind to leave out, each "" for none, to a model.
     """
     embedder = built_in()
-    clean = [covered(retrieve(record, embedder, _K)) for data in datasets for record in data.report]
-    attacks: dict[tuple[str, str, int], list[Coverage]] = {}
+    clean = [read(retrieve(record, embedder, _K)) for data in datasets for record in data.report]
+    attacks: dict[tuple[str, str, int], list[ReadSet]] = {}
     for data in datasets:
         for record in data.report:
             for kind in _KINDS:
@@ -90,7 +88,7 @@ def measured(
                     if texts := planted(record, kind, "plain", count):
                         found = retrieve(record, embedder, _K, texts)
                         if found.poisoned.any():
-                            attacks.setdefault((data.name, kind, count), []).append(covered(found))
+                            attacks.setdefault((data.name, kind, count), []).append(read(found))
     yield from counted("on all", fit("", ""), clean, attacks)
     for kind in _KINDS:
         own = {key: sets for key, sets in attacks.items() if key[1] == kind}
@@ -104,7 +102,7 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the table of a result."""
     return [
         crossed(
-            "Plain texts found by manner and coverage alone",
+            "Plain texts found by manner alone",
             sections["unseen_manner"],
             {"dataset": "dataset", "texts": "kind", "planted": "planted"},
             lambda row: f"fitted {row['fitted']}",

@@ -18,16 +18,14 @@ ALPHA = 0.01
 """Share of the clean queries that may be touched."""
 
 _LEFT = 0.005  # of ALPHA, what the shipped calibration leaves once it is lifted: 4 of 818
-# Added to what is chosen, in nats. The published attack, and the question's words in front or out
-# of order, are to pass no closer to the line than a calibration may raise it; manner makes room.
-_HEAD_START = {
-    **{"verbatim": 4.0, "keywords": 1.5, "unordered_window": 1.25, "manner": -1.0},
-}
-_STEPS = np.arange(-4.0, 4.01, 0.25)
+# Added to what is chosen, in nats. The published attack, and the question's words in front, are to
+# pass no closer to the line than a calibration may raise it, and so is manner, as far as it can.
+_HEAD_START = {"verbatim": 4.0, "keywords": 1.0, "manner": 1.0}
+_STEPS = np.arange(-6.0, 6.01, 0.25)
 _ROUNDS = 6
 _STARTS = 12
 _PRICE = 0.0015  # of an offset of 1, in recall
-_WRITTEN = 1.0  # of a share of `WRITTEN` touched above ALPHA, in recall
+_WRITTEN = 1.5  # of a share of `WRITTEN` touched above ALPHA, in recall
 # Of a form for the offsets: the published attack first, then what its author would try next, which
 # includes to leave the question out.
 _IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0, ("plain", 5): 6.0, ("plain", 1): 6.0} | {
@@ -66,20 +64,34 @@ def _groups(keys: Sequence[Any]) -> dict[Any, NDArray[np.bool_]]:
     return {key: codes == number for key, number in numbers.items()}
 
 
-def offsets(found: Samples, scores: Mapping[str, Floats]) -> dict[str, float]:
+def offsets(
+    found: Samples, scores: Mapping[str, Floats], biases: Mapping[str, float]
+) -> dict[str, float]:
     """Choose how far each detector is raised or lowered, by coordinate ascent on the recall.
+
+    No way of carrying the question says more of a passage that shows nothing of it than manner.
 
     Args:
         found: The samples.
         scores: For every detector the sets' cross-fitted scores.
+        biases: The bias of every detector, before it is raised or lowered.
 
     Returns:
         The best of `_STARTS` ascents from random starts, `_HEAD_START` added.
     """
     recalls = Recalls(found, _LEFT)
     names = tuple(scores)
+    ahead = {name: bias + _HEAD_START.get(name, 0.0) for name, bias in biases.items()}
 
-    def worth(shift: Mapping[str, float]) -> float:
+    def below(shift: Mapping[str, float]) -> dict[str, float]:
+        """Return the shifts, lowered so that no bias will be above that of manner."""
+        if "manner" not in names:
+            return dict(shift)
+        most = ahead["manner"] + shift["manner"]
+        return {name: min(shift[name], most - ahead[name]) for name in names}
+
+    def worth(tried: Mapping[str, float]) -> float:
+        shift = below(tried)
         highest = np.max([scores[name] + shift[name] for name in names], axis=0)
         shares = recalls.of(highest)
         weigh = {key: _IMPORTANCE.get(key, 1.0) for key in shares if key[1]}
@@ -94,7 +106,7 @@ def offsets(found: Samples, scores: Mapping[str, Floats]) -> dict[str, float]:
         for _ in range(_STARTS - 1)
     ]
     ascents = [_ascent(worth, start) for start in starts]
-    chosen = max(ascents, key=lambda ascent: ascent[0])[1]
+    chosen = below(max(ascents, key=lambda ascent: ascent[0])[1])
     return {name: shift + _HEAD_START.get(name, 0.0) for name, shift in chosen.items()}
 
 

@@ -211,7 +211,7 @@ class TestOffsets:
             "blind": np.r_[draw.uniform(2.0, 3.0, 400), np.zeros(4)],
             "telling": np.r_[draw.uniform(0.0, 1.0, 400), np.full(4, 1.5)],
         }
-        shift = offsets(found, scores)
+        shift = offsets(found, scores, dict.fromkeys(scores, 0.0))
         unshifted = Recalls(found).of(np.max(list(scores.values()), axis=0))
         moved = Recalls(found).of(np.max([scores[name] + shift[name] for name in scores], axis=0))
         assert unshifted["prepend", 1] == 0.0
@@ -227,7 +227,7 @@ class TestOffsets:
             "first": np.r_[np.linspace(0.0, 1.0, 200), 0.9, 0.0],
             "other": np.r_[np.linspace(1.0, 0.0, 200), 0.0, 0.9],
         }
-        shift = offsets(found, scores)
+        shift = offsets(found, scores, dict.fromkeys(scores, 0.0))
         moved = np.max([scores[name] + shift[name] for name in scores], axis=0)
         shares = Recalls(found, 0.03).of(moved)
         assert shares["prepend", 1] >= shares["middle", 1]
@@ -235,7 +235,18 @@ class TestOffsets:
 
     def test_where_nothing_is_to_be_gained_nothing_is_moved(self):
         scores = np.r_[np.zeros(400), np.ones(4)]
-        assert offsets(settings_traffic(), {"x": scores}) == {"x": 0.0}
+        assert offsets(settings_traffic(), {"x": scores}, {"x": 0.0}) == {"x": 0.0}
+
+    def test_no_way_is_raised_above_manner(self):
+        # Each finds one of the attacks, so both would be raised; a bias of manner is the most.
+        scores = {
+            "manner": np.r_[np.linspace(0.0, 1.0, 400), np.zeros(4)],
+            "keywords": np.r_[np.zeros(400), np.full(4, 0.5)],
+        }
+        biases = {"manner": -3.0, "keywords": -1.0}
+        shift = offsets(settings_traffic(), scores, biases)
+        assert shift["keywords"] < 0.0
+        assert biases["keywords"] + shift["keywords"] <= biases["manner"] + shift["manner"]
 
     def test_shifted_moves_the_bias_alone_and_adds_those_set_by_hand(self):
         moved = shifted({"x": Detector(1.0, {"a": 2.0})}, {"x": -0.5})

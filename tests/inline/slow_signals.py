@@ -318,18 +318,23 @@ def own_signals(query, texts, k):
     by_length = min(1.0, words_meant(asked) / 8)
     by_strewn = min(1.0, words_meant(asked) / 10)
     out = []
-    for said, text in zip(read[:k], texts, strict=False):
+    coverages = [held(said, weights) for said in read[:k]]
+    for row, (said, text) in enumerate(zip(read[:k], texts, strict=False)):
         own = dict.fromkeys(OWN, 0.0)
         out.append(own)
-        coverage = held(said, weights)
+        coverage = coverages[row]
         if coverage < 0.2:
             continue
         shown = with_letters_for_signs(asked, text) or text
         if reads_english(words_of(shown)):
             own["gibberish"] = above(gibberish(runs(strip_markup(shown))), 0.2, 0.4)
         if english:
-            nats = manner(shown) + 2.5 * coverage + 3.0 * concentration(text, texts[:k])
-            own["manner"] = above(nats, 2.0, 12.5)
+            others = [one for at, one in enumerate(coverages[:10]) if at != row]
+            lead = coverage - sum(others) / len(others) if others else 0.0
+            relevance = 2.0 * above(coverage, 0.0, 0.5) + 2.5 * above(lead, -0.1, 0.35)
+            shared = 3.0 * above(concentration(text, texts[: min(k, 10)]), 0.0, 0.2)
+            nats = manner(shown) + by_length * relevance + shared
+            own["manner"] = above(nats, 4.5, 15.0)
         own.update(keyword_runs(asked, said, english))
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch

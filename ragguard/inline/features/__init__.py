@@ -29,7 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.budget import Budget
-from ragguard.inline.features.coverage import LEAST_COVERAGE, Match, idf_coverage, idf_weights
+from ragguard.inline.features.coverage import (
+    LEAST_COVERAGE,
+    Match,
+    idf_coverage,
+    idf_weights,
+    leads,
+)
 from ragguard.inline.features.gibberish import gibberish_signals
 from ragguard.inline.features.insertion import insertion_signals
 from ragguard.inline.features.keyword_stuffing import keyword_stuffing_signals
@@ -127,15 +133,13 @@ def signals_in_time(
             passages[row] = passage
     weights = idf_weights(query, passages)
     coverage = [idf_coverage(passage.distinct, weights) for passage in passages[:k]]
+    held = list(zip(coverage, leads(coverage), strict=True))
     english = reads_english(query, passages)
     for rows in rounds:
         if hurry(rows[0]):
             (passages[rows[0]],) = normalized(query, [passages[rows[0]]])
         matches = [
-            (
-                row,
-                Match(query, passages[row], weights, coverage[row], passages[:k], english=english),
-            )
+            (row, Match(query, passages[row], weights, *held[row], passages[:k], english=english))
             for row in rows
             if coverage[row] >= LEAST_COVERAGE
         ]

@@ -1,7 +1,7 @@
 """Concentration: how much of what a passage says the others say that are retrieved with it.
 
     s_ij = |W_i and W_j| / sqrt(|W_i| |W_j|),    W_i the distinct content words of passage i
-    concentration_i = mean of s_ij over the other passages of the set
+    concentration_i = mean of s_ij over the other passages of the set, of many over the first 10
 
 It is s_mean of RAGDefender's concentration factor (Kim, Lee and Koo 2025, Section 4.1). The paper
 takes the similarity of embeddings; the cosine of passages as binary vectors of terms finds as much,
@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
+from ragguard.inline.features.coverage import COMPANY
 from ragguard.inline.tokens import TokenizedPassage
 from ragguard.text import STOP_WORDS
-
-_COMPANY = 50  # passages of the set, so that the work grows with the set and not with its square
 
 
 def content_words(passage: TokenizedPassage) -> frozenset[str]:
@@ -39,8 +38,8 @@ def concentration(passage: TokenizedPassage, retrieved: Sequence[TokenizedPassag
 
     Args:
         passage: One of the set.
-        retrieved: The k passages of the set, of which the first 50 count. What has the same text
-            is no other one.
+        retrieved: The k passages of the set, of which the first `COMPANY` count. What has the same
+            text is no other one.
 
     >>> from ragguard.inline.tokens import tokenize_passages
     >>> texts = ["The pier was sold.", "Sold, the old pier.", "It rained."]
@@ -49,7 +48,7 @@ def concentration(passage: TokenizedPassage, retrieved: Sequence[TokenizedPassag
     0.41
     """
     own = passage.written.once(content_words)
-    company = [one for one in retrieved[:_COMPANY] if one.text != passage.text]
+    company = [one for one in retrieved[:COMPANY] if one.text != passage.text]
     others = [one.written.once(content_words) for one in company]
     if not others:
         return 0.0

@@ -21,6 +21,10 @@ LEAST_COVERAGE = 0.2
 FEW_WORDS = 0.6
 """Share of the question's distinct words: no more show no run, no stretch and no insertion."""
 
+COMPANY = 10
+"""Passages of a set, the first, that the others are compared with: what is ranked far below says
+little of the question, and the work is to grow with the set and not with its square."""
+
 _LONG_QUESTION = 8  # words: from here on most of the question does not stand together by chance
 _HELD = (0.5, 1.0)  # share of the content that a quotation holds
 _REST = (0.0, 0.4)  # share of the content that is said outside it as well
@@ -34,6 +38,7 @@ class Match:
         passage: The passage.
         weights: The weight of every content word of the question; sum 1.
         coverage: The weight of those that stand in the passage.
+        lead: By how much that is above the mean of the other passages.
         retrieved: The passages of its set, of which it is one.
         english: True if the set is in English (`ragguard.inline.language`).
 
@@ -49,6 +54,7 @@ class Match:
         passage: TokenizedPassage,
         weights: Mapping[str, float],
         coverage: float,
+        lead: float = 0.0,
         retrieved: Sequence[TokenizedPassage] = (),
         *,
         english: bool = True,
@@ -58,6 +64,7 @@ class Match:
         self.weights = weights
         self.coverage = coverage
         self.retrieved = retrieved
+        self.lead = lead
         self.english = english
         shared = query.distinct & passage.distinct
         self.share = len(shared) / len(query.distinct)
@@ -95,6 +102,22 @@ def idf_weights(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> 
 def idf_coverage(stretch: Container[str], weights: Mapping[str, float]) -> float:
     """Return the weight of the content words that stand in a stretch or passage, at most 1."""
     return min(1.0, sum([weight for word, weight in weights.items() if word in stretch]))
+
+
+def leads(coverage: Sequence[float]) -> list[float]:
+    """Return by how much the coverage of each passage is above the mean of the first others'.
+
+    >>> leads([0.75, 0.25, 0.25])
+    [0.5, -0.25, -0.25]
+    """
+    company = coverage[:COMPANY]
+    total, size = sum(company), len(company)
+    if len(coverage) < 2:
+        return [0.0] * len(coverage)
+    return [
+        held - ((total - held) / (size - 1) if row < size else total / size)
+        for row, held in enumerate(coverage)
+    ]
 
 
 def coverage_outside(

@@ -3,7 +3,8 @@
     window = bias + sum of w[n-gram] over its n-grams / max(tokens, 48)
     whole  = the same of all n tokens
     manner = max(mean of the three highest windows, u + (whole - u) sqrt(min(max(n / 48, 1), 4)))
-    signal = (manner + 2.5 coverage + 3 concentration - 2) / 10.5, at least 0 and at most 1
+    relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1)
+    signal = (manner + relevance - 4.5) / 10.5, at least 0 and at most 1
 
 u = -6.5 nats is what honest passages show at the median: the longer a text, the less its mean
 strays from there by chance, by the square root of its windows. A window is 48 tokens of the
@@ -18,7 +19,10 @@ come from a logistic regression on windows of planted and of honest texts
 A text that is to be retrieved for a question and to state an answer with authority is written for
 that: complete, short, sure of itself, often by a language model. Pages that people wrote are not,
 nor are the honest pages of language models on other things. But an honest page may be written so
-by chance, and counts only as far as it speaks of the question. Support: Kobak et al. (2025) on
+by chance, and counts only as far as it speaks of the question: by its coverage c of the question,
+by its lead, which is c less the mean of the others' from -0.1 (0) to 0.35 (1), and by how much of
+it the others say as well. Of a short question less is said by chance: long is min(words / 8, 1).
+Support: Kobak et al. (2025) on
 excess words of language models; the PAN shared task of 2024, where a linear model over n-grams was
 a strong baseline.
 """
@@ -52,16 +56,15 @@ WINDOW, STEP = 48, 12
 LEAST = 48
 """Tokens that a window is taken to have at least: what is shorter says little."""
 
-COVERAGE = 2.5
-"""Nats for a passage that holds all of the question's content."""
-
-CONCENTRATION = 3.0
-"""Nats for a passage that says what all others say."""
+COVERAGE, LEAD, CONCENTRATION = 2.0, 2.5, 3.0
+"""Nats at most for what a passage holds of the question, for how far that is more than others do,
+and for how much of it others say."""
 
 _HIGHEST = 3  # windows that count
 _USUAL = -6.5  # nats: the median of honest passages, by their windows alone
 _MOST_WINDOWS = 4  # that a text is taken to have: what is longer has several authors
-_RANGE = (2.0, 12.5)  # nats: hardly any clean passage is above the middle
+_HELD, _AHEAD, _SHARED = (0.0, 0.5), (-0.1, 0.35), (0.0, 0.2)  # what says nothing, and all
+_RANGE = (4.5, 15.0)  # nats: hardly any clean passage is above the middle
 _LONG = 7  # letters of a short word
 _CHARS = 10_000  # of a longer text both ends are read
 
@@ -176,8 +179,10 @@ def manner_signals(match: Match) -> dict[str, float]:
     """Return the signal of a passage that is written to state the answer to the question."""
     if not match.english:  # the weights are of English texts
         return {}
-    nats = match.passage.written.once(shipped().of) + COVERAGE * match.coverage
+    nats = match.passage.written.once(shipped().of)
+    held = COVERAGE * rescale(match.coverage, _HELD) + LEAD * rescale(match.lead, _AHEAD)
+    nats += match.long * held
     if nats <= _RANGE[0] - CONCENTRATION:  # as of most passages
         return {}
-    nats += CONCENTRATION * concentration(match.passage, match.retrieved)
-    return {"manner": rescale(nats, _RANGE)}
+    shared = concentration(match.passage, match.retrieved)
+    return {"manner": rescale(nats + CONCENTRATION * rescale(shared, _SHARED), _RANGE)}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.features.coverage import coverage_outside, idf_coverage, rescale
+from ragguard.inline.features.coverage import coverage_outside, idf_coverage, leads, rescale
 
 ends = st.tuples(st.floats(0.0, 0.5), st.floats(0.6, 1.0))
 WEIGHTS = {"pier": 0.5, "lamp": 0.3, "tide": 0.2}
@@ -53,3 +53,12 @@ def test_rounding_makes_no_share_larger_than_1():
     tenths = {f"word{number}": 0.1 + 1e-12 for number in range(10)}
     assert idf_coverage(list(tenths), tenths) == 1.0
     assert coverage_outside([], dict.fromkeys(tenths, 1), tenths) == 1.0
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=14))
+def test_a_lead_is_over_the_mean_of_the_first_others(coverage):
+    expected = []
+    for row, held in enumerate(coverage):
+        others = [other for at, other in enumerate(coverage[:10]) if at != row]
+        expected.append(held - sum(others) / len(others) if others else 0.0)
+    assert leads(coverage) == pytest.approx(expected)
