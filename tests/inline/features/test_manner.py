@@ -164,14 +164,12 @@ def test_a_text_that_does_not_speak_of_the_question_counts_less() -> None:
 
 def test_a_text_that_holds_more_of_the_question_than_its_company_counts_more() -> None:
     query = tokenize_query("Who built the old pier of Keelworth in the year of the great flood?")
-    passage = tokenize_passage(
-        "Ann Dove built the old pier of Keelworth. She was a renowned engineer."
-    )
-    weights = dict.fromkeys(query.content, 1 / len(query.content))
-    values = [
-        manner_signals(Match(query, passage, weights, 0.6, lead))["manner"]
-        for lead in (-0.1, 0.1, 0.35, 0.6)
-    ]
+    model = MannerModel(4.0, np.zeros(BUCKETS + 1))
+    with patch.object(manner, "shipped", lambda: model):
+        values = [
+            manner_signals(Match(query, tokenize_passage("Ann Dove."), {}, 0.6, lead))["manner"]
+            for lead in (-0.1, 0.1, 0.35, 0.6)
+        ]
     assert values[0] < values[1] < values[2] == values[3]
     assert values[2] - values[0] == pytest.approx(LEAD / 10.5)
 
