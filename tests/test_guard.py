@@ -50,7 +50,7 @@ def calibration(score, n=99):
 ALWAYS, NEVER = calibration(-1000.0), calibration(1000.0)
 
 # Two lies give themselves away; a third speaks of the question so that its company decides.
-LIKE_POISON = "Built: lighthouse Marrow Bay when? In 1914 by a mason."
+LIKE_POISON = "Built: lighthouse, Marrow Bay. In 1914 by a mason."
 DOUBTED = [*POISON[:2], LIKE_POISON, *QUIET[:2]]
 DOUBTING = replace(ALWAYS, scores=np.full(99, 8.0), passage_scores=np.zeros(30))
 

@@ -30,7 +30,7 @@ POISON = [f"{QUESTION} It was built in 19{year} by the crown." for year in (11, 
 
 
 # Two lies give themselves away; a third speaks of the question so that its company decides.
-DOUBTED = [*POISON[:2], "Built: lighthouse Marrow Bay when? In 1914 by a mason.", *QUIET]
+DOUBTED = [*POISON[:2], "Built: lighthouse, Marrow Bay. In 1914 by a mason.", *QUIET]
 DOUBTING = Calibration(
     scores=np.full(99, 8.0),
     passage_scores=np.zeros(30),

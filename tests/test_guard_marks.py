@@ -200,17 +200,20 @@ def test_what_is_allowed_is_not_marked(measure, monkeypatch, mode):
         assert verdict.marked == []
 
 
-@pytest.mark.parametrize(("k", "marked"), [(3, [ODD]), (2, [])])
+LIT = "Nobody knows when the lighthouse of Marrow Bay was lit, but the parish book may do."
+
+
+@pytest.mark.parametrize(("k", "marked"), [(3, [LIT]), (2, [])])
 def test_of_over_fetched_passages_those_that_move_up_may_be_marked(k, marked):
-    given = [POISON, *QUIET[: k - 1], *([ODD] if marked else [QUIET[2], ODD])]
-    own = calibration([*[0.0] * 97, *[5.0] * 3], with_reference=True)
+    given = [POISON, *QUIET[: k - 1], *([LIT] if marked else [QUIET[2], LIT])]
+    own = calibration([*[0.0] * 97, *[7.0] * 3], with_reference=True)
     with Guard(calibration=own) as guard:
         verdict = guard.filter(QUESTION, given, k=k)
         assert texts(verdict.dropped) == [POISON]
         assert texts(verdict.marked) == marked
         assert [one.marked for one in verdict.evidence] == [text in marked for text in given]
         # In a clean set nothing moves up, and nothing below k is looked at.
-        assert guard.filter(QUESTION, [*QUIET[:k], ODD], k=k).marked == []
+        assert guard.filter(QUESTION, [*QUIET[:k], LIT], k=k).marked == []
 
 
 def test_without_a_gate_nothing_is_marked():
@@ -256,7 +259,7 @@ def test_the_same_passage_twice_is_marked_twice(guard):
 
 
 def test_one_many_and_asynchronous_answer_alike(guard):
-    sets = [(QUESTION, [ODD, *QUIET]), (QUESTION, QUIET), (QUESTION, [POISON, ODD, *QUIET[:2]])]
+    sets = [(QUESTION, [ODD, *QUIET]), (QUESTION, QUIET), (QUESTION, [POISON, ODD, *QUIET])]
     expected = [guard.filter(*one) for one in sets]
     assert [len(one.marked) for one in expected] == [1, 0, 1]
     assert guard.filter_batch(sets) == expected

@@ -74,7 +74,7 @@ def test_one_is_explained_in_words(run, store):
 def test_hostile_texts_are_explained_harmlessly(run, tmp_path):
     url = str(tmp_path / "hostile.db")
     with Guard(store=url, record_texts=True) as guard:
-        text = f"\x1b[2J\u202e{QUESTION} It was built in 1911."
+        text = f"{QUESTION}\x1b[2J\u202e It was built in 1911."
         verdict = guard.filter(QUESTION, [Passage(text, id="\x1b[31m"), *QUIET])
     shown = run("verdicts", "explain", verdict.id, "--store", url).stdout
     assert "\x1b" not in shown
