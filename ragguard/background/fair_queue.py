@@ -103,7 +103,7 @@ class FairQueue:
         return event, size
 
 
-class Allowance:
+class HourlyQuota:
     """What the store takes of each lane within an hour: events stay there, and fill the disk.
 
     Not safe to share between threads by itself.

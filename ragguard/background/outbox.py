@@ -17,7 +17,7 @@ from itertools import islice
 from ragguard.audit.fair_queueing import Turns, lane_of
 from ragguard.audit.records import OPEN, AuditStore, Event
 from ragguard.audit.verdict_counter import VerdictCounter
-from ragguard.background.fair_queue import Allowance, FairQueue, Losses
+from ragguard.background.fair_queue import FairQueue, HourlyQuota, Losses
 from ragguard.background.threads import Backoff, Deadline, running, shared_interpreter
 from ragguard.errors import EventLostError, EventNotFoundError, StoreError
 from ragguard.fork import follow_forks
@@ -57,7 +57,7 @@ class Outbox:
         self._store = store
         self._max_events = max_events
         self._losses = Losses(counter)
-        self._allowance = Allowance(_HOURLY_BYTES)
+        self._quota = HourlyQuota(_HOURLY_BYTES)
         self.closed = False
         self._begin()
         _outboxes.add(self)
@@ -91,7 +91,7 @@ class Outbox:
                 self._losses.add(event, "the guard is closed")
                 return False
             lane = lane_of(event.reporter, event.tenant)
-            if not self._allowance.covers(lane, event.nbytes):
+            if not self._quota.covers(lane, event.nbytes):
                 self._losses.add(event, "its reporter has filed too much within the hour")
                 return False
             is_more, dropped = self._queue.put(event)

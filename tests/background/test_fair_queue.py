@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.audit import Event
-from ragguard.background.fair_queue import Allowance, FairQueue
+from ragguard.background.fair_queue import FairQueue, HourlyQuota
 
 
 def event(event_id, reporter=None, response="r", **fields):
@@ -50,14 +50,14 @@ def test_a_flood_drops_its_own():
 def test_each_lane_has_an_allowance_for_an_hour(monkeypatch):
     now = [7200.0]
     monkeypatch.setattr("ragguard.background.fair_queue.time.monotonic", lambda: now[0])
-    allowance = Allowance(100)
-    assert [allowance.covers("ann", 40) for _ in range(4)] == [True, True, False, False]
-    assert allowance.covers("bob", 100)
-    assert not allowance.covers("bob", 1)
+    quota = HourlyQuota(100)
+    assert [quota.covers("ann", 40) for _ in range(4)] == [True, True, False, False]
+    assert quota.covers("bob", 100)
+    assert not quota.covers("bob", 1)
     now[0] += 3599.0
-    assert not allowance.covers("ann", 40)
+    assert not quota.covers("ann", 40)
     now[0] += 1.0
-    assert allowance.covers("ann", 40)
+    assert quota.covers("ann", 40)
 
 
 def test_a_flood_of_large_events_drops_its_own():

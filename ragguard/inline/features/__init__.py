@@ -11,8 +11,8 @@ and in what form; clean passages contain its words too, but hardly ever in these
 - `insertion`: word by word, where the passage would read better without;
 - `keyword_stuffing`: key words in a row, as no sentence puts them;
 - `gibberish`: in text that no person wrote;
-- `manner`: in text that is written as planted ones are, the more so where others of the set say
-  the same (`concentration`).
+- `manner`: in text that is written as planted ones are, the more so where it holds more of the
+  question than its company, and where others of the set say the same (`concentration`).
 
 It and `ragguard.prompt_injection` do without the question's wording.
 
