@@ -22,6 +22,7 @@ __all__ = [
     "ProxyError",
     "QuarantineNotFoundError",
     "RagguardError",
+    "RetrievalError",
     "StoreError",
     "VerdictNotFoundError",
 ]
@@ -95,6 +96,10 @@ class EventFailedError(RagguardError, RuntimeError):
 
 class ProxyError(RagguardError, RuntimeError):
     """A proxy language model cannot be loaded or cannot score a text."""
+
+
+class RetrievalError(RagguardError, RuntimeError):
+    """A knowledge base that the caller gave cannot be searched."""
 
 
 class GenerationError(RagguardError, RuntimeError):

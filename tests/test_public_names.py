@@ -53,6 +53,7 @@ EXPORTED = {
         "ProxyError",
         "QuarantineNotFoundError",
         "RagguardError",
+        "RetrievalError",
         "StoreError",
         "VerdictNotFoundError",
     ],
@@ -280,6 +281,7 @@ def test_every_error_is_in_one_tree_and_derives_from_the_builtin_a_caller_expect
         "EventFailedError": RuntimeError,
         "ProxyError": RuntimeError,
         "GenerationError": RuntimeError,
+        "RetrievalError": RuntimeError,
     }
     assert {*builtin, "RagguardError"} == set(errors.__all__)
     for name, base in builtin.items():

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from ragguard.attribution.result import Retrieve
-from ragguard.errors import InvalidInputError
+from ragguard.errors import InvalidInputError, RagguardError, RetrievalError
 from ragguard.knowledge.chroma import ChromaCollection
 from ragguard.knowledge.faiss import FaissIndex, Texts
 from ragguard.knowledge.langchain import LangChainStore
@@ -20,13 +20,17 @@ from ragguard.knowledge.llama_index import LlamaIndexIndex
 from ragguard.knowledge.sources import Retriever, resolved
 from ragguard.passage import Passage, as_passages
 
+MAX_LIMIT = 20_000
+"""Passages that one search fetches at most: copies of a few texts must not fill the memory."""
+
 
 def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None) -> Retrieve:
     """Return `source` as a search of the whole knowledge base, best first.
 
     What is returned is synchronous. An asynchronous source is awaited on a loop of its own. What
     a callable or a method `retrieve` answers is checked when it answers: anything but a sequence of
-    str and `Passage` is an `InvalidInputError`.
+    str and `Passage` is an `InvalidInputError`. What the source itself raises is a
+    `RetrievalError`. No search fetches more than `MAX_LIMIT` passages.
 
     Args:
         source: A LangChain vector store or retriever, a LlamaIndex index or retriever, a Chroma
@@ -85,7 +89,7 @@ def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Any:
         return source.retrieve if own else Retriever(source, "retrieve").retrieve
     if has("invoke"):
         return Retriever(source, "invoke").retrieve
-    if callable(source):
+    if callable(source) and _may_take(source, "", 1):
         return source
     raise InvalidInputError(
         f"retrieve must be a callable retrieve(query, limit), not a {type(source).__name__}; a "
@@ -131,15 +135,26 @@ class _Search:
         return _Search(of_tenant(self._search, tenant))
 
     def __call__(self, query: str, limit: int) -> list[Passage]:
+        limit = min(limit, MAX_LIMIT)
         if not self._paged:
-            return _passages(self._search(query, limit))[:limit]
+            return self._page(query, limit)[:limit]
         found: list[Passage] = []
         while len(found) < limit:
-            page = _passages(self._search(query, limit - len(found), offset=len(found)))
+            page = self._page(query, limit - len(found), offset=len(found))
             if not page:
                 break
             found += page
         return found[:limit]
+
+    def _page(self, query: str, limit: int, **options: int) -> list[Passage]:
+        try:
+            return _passages(self._search(query, limit, **options))
+        except RagguardError:
+            raise
+        except Exception as error:  # whatever the knowledge base raises
+            raise RetrievalError(
+                f"retrieve raised {type(error).__name__} ({error}); call it yourself to see why"
+            ) from error
 
 
 def _passages(answer: Any) -> list[Passage]:
@@ -159,3 +174,14 @@ def _takes(function: Callable[..., Any], *positional: Any, **named: Any) -> bool
     except (TypeError, ValueError):
         return False
     return set(named) <= set(signature.parameters)
+
+
+def _may_take(function: Callable[..., Any], *positional: Any) -> bool:
+    """Return False if a function says that it does not take these arguments."""
+    try:
+        inspect.signature(function).bind(*positional)
+    except TypeError:
+        return False
+    except ValueError:  # it does not say what it takes
+        return True
+    return True

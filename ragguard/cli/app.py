@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -47,6 +48,8 @@ class _RootGroup(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(_INTERRUPTED) from None
+        except SystemExit:  # Rich's own way out, where nobody reads stdout
+            raise typer.Exit(_OUTPUT_CLOSED) from None
         except Exception as error:
             if _is_typers_own(error):
                 raise
@@ -179,6 +182,10 @@ def root(
 
 def main() -> None:
     """Run the command line of this process."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever began this process
+            nothing = Path(os.devnull).open("r" if name == "stdin" else "w")  # noqa: SIM115
+            setattr(sys, name, nothing)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A passage may hold what the terminal's encoding cannot: that is no reason to stop.

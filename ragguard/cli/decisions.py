@@ -29,11 +29,11 @@ quarantine = typer.Typer(
 )
 
 EntriesArgument = Annotated[
-    list[str], typer.Argument(metavar="TARGET...", help="A key, its beginning, or a passage id.")
+    list[str], typer.Argument(metavar="TARGET", help="A key, its beginning, or a passage id.")
 ]
 TargetsArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[TARGET]...", help="A content key, or what `quarantine list` names."),
+    typer.Argument(metavar="TARGET", help="A content key, or what `quarantine list` names."),
 ]
 SourceOption = Annotated[bool, options.flag("--source", "The targets are names of sources.")]
 PassagesOption = Annotated[

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from ragguard import Guard
+from ragguard.attribution.ragorigin.attributor import RAGOrigin
 from ragguard.attribution.ragorigin.scope import Ranking
-from ragguard.attribution.search import as_retrieve
+from ragguard.attribution.search import MAX_LIMIT, as_retrieve
 from ragguard.embedding import HashedEmbedder
-from ragguard.errors import EmbeddingError, InvalidInputError
+from ragguard.errors import EmbeddingError, InvalidInputError, RetrievalError
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.knowledge.sources import as_passage
 from ragguard.passage import Passage
@@ -89,6 +90,28 @@ def test_what_a_search_must_return(answer):
             as_retrieve(search)(QUERY, 3)
 
 
+def test_what_a_search_raises_is_an_error_of_this_package():
+    def unreachable(query, limit):
+        raise ConnectionError("no such host")
+
+    with pytest.raises(RetrievalError, match=r"raised ConnectionError \(no such host\)"):
+        as_retrieve(unreachable)(QUERY, 3)
+    with pytest.raises(RetrievalError, match="no such host"):
+        RAGOrigin(proxy="lexical").attribute(QUERY, "an answer", unreachable)
+
+
+def test_a_knowledge_base_full_of_copies_ends_the_search():
+    asked = []
+
+    def copies(query, limit):
+        asked.append(limit)
+        return [RANKED[0]] * limit
+
+    found = RAGOrigin(proxy="lexical").attribute(QUERY, "an answer", copies)
+    assert found.scope_size == 1
+    assert max(asked) == MAX_LIMIT
+
+
 def test_a_function_may_return_what_is_awaited():
     async def search(query, limit):
         return RANKED[:limit]
@@ -97,7 +120,7 @@ def test_a_function_may_return_what_is_awaited():
     check(as_retrieve(lambda query, limit: search(query, limit)))
 
 
-@pytest.mark.parametrize("bad", [None, 3, "index", object()])
+@pytest.mark.parametrize("bad", [None, 3, "index", object(), lambda query: []])
 def test_what_cannot_be_searched(bad):
     with pytest.raises(InvalidInputError, match=r"retrieve must be a callable"):
         as_retrieve(bad)

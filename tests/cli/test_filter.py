@@ -6,6 +6,8 @@ import json
 import os
 import pty
 import select
+import subprocess
+import sys
 
 import pytest
 
@@ -227,6 +229,26 @@ def test_a_reader_that_goes_away_is_no_finding(spawn, clean):
     process.stdin.close()
     assert process.wait(60) == 141
     assert process.stderr.read() == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [("filter", "--help"), ("scan", "t.jsonl")])
+def test_a_reader_of_tables_that_goes_away_is_no_finding(spawn, jsonl, attacked, arguments):
+    paths = {"t.jsonl": jsonl("t.jsonl", *attacked["passages"])}
+    process = spawn(*[paths.get(one, one) for one in arguments])
+    process.stdout.close()
+    process.stdin.close()
+    assert process.wait(60) == 141
+
+
+@pytest.mark.slow
+def test_closed_streams_are_no_defect(jsonl, clean):
+    # The shell closes them: Python then has None in place of each.
+    line = 'exec "$0" -m ragguard filter "$1" <&- >&-'
+    command = ["sh", "-c", line, sys.executable, str(jsonl("t.jsonl", clean))]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.stderr == "ragguard: 1 query, 0 attacked, 0 passages dropped, 0 marked\n"
+    assert done.returncode == 0
 
 
 @pytest.mark.slow
