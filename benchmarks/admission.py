@@ -9,7 +9,6 @@ refused. At last `ragguard scan` is timed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import subprocess
@@ -23,10 +22,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Command, Measured, option
+from benchmarks.command import ERRORS, Choose, Data, Limit, Measured, command
 from benchmarks.datasets import load_folder
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.report.table import Table, as_is, grouped, listed, ratio, share, summed
@@ -36,7 +34,6 @@ from ragguard.admission.judging import ALPHA, REVIEW, judged
 Floats = NDArray[np.float64]
 
 _SCANNED = 100_000
-_ERRORS = Console(stderr=True)
 
 
 def p_values(batch: Batch) -> Floats:
@@ -48,13 +45,13 @@ def run(bases: Sequence[KnowledgeBase], texts: Texts) -> dict[str, Any]:
     """Return the rows of clean and of planted passages."""
     clean = {
         base.name: p_values(texts.batch(base.clean))
-        for base in track(bases, description="clean", console=_ERRORS)
+        for base in track(bases, description="clean", console=ERRORS)
     }
     together = np.sort(np.concatenate([*clean.values()]))
     line = float(together[int(ALPHA * len(together))])  # so many are below it
     rows = [{"base": name, "passages": len(p)} | _counted(p, line) for name, p in clean.items()]
     planted = []
-    for base in track(bases, description="planted", console=_ERRORS):
+    for base in track(bases, description="planted", console=ERRORS):
         for kind, form in base.planted:
             for count in COUNTS:
                 p = np.concatenate(
@@ -87,10 +84,10 @@ def timed(texts: Sequence[str], count: int) -> dict[str, Any]:
                 cut = (at // len(texts) + 1) / (count // len(texts) + 2)
                 text = one[: int(cut * len(one))] + other[int(cut * len(other)) :]
                 file.write(json.dumps({"id": str(at), "text": text}) + "\n")
-        command = [sys.executable, "-m", "ragguard", "scan", str(path), "--json"]
+        scan = [sys.executable, "-m", "ragguard", "scan", str(path), "--json"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(scan, check=True, stdout=subprocess.DEVNULL)
         seconds = time.perf_counter() - start
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return {
@@ -137,23 +134,14 @@ _SAID = {
 }
 
 
-def measure(arguments: argparse.Namespace, _: Console) -> Measured:
+@command(tables)
+def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
     """Return the rows of `run`, and those of `timed` in the section "admission_cost"."""
-    bases = knowledge_bases(arguments.data, 0 if arguments.choose else 1)
-    sections = run(bases, Texts())
+    bases = knowledge_bases(data, 0 if choose else 1)
     every = list(dict.fromkeys(text for base in bases for text in base.clean))
-    count = _SCANNED if arguments.limit is None else arguments.limit
-    sections["admission_cost"] = [timed(every, count)]
-    return sections, load_folder(arguments.data)
+    found = run(bases, Texts())
+    return {**found, "admission_cost": [timed(every, limit or _SCANNED)]}, load_folder(data)
 
-
-main = Command(
-    "admission",
-    __doc__,
-    measure,
-    tables,
-    [option("--choose", action="store_true", help="measure the other half")],
-)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -7,8 +7,6 @@ the published attacks, one planted text, and wrong answers without poison.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +14,9 @@ from statistics import mean, median
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Command, Measured, add_half
+from benchmarks.command import ERRORS, Half, Limit, Measured, OwnData, Seed, command
 from benchmarks.misgeneration import (
     MAIN_KINDS,
     TOP_K,
@@ -65,7 +62,7 @@ class Outcomes:
         return [{**dict(key), **values(tally)} for key, tally in self.tallies.items()]
 
 
-def run(selection: Selection, errors: Console) -> dict[str, Any]:
+def run(selection: Selection) -> dict[str, Any]:
     """Return the rows of the section "attribution"."""
     origin, poisoned, clean, single = RAGOrigin(top_k=TOP_K), Outcomes(), Outcomes(), Outcomes()
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
@@ -82,7 +79,7 @@ def run(selection: Selection, errors: Console) -> dict[str, Any]:
 
     for name, records, base in selection.datasets():
         place = {"dataset": name, "data": source(name)}
-        for record in track(records, f"attribution: {name}", console=errors):
+        for record in track(records, f"attribution: {name}", console=ERRORS):
             for kind, form, event in poisoned_events(record, base, selection.seed):
                 reported(poisoned, event, **place, kind=kind, form=form)
                 for rule, least in (("Eq. 4", 0), (f"at least {MIN_SCOPE}", MIN_SCOPE)):
@@ -164,13 +161,11 @@ def summary(
     return rows
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+@command(tables)
+def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half = 1) -> Measured:
     """Return the section "attribution"."""
-    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
-    return {"attribution": run(selection, errors)}, ()
+    return {"attribution": run(Selection(data, limit, seed, half))}, ()
 
-
-main = Command("attribution", __doc__, measure, tables, [add_half], own_data=True)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+import inspect
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.progress import Progress
 
@@ -26,53 +28,48 @@ _WIDTH = 160  # characters, where no terminal says
 Measured = tuple[Mapping[str, Any], Sequence[Dataset]]
 """The sections of a result, and the data that they were measured on."""
 
+Data = Annotated[Path, typer.Option(help="folder of datasets")]
+OwnData = Annotated[
+    Path | None, typer.Option("--data", help="folder of datasets; without it, the own set")
+]
+Out = Annotated[Path | None, typer.Option(help="write what is made here")]
+Limit = Annotated[
+    int | None,
+    typer.Option(min=1, help="records a dataset (or half of it) at most, for quick runs"),
+]
+Forms = Annotated[str, typer.Option(help=f"'all' or comma-separated: {', '.join(FORMS)}")]
+Embedders = Annotated[str, typer.Option(help=f"'all' or comma-separated: {', '.join(EMBEDDERS)}")]
+Choose = Annotated[bool, typer.Option("--choose", help="measure the half that is chosen on")]
+Seed = Annotated[int, typer.Option(help="of whatever is drawn")]
+Half = Annotated[
+    int, typer.Option(min=0, max=1, help="1: the odd records, which are reported; 0: the even")
+]
+_Json = Annotated[Path | None, typer.Option(help="write the result here")]
 
-def add_forms(parser: argparse.ArgumentParser, default: Sequence[str]) -> None:
-    """Add --forms, the question forms, with those that are taken without it."""
-    parser.add_argument(
-        "--forms",
-        type=choices(tuple(FORMS)),
-        default=tuple(default),
-        help=f"'all' or comma-separated: {', '.join(FORMS)} (default: {', '.join(default)})",
-    )
-
-
-def add_embedders(parser: argparse.ArgumentParser) -> None:
-    """Add --embedders."""
-    parser.add_argument(
-        "--embedders",
-        type=choices(EMBEDDERS),
-        default=EMBEDDERS,
-        help=f"comma-separated: {', '.join(EMBEDDERS)} (default: all that are installed)",
-    )
-
-
-def add_half(parser: argparse.ArgumentParser) -> None:
-    """Add --seed and --half, for what may report either half."""
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--half",
-        type=int,
-        choices=(0, 1),
-        default=1,
-        help="1: the odd records, which are reported; 0: the even, which constants come from",
-    )
+ERRORS = Console(stderr=True)
 
 
-def embedders_for(
-    texts: Iterable[str], errors: Console, names: Sequence[str] = EMBEDDERS
-) -> list[Embedder]:
+def chosen(option: str, text: str, known: Collection[str]) -> list[str]:
+    """Return some of the known names, comma-separated, or "all", as an option has them."""
+    names = list(known) if text == "all" else list(dict.fromkeys(text.split(",")))
+    if unknown := [name for name in names if name not in known]:
+        wanted = f"no {', '.join(unknown)}; pass 'all' or some of {', '.join(known)}"
+        raise typer.BadParameter(wanted, param_hint=option)
+    return names
+
+
+def embedders_for(texts: Iterable[str], names: Sequence[str] = EMBEDDERS) -> list[Embedder]:
     """Return the embedders of these names that there are, MiniLM with all vectors computed."""
     found: list[Embedder] = [built_in()] if EMBEDDERS[0] in names else []
     folder = minilm_folder() if MINILM in names else None
     if folder is not None:
         model, wanted = MiniLM(folder), list(dict.fromkeys(texts))
-        with Progress(console=errors) as progress:
+        with Progress(console=ERRORS) as progress:
             bar = progress.add_task("MiniLM vectors", total=len(wanted))
             model.prepare(wanted, lambda done: progress.advance(bar, done))
         found.append(model)
     elif MINILM in names:
-        errors.print("MiniLM is not installed", style="yellow")
+        ERRORS.print("MiniLM is not installed", style="yellow")
     return found or [built_in()]
 
 
@@ -88,101 +85,61 @@ def without_warnings() -> Iterator[None]:
         logger.setLevel(before)
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command that measures one question; it takes arguments, and returns the exit status.
+def command(
+    tables: Callable[[Mapping[str, Any]], Iterable[Table]],
+) -> Callable[[Callable[..., Measured]], Callable[..., int]]:
+    """Make a command of what measures one question, the function `main` of its module.
 
-    Attributes:
-        name: Of the module, such as "protocol"; empty for `python -m benchmarks` itself.
-        about: What it measures.
-        measure: From the arguments, and the console for progress, to what is found.
-        tables: Of the sections.
-        options: Add to the parser what is not among --data, --limit and --json.
-        own_data: Whether it runs on the project's own data without --data.
-        data: False for what needs none.
+    It shows the tables of the sections, writes the result if --json is given, and returns the exit
+    status. Its other options are the arguments of the function.
     """
 
-    name: str
-    about: str | None
-    measure: Callable[[argparse.Namespace, Console], Measured]
-    tables: Callable[[Mapping[str, Any]], Iterable[Table]]
-    options: Sequence[Callable[[argparse.ArgumentParser], object]] = ()
-    own_data: bool = False
-    data: bool = True
+    def made(measure: Callable[..., Measured]) -> Callable[..., int]:
+        signature = inspect.signature(measure, eval_str=True)
+        module = sys.modules[measure.__module__]  # which is __main__ to itself where it is run
+        name = module.__spec__.name if module.__spec__ else module.__name__
+        program = f"python -m {name.removesuffix('.sections')}"
 
-    def __call__(self, argv: Sequence[str] | None = None) -> int:
-        """Measure, show the tables, and write the result if --json was given."""
-        parser = self.parser()
-        arguments = parser.parse_args(argv)
-        errors, out = Console(stderr=True), Console()
-        try:
+        @wraps(measure)
+        def run(json: Path | None = None, **options: Any) -> None:
             with without_warnings():
-                sections, datasets = self.measure(arguments, errors)
-        except RagguardError as error:
-            errors.print(f"error: {error}", style="red", markup=False)
-            return 2
-        if not out.is_terminal:
-            out.width = _WIDTH
-        for table in self.tables(sections):
-            out.print(as_rich(table))
-        if arguments.json is not None:
-            seed, limit = getattr(arguments, "seed", 0), getattr(arguments, "limit", None)
-            about = describe_run(_typed(parser, arguments), datasets, seed=seed, limit=limit)
-            write(arguments.json, about, sections)
-        return 0
+                sections, datasets = measure(**options)
+            out = Console()
+            out.width = out.width if out.is_terminal else _WIDTH
+            for table in tables(sections):
+                out.print(as_rich(table))
+            if json is not None:
+                defaults = {name: one.default for name, one in signature.parameters.items()}
+                typed = [program, *_typed(options, defaults)]
+                seed, limit = options.get("seed", 0), options.get("limit")
+                write(json, describe_run(typed, datasets, seed=seed, limit=limit), sections)
 
-    def parser(self) -> argparse.ArgumentParser:
-        """Return what reads its arguments."""
-        module = f"benchmarks.{self.name}" if self.name else "benchmarks"
-        parser = argparse.ArgumentParser(prog=f"python -m {module}", description=self.about)
-        if self.data:
-            folder = f"folder of datasets{'; without it, the own set' if self.own_data else ''}"
-            parser.add_argument("--data", type=Path, required=not self.own_data, help=folder)
-            how = "records a dataset (or half of it) at most, for quick runs"
-            parser.add_argument("--limit", type=positive, help=how)
-        parser.add_argument("--json", type=Path, help="write the result here")
-        for add in self.options:
-            add(parser)
-        return parser
+        json = inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=None)
+        parameters = [*signature.parameters.values(), json.replace(annotation=_Json)]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        app.command(help=module.__doc__)(run)
+        return partial(run_app, app, program)
+
+    return made
 
 
-def option(name: str, **how: Any) -> Callable[[argparse.ArgumentParser], object]:
-    """Return what adds an option to a parser."""
-    return lambda parser: parser.add_argument(name, **how)
+def run_app(app: typer.Typer, program: str, argv: Sequence[str] | None = None) -> int:
+    """Run a command line, and return its exit status."""
+    try:
+        app(args=None if argv is None else list(argv), prog_name=program)
+    except RagguardError as error:
+        ERRORS.print(f"error: {error}", style="red", markup=False)
+        return 2
+    except SystemExit as left:
+        return int(left.code or 0)
+    return 0
 
 
-def _typed(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> list[str]:
-    """Return the command as anybody would type it: the data folder goes by its name."""
-    command = parser.prog.split()
-    for action in parser._actions:
-        value = getattr(arguments, action.dest, action.default)
-        if value == action.default or action.dest == "json":
-            continue
-        command.append(action.option_strings[0])
-        if isinstance(value, Path):
-            command.append(value.resolve().name)
-        elif value is not True:
-            command.append(",".join(value) if isinstance(value, tuple) else str(value))
-    return command
-
-
-def positive(text: str) -> int:
-    """Read a whole number above 0."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
-
-
-def choices(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
-    """Return what reads some of the known names, comma-separated, or "all"."""
-
-    def parse(text: str) -> tuple[str, ...]:
-        chosen = known if text == "all" else tuple(dict.fromkeys(text.split(",")))
-        if unknown := [name for name in chosen if name not in known]:
-            raise argparse.ArgumentTypeError(
-                f"no {', '.join(unknown)}; pass 'all' or some of {', '.join(known)}"
-            )
-        return chosen
-
-    return parse
+def _typed(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> Iterator[str]:
+    """Yield options as anybody would type them: the data folder goes by its name."""
+    for name, value in options.items():
+        if value != defaults[name]:
+            yield f"--{name.replace('_', '-')}"
+            if value is not True:
+                yield value.resolve().name if isinstance(value, Path) else str(value)

@@ -11,9 +11,9 @@ from time import perf_counter_ns, process_time_ns
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.progress import track
 
+from benchmarks.command import ERRORS
 from benchmarks.datasets import Dataset, Record
 from benchmarks.defences.contenders import NONE, Defence
 from benchmarks.report.table import Row, Table, grouped, listed, ratio
@@ -54,7 +54,6 @@ def run(
     datasets: Sequence[Dataset],
     embedder: Embedder,
     defences: Sequence[Defence],
-    errors: Console,
     *,
     limit: int | None,
     seed: int,
@@ -65,7 +64,7 @@ def run(
     A guard is timed twice: "warm" after it has read every text before, as when popular passages
     are retrieved again, and "cold" with its caches of read texts emptied before every call. The
     others keep no such caches. The clocks run around the call alone. Ratios are of processor time,
-    which a busy machine stretches less. `errors` shows how far it is.
+    which a busy machine stretches less.
     """
     order = Random(seed)
     chosen = [d for d in datasets if d.name in _DATASETS] or list(datasets)
@@ -76,7 +75,7 @@ def run(
     for traffic in ("clean", "attacked"):
         for k in sizes:
             contenders = _contenders(defences)
-            for dataset, position in track(timed, f"cost: {traffic}, k = {k}", console=errors):
+            for dataset, position in track(timed, f"cost: {traffic}, k = {k}", console=ERRORS):
                 _time_set(contenders, dataset, position, traffic, k, embedder, order)
             rows += _rows(contenders, traffic, k, embedder.name)
     return rows

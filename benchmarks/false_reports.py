@@ -10,19 +10,16 @@ person now, with no limit in the way; "within limits" with the default limit of 
 
 from __future__ import annotations
 
-import argparse
 import logging
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle, pairwise
 from random import Random
 from typing import Any
 
-from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Command, Measured, add_half
+from benchmarks.command import ERRORS, Half, Limit, Measured, OwnData, Seed, command
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.misgeneration import (
@@ -134,10 +131,10 @@ def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
     return draw.sample(long, min(_PAGES, len(long)))
 
 
-def one_reporter(name: str, base: KnowledgeBase, draw: Random, errors: Console) -> Row:
+def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> Row:
     """Aim at random pages, each by itself; then take all of them in one name, and protected."""
     pages, blamed, taken, reports = _pages(base, draw), 0, [], 0
-    for page in track(pages, f"aimed at pages ({name})", console=errors):
+    for page in track(pages, f"aimed at pages ({name})", console=ERRORS):
         traced = False
         for query, response in aimed(page, draw):
             desk = Desk()
@@ -245,7 +242,7 @@ def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int
     return rows.rows()
 
 
-def run(selection: Selection, errors: Console) -> dict[str, Rows]:
+def run(selection: Selection) -> dict[str, Rows]:
     """Return the rows of each section."""
     draw = Random(selection.seed)
     read = [] if selection.data_dir is None else load_folder(selection.data_dir)
@@ -263,7 +260,7 @@ def run(selection: Selection, errors: Console) -> dict[str, Rows]:
             judge = _calibrated(base)
             found["right_answers"].append(right_answers(name, records, base, golden, judge))
     bases = [(name, asked, KnowledgeBase(list(texts))) for name, (asked, texts) in pools.items()]
-    found["one_reporter"] = [one_reporter(name, base, draw, errors) for name, _, base in bases]
+    found["one_reporter"] = [one_reporter(name, base, draw) for name, _, base in bases]
     found["colluding"] = []
     for name, asked, base in bases:
         found["colluding"] += colluding(name, asked, base, draw)
@@ -279,20 +276,18 @@ def _calibrated(base: KnowledgeBase) -> ConformalFilter:
     return ConformalFilter(embedder, calibration=calibration)
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
-    """Return the sections of `run`."""
-    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
-    logging.getLogger("ragguard").setLevel(logging.CRITICAL)  # limits are reached here
-    return run(selection, errors), ()
-
-
 def tables(sections: Mapping[str, Rows]) -> Iterator[Table]:
     """Yield each section as it is."""
     for name, rows in sections.items():
         yield as_is(name, rows)
 
 
-main = Command("false_reports", __doc__, measure, tables, [add_half], own_data=True)
+@command(tables)
+def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half = 1) -> Measured:
+    """Return the sections of `run`."""
+    logging.getLogger("ragguard").setLevel(logging.CRITICAL)  # limits are reached here
+    return run(Selection(data, limit, seed, half)), ()
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

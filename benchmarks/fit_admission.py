@@ -7,17 +7,16 @@ fold of the question, since passages that were fitted on look more honest than t
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping, Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.progress import track
 
+from benchmarks.command import ERRORS, Data, Out
 from benchmarks.fit_manner import fit_folds
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.reading import load_with_reading
@@ -25,7 +24,6 @@ from ragguard.admission.base import SIGNS, Base
 from ragguard.admission.judging import ALPHA, joined, p_values
 
 _STEP = 0.05
-_ERRORS = Console(stderr=True)
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +32,7 @@ def clean_base(bases: Sequence[KnowledgeBase], texts: Texts) -> Base:
     """Return what is usual in the clean passages of all, each measured in its knowledge base."""
     signs: dict[str, list[Floats]] = {}
     own = []
-    for base in track(bases, description="clean", console=_ERRORS):
+    for base in track(bases, description="clean", console=ERRORS):
         batch = texts.batch(base.clean)
         own.append(batch.base)
         for name, values in batch.signs(own[-1]).items():
@@ -50,7 +48,7 @@ def planted_p_values(
 ) -> dict[tuple[str, str, int], dict[str, Floats]]:
     """Return the p-values of planted passages by kind, form and count of attack, and by sign."""
     found: dict[tuple[str, str, int], list[dict[str, Floats]]] = {}
-    for base in track(bases, description="planted", console=_ERRORS):
+    for base in track(bases, description="planted", console=ERRORS):
         for attack in base.planted:
             for count in COUNTS:
                 for planted in base.rounds(attack, count):
@@ -85,25 +83,21 @@ def chosen_shares(
     return {name: round(share, 4) for name, share in best.items()}
 
 
-def main() -> None:
-    """Fit and write."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_admission", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
-    parser.add_argument("--out", type=Path, required=True, help="write the result here")
-    arguments = parser.parse_args()
-    bases = knowledge_bases(arguments.data, 0)
-    texts = Texts(fit_folds(arguments.data, load_with_reading(arguments.data)))
+def main(data: Data, out: Out = None) -> None:
+    """Fit, and write if asked to."""
+    bases = knowledge_bases(data, 0)
+    texts = Texts(fit_folds(data, load_with_reading(data)))
     clean = clean_base(bases, texts)
     planted = planted_p_values(bases, texts, clean)
     shares = chosen_shares(planted, SIGNS)
-    arguments.out.write_text(
-        json.dumps({**clean.to_json(), "shares": shares}) + "\n", encoding="utf-8"
-    )
+    if out is not None:
+        made = json.dumps({**clean.to_json(), "shares": shares})
+        out.write_text(f"{made}\n", encoding="utf-8")
     for (kind, form, count), p in planted.items():
         refused = (np.min([*joined(p, shares).values()], axis=0) <= ALPHA).mean()
-        _ERRORS.print(f"{kind}, {form}, {count}: {refused:.2f} of {len(p['manner'])}")
-    _ERRORS.print(f"{clean.count:,} clean passages; shares {shares}")
+        ERRORS.print(f"{kind}, {form}, {count}: {refused:.2f} of {len(p['manner'])}")
+    ERRORS.print(f"{clean.count:,} clean passages; shares {shares}")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -11,19 +11,19 @@ become oddness. Only the words, their classes and one number per pair of classes
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
-from rich.console import Console
 from scipy.sparse import csr_matrix
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 
+from benchmarks.command import ERRORS, Data, Out
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.datasets.records import values
 from ragguard.inline.class_bigram import (
@@ -188,26 +188,19 @@ def write(path: Path, model: ClassBigram) -> None:
     np.savez_compressed(path, **arrays)
 
 
-def main() -> None:
+def main(data: Data, out: Out = None) -> None:
     """Fit, compare with the shipped model, and write the fitted one if asked to."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.fit_class_bigram", description=__doc__
-    )
-    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
-    parser.add_argument("--out", type=Path, help="where to write the model (.npz)")
-    arguments = parser.parse_args()
-    datasets = load_folder(arguments.data)
+    datasets = load_folder(data)
     natural = [tokens(text) for text in dict.fromkeys(_hits(datasets))]
-    fitted = fit([tokens(text) for text in plain_texts(arguments.data, datasets)], natural)
-    console = Console()
-    if arguments.out is not None:
-        write(arguments.out, fitted)
-        console.print(f"{arguments.out}: {len(fitted.classes)} words")
+    fitted = fit([tokens(text) for text in plain_texts(data, datasets)], natural)
+    if out is not None:
+        write(out, fitted)
+        ERRORS.print(f"{out}: {len(fitted.classes)} words")
     for name, model in (("fitted", fitted), ("shipped", class_bigram())):
         found = [gibberish(words, model) for words in natural]
         shares = ", ".join(f"{q:.0%} {np.quantile(found, q):.3f}" for q in (0.5, 0.95, 0.99))
-        console.print(f"{name}: gibberish of the choosing half's hits: {shares}")
+        ERRORS.print(f"{name}: gibberish of the choosing half's hits: {shares}")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -12,7 +12,6 @@ the choosing half is scored by models that were fitted without the fold of the q
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,13 +19,14 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.progress import track
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import expit
 
+from benchmarks.command import ERRORS, Data, Out
 from benchmarks.datasets import Dataset
 from benchmarks.datasets.records import values
 from benchmarks.reading import READING, WRITTEN, load_with_reading
@@ -54,7 +54,6 @@ _COPIED = ("garag",)  # genuine pages with typing errors
 _HITS, _PLAIN, _MACHINE_WRITTEN = 6.0, 2.0, 8.0
 _FEW_HITS = 10
 _FIRST, _LOWER = 5, 0.3  # hits that a reader gets, and what one below them weighs beside one
-_ERRORS = Console(stderr=True)
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ class Folds:
         self._rows: list[tuple[int, int, frozenset[int], float]] = []
         self._groups = list(found)
         values, lengths = [], []
-        for number, group in enumerate(track(self._groups, description="texts", console=_ERRORS)):
+        for number, group in enumerate(track(self._groups, description="texts", console=ERRORS)):
             for text, folds in group.texts.items():
                 hashed = buckets(strip_markup(text))
                 # Of honest texts there are enough without overlap.
@@ -213,7 +212,7 @@ def rounded(model: MannerModel) -> tuple[MannerModel, NDArray[np.float16]]:
 def fit_folds(folder: Path, datasets: Sequence[Dataset]) -> list[MannerModel]:
     """Return for every fold a model that was fitted without its questions."""
     found = Folds(groups(folder, datasets))
-    steps = track(range(FOLDS), description="manner without a fold", console=_ERRORS)
+    steps = track(range(FOLDS), description="manner without a fold", console=ERRORS)
     return [rounded(found.without(fold))[0] for fold in steps]
 
 
@@ -224,18 +223,13 @@ def under(model: MannerModel) -> Iterator[None]:
         yield
 
 
-def main() -> None:
-    """Fit the model and write it."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_manner", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
-    parser.add_argument("--out", type=Path, required=True, help="write the weights here")
-    arguments = parser.parse_args()
-    found = Folds(groups(arguments.data, load_with_reading(arguments.data)))
-    model = found.without()
-    _, weights = rounded(model)
-    np.savez_compressed(arguments.out, weights=weights, bias=np.float64(model.bias))
-    _ERRORS.print(f"{np.count_nonzero(weights):,} weights, bias {model.bias:.2f}")
+def main(data: Data, out: Out = None) -> None:
+    """Fit the model, and write it if asked to."""
+    model, weights = rounded(Folds(groups(data, load_with_reading(data))).without())
+    if out is not None:
+        np.savez_compressed(out, weights=weights, bias=np.float64(model.bias))
+    ERRORS.print(f"{np.count_nonzero(weights):,} weights, bias {model.bias:.2f}")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

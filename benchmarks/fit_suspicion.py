@@ -10,15 +10,15 @@ cross-fitted over `FOLDS` parts of the choosing half.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks.command import ERRORS, Data
 from benchmarks.embedders import both_embedders
 from benchmarks.fit_manner import fit_folds
 from benchmarks.fitting.detectors import cross_scores, fit_detectors
@@ -44,24 +44,20 @@ def as_json(detectors: Mapping[str, Detector]) -> str:
     return json.dumps(fitted, indent=2)
 
 
-def main() -> None:
+def main(data: Data) -> None:
     """Fit and print the detectors as JSON, and what they detect when cross-fitted."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.fit_suspicion", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
-    arguments = parser.parse_args()
-    errors = Console(stderr=True)
-    datasets = load_choosing(arguments.data)
-    drawn = samples(datasets, both_embedders(), fit_folds(arguments.data, datasets))
-    found = Samples(list(track(drawn, description="signals", console=errors)))
+    datasets = load_choosing(data)
+    drawn = samples(datasets, both_embedders(), fit_folds(data, datasets))
+    found = Samples(list(track(drawn, description="signals", console=ERRORS)))
     scores = cross_scores(found)
     detectors = fit_detectors(found)
     shift = offsets(found, scores, {name: one.bias for name, one in detectors.items()})
     highest = np.max([scores[name] + shift[name] for name in scores], axis=0)
     for (form, count), share in Recalls(found).of(highest).items():
-        errors.print(f"{form:10} planted {count}: {share:.1%}")
-    errors.print(f"offsets: {shift}")
+        ERRORS.print(f"{form:10} planted {count}: {share:.1%}")
+    ERRORS.print(f"offsets: {shift}")
     Console(width=200).print(as_json(shifted(detectors, shift)), markup=False, highlight=False)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

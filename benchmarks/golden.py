@@ -7,13 +7,14 @@ are, bit for bit; one that changes answers changes these files in the same commi
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from benchmarks.command import OwnData
 from benchmarks.datasets import OWN, load_folder
 from benchmarks.forms import FORMS
 from benchmarks.misgeneration import Event, KnowledgeBase, Selection, answers, chosen, in_form
@@ -150,18 +151,17 @@ def _attributions(data: Path | None) -> list[dict[str, Any]]:
     return rows
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Compare, or write; return 1 if something differs."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.golden", description=__doc__)
-    parser.add_argument("--data", type=Path, help="a folder of data as well")
-    parser.add_argument("--write", action="store_true", help="freeze the answers of this code")
-    arguments = parser.parse_args(argv)
+def main(
+    data: OwnData = None,
+    write: Annotated[bool, typer.Option("--write", help="freeze the answers of this code")] = False,
+) -> None:
+    """Compare, or write; the exit status is 1 if something differs."""
     differs = 0
-    for data in (None, arguments.data)[: 1 + (arguments.data is not None)]:
-        for name, rows in answers_of(data).items():
+    for folder in dict.fromkeys((None, data)):
+        for name, rows in answers_of(folder).items():
             path = FOLDER / f"{name}.json"
             text = "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
-            if arguments.write:
+            if write:
                 path.write_text(text, encoding="utf-8")
             frozen = json.loads(path.read_text(encoding="utf-8"))
             changed = [
@@ -171,9 +171,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             ]
             differs += len(changed)
             first = f", the first of them {changed[0]}" if changed else ""
-            sys.stdout.write(f"{name}: {len(changed)} of {len(rows)} differ{first}\n")
-    return int(differs > 0)
+            typer.echo(f"{name}: {len(changed)} of {len(rows)} differ{first}")
+    raise typer.Exit(int(differs > 0))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

@@ -10,17 +10,14 @@ of each set the least of the rounds.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from time import thread_time
 from typing import Any
 
-from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Command, Measured
+from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Table, listed
@@ -35,7 +32,7 @@ _ENTRIES, _K, _ROUNDS, _SEED = 10_000, 10, 12, 0
 _LETTERS = "abcdefghijklmnopqrstuvwxyz "
 
 
-def run(datasets: Sequence[Dataset], console: Console) -> list[dict[str, Any]]:
+def run(datasets: Sequence[Dataset]) -> list[dict[str, Any]]:
     """Return a row for clean and attacked sets, with passages read before and new ones."""
     draw = Random(_SEED)
     rows = []
@@ -48,7 +45,7 @@ def run(datasets: Sequence[Dataset], console: Console) -> list[dict[str, Any]]:
         for kind, sets in (("clean", _sets(datasets, 0)), ("attacked", _sets(datasets, 5))):
             for passages in ("read before", "new"):
                 best = [[float("inf")] * len(sets) for _ in range(2)]
-                for _ in track(range(_ROUNDS), f"{kind}, {passages}", console=console):
+                for _ in track(range(_ROUNDS), f"{kind}, {passages}", console=ERRORS):
                     for place in draw.sample(range(len(sets)), len(sets)):
                         for which in draw.sample((0, 1), 2):
                             spent = _timed((plain, holding)[which], sets[place], passages == "new")
@@ -100,13 +97,12 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     )
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+@command(tables)
+def main(data: Data, limit: Limit = None) -> Measured:
     """Return the rows of `run`, in the section "holding_cost"."""
-    datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
-    return {"holding_cost": run(datasets, errors)}, datasets
+    datasets = [one.limited(limit) for one in load_folder(data)]
+    return {"holding_cost": run(datasets)}, datasets
 
-
-main = Command("holding_cost", __doc__, measure, tables)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

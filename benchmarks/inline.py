@@ -8,18 +8,19 @@ some among the first k, and over these what `benchmarks.metrics.outcomes.counted
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
-from rich.console import Console
 from rich.progress import track
 
+from benchmarks.command import ERRORS
 from benchmarks.datasets import OWN, Dataset, Record
 from benchmarks.defences.contenders import Defence
 from benchmarks.forms import FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
 from benchmarks.metrics.outcomes import Counts, counted
 from benchmarks.report.table import Row, Table, crossed, grouped, listed, ratio, summed
-from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
+from benchmarks.retrieval import OVER_FETCH, planted, retrieve
 from ragguard.embedding import Embedder
 
 SIZES = (5, 10)
@@ -36,21 +37,16 @@ def clean(
     datasets: Sequence[Dataset],
     embedders: Sequence[Embedder],
     defences: Sequence[Defence],
-    errors: Console,
 ) -> list[dict[str, Any]]:
-    """Run every defence on every clean set; `errors` shows how far it is."""
+    """Run every defence on every clean set."""
     names = ("queries", "touched", "noticed", "passages", "removed", "golden", "golden_removed")
     rows = Counts(*names)
-    for embedder in embedders:
-        for dataset in datasets:
-            place = {"dataset": dataset.name, "embedder": embedder.name}
-            for record in track(dataset.report, f"clean: {dataset.name}", console=errors):
-                ranked = retrieve(record, embedder, _LIMIT)
-                for k in SIZES:
-                    for defence in defences:
-                        counts = counted(defence, ranked, k)
-                        counts |= {"queries": 1, "touched": counts["fired"]}
-                        rows.add({**place, "k": k, "defence": defence.name}, counts)
+    for place, record, embedder in _questions(datasets, embedders, "clean"):
+        ranked = retrieve(record, embedder, _LIMIT)
+        for k, defence in product(SIZES, defences):
+            counts = counted(defence, ranked, k)
+            counts |= {"queries": 1, "touched": counts["fired"]}
+            rows.add({**place, "k": k, "defence": defence.name}, counts)
     return rows.rows()
 
 
@@ -59,38 +55,35 @@ def attack(
     embedders: Sequence[Embedder],
     defences: Sequence[Defence],
     forms: Sequence[str],
-    errors: Console,
 ) -> list[dict[str, Any]]:
-    """Run every defence on every attack; `errors` shows how far it is.
+    """Run every defence on every attack.
 
     Attacks of which nothing is retrieved harm nobody and are only counted as attempts.
     """
     names = ("attempts", "sets", "fired", "noticed", "poison", "poison_removed")
     rows = Counts(*names, "benign", "benign_removed", "poison_left")
-    for embedder in embedders:
-        for dataset in datasets:
-            place = {"dataset": dataset.name, "embedder": embedder.name}
-            for record in track(dataset.report, f"attack: {dataset.name}", console=errors):
-                for of_attack, ranked in _attacks(record, embedder, dataset.kinds, forms):
-                    for k in SIZES:
-                        for defence in defences:
-                            counts = {"attempts": 1}
-                            if ranked.poisoned[:k].any():
-                                counts |= {**counted(defence, ranked, k), "sets": 1}
-                            key = {**place, **of_attack, "k": k, "defence": defence.name}
-                            rows.add(key, counts)
+    kinds = {dataset.name: dataset.kinds for dataset in datasets}
+    for place, record, embedder in _questions(datasets, embedders, "attack"):
+        for kind, form, count in product(kinds[place["dataset"]], forms, COUNTS):
+            if not (texts := planted(record, kind, form, count)):
+                continue
+            ranked = retrieve(record, embedder, _LIMIT, texts)
+            of_attack = {**place, "kind": kind, "form": form, "planted": count}
+            for k, defence in product(SIZES, defences):
+                counts = {"attempts": 1}
+                if ranked.poisoned[:k].any():
+                    counts |= {**counted(defence, ranked, k), "sets": 1}
+                rows.add({**of_attack, "k": k, "defence": defence.name}, counts)
     return rows.rows()
 
 
-def _attacks(
-    record: Record, embedder: Embedder, kinds: Sequence[str], forms: Sequence[str]
-) -> Iterator[tuple[dict[str, Any], RetrievedSet]]:
-    for kind in kinds:
-        for form in forms:
-            for count in COUNTS:
-                if texts := planted(record, kind, form, count):
-                    found = retrieve(record, embedder, _LIMIT, texts)
-                    yield {"kind": kind, "form": form, "planted": count}, found
+def _questions(
+    datasets: Sequence[Dataset], embedders: Sequence[Embedder], section: str
+) -> Iterator[tuple[dict[str, Any], Record, Embedder]]:
+    for embedder, dataset in product(embedders, datasets):
+        place = {"dataset": dataset.name, "embedder": embedder.name}
+        for record in track(dataset.report, f"{section}: {dataset.name}", console=ERRORS):
+            yield place, record, embedder
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
@@ -108,45 +101,36 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
                 if part:
                     yield from make(f"{source}, {embedder}", part)
             if name == "clean":
-                yield _clean_by_dataset(embedder, of_it)
+                yield crossed(
+                    f"Clean traffic by dataset, {embedder}: queries touched / passages removed",
+                    sorted(of_it, key=lambda row: int(row["k"])),
+                    {"k": "k", "defence": "defence"},
+                    "dataset",
+                    _shares(("touched", "queries"), ("removed", "passages")),
+                    order=dict.fromkeys(row["dataset"] for row in of_it),
+                )
 
 
 def _pooled(rows: list[Row], *by: str) -> list[dict[str, Any]]:
     return [summed(part, *by) for part in grouped(rows, *by).values()]
 
 
-def _noticed(rows: list[Row], whole: str) -> dict[str, Any]:
-    """Return the column of marks, or none for results from before there were any."""
-    return {"or marked": ratio("noticed", whole)} if "noticed" in rows[0] else {}
+def _shares(*pairs: tuple[str, str]) -> Callable[[list[Row]], str]:
+    """Return what gives the shares of counts in others, over rows together."""
+    return lambda rows: " / ".join(ratio(*pair)(summed(rows)) for pair in pairs)
 
 
 def _clean(source: str, rows: list[Row]) -> Iterator[Table]:
-    pooled = sorted(_pooled(rows, "k", "defence"), key=lambda row: int(row["k"]))
     yield listed(
         f"Clean traffic, {source}",
-        pooled,
+        sorted(_pooled(rows, "k", "defence"), key=lambda row: int(row["k"])),
         {
             **{"k": "k", "defence": "defence", "queries": "queries"},
             "touched": ratio("touched", "queries"),
-            **_noticed(rows, "queries"),
+            "or marked": ratio("noticed", "queries"),
             "passages removed": ratio("removed", "passages"),
             "golden passage removed": ratio("golden_removed", "golden"),
         },
-    )
-
-
-def _clean_by_dataset(embedder: str, rows: list[Row]) -> Table:
-    def cell(part: list[Row]) -> str:
-        n = summed(part)
-        return f"{ratio('touched', 'queries')(n)} / {ratio('removed', 'passages')(n)}"
-
-    return crossed(
-        f"Clean traffic by dataset, {embedder}: queries touched / passages removed",
-        sorted(rows, key=lambda row: int(row["k"])),
-        {"k": "k", "defence": "defence"},
-        "dataset",
-        cell,
-        order=dict.fromkeys(row["dataset"] for row in rows),
     )
 
 
@@ -158,23 +142,25 @@ def _attacked(source: str, rows: list[Row]) -> Iterator[Table]:
         {
             **{name: name for name in (*place, "sets")},
             "detected": ratio("fired", "sets"),
-            **_noticed(rows, "sets"),
+            "or marked": ratio("noticed", "sets"),
             "poison removed": ratio("poison_removed", "poison"),
             "benign removed": ratio("benign_removed", "benign"),
             "sets with poison left": ratio("poison_left", "sets"),
         },
     )
+    found = (("fired", "sets"), ("poison_removed", "poison"))
     apart = {form for forms in _APART.values() for form in forms}
     ours = [row for row in rows if row["defence"].startswith("ragguard")]
+    settings = sorted({(row["planted"], row["k"]) for row in ours})
     for name, forms in {"form": set(FORMS) - apart, **_APART}.items():
-        if any(row["form"] in forms for row in rows):
+        if of_forms := [row for row in ours if row["form"] in forms]:
             yield crossed(
                 f"Attacks by {name}, {source}: detected / poison removed / benign removed",
-                [row for row in ours if row["form"] in forms],
+                of_forms,
                 {"form": "form", "defence": "defence"},
                 lambda row: f"planted {row['planted']}, k = {row['k']}",
-                _found_and_lost,
-                order=_settings(ours),
+                _shares(*found, ("benign_removed", "benign")),
+                order=[f"planted {planted}, k = {k}" for planted, k in settings],
             )
     for field in ("kind", "dataset"):
         yield crossed(
@@ -182,20 +168,6 @@ def _attacked(source: str, rows: list[Row]) -> Iterator[Table]:
             [row for row in rows if row["defence"] == "ragguard"],
             {field: field, "form": "form", "planted": "planted"},
             lambda row: f"k = {row['k']}",
-            lambda part: f"{_found(part)} ({summed(part)['sets']})",
+            lambda part: f"{_shares(*found)(part)} ({summed(part)['sets']})",
             order=[f"k = {k}" for k in sorted({row["k"] for row in rows})],
         )
-
-
-def _settings(rows: list[Row]) -> list[str]:
-    pairs = sorted({(row["planted"], row["k"]) for row in rows})
-    return [f"planted {planted}, k = {k}" for planted, k in pairs]
-
-
-def _found(rows: list[Row]) -> str:
-    n = summed(rows)
-    return f"{ratio('fired', 'sets')(n)} / {ratio('poison_removed', 'poison')(n)}"
-
-
-def _found_and_lost(rows: list[Row]) -> str:
-    return f"{_found(rows)} / {ratio('benign_removed', 'benign')(summed(rows))}"

@@ -10,18 +10,15 @@ ones are reported.
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Command, Measured, add_half
+from benchmarks.command import ERRORS, Data, Half, Limit, Measured, command
 from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Row, Table, as_is, grouped, ratio, share, summed
@@ -81,10 +78,7 @@ def _planted(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def measured(
-    records: Sequence[Mapping[str, Any]],
-    half: int,
-    limit: int | None = None,
-    errors: Console | None = None,
+    records: Sequence[Mapping[str, Any]], half: int, limit: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every language and setting.
 
@@ -97,7 +91,7 @@ def measured(
         flagged = guard.decide(query, [Passage(text) for text in texts], k).flagged
         return [text for text, flag in zip(texts, flagged, strict=False) if flag]
 
-    for (language,), of_it in track(by_language.items(), "languages", console=errors):
+    for (language,), of_it in track(by_language.items(), "languages", console=ERRORS):
         for k, over_fetched in _SETTINGS:
             counts: Counter[str] = Counter()
             most = OVER_FETCH * k if over_fetched else k
@@ -142,14 +136,11 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     ]
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+@command(tables)
+def main(data: Data, limit: Limit = None, half: Half = 1) -> Measured:
     """Return the rows of every language, in the section "languages"."""
-    records = values(arguments.data, "languages")
-    rows = list(measured(records, arguments.half, arguments.limit, errors))
-    return {"languages": rows}, ()
+    return {"languages": list(measured(values(data, "languages"), half, limit))}, ()
 
-
-main = Command("languages", __doc__, measure, tables, [add_half])
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

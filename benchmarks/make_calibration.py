@@ -9,19 +9,18 @@ sight: the shipped scores are lifted to an upper confidence bound of that share.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.command import ERRORS, Data, Out
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import both_embedders
 from benchmarks.fit_manner import FOLDS, fit_folds, under
@@ -38,8 +37,6 @@ from ragguard.inline.scoring import DETECTORS, SCORER, Scorer, nonconformity
 Floats = NDArray[np.float64]
 Weigh = Callable[[Floats], Floats]
 """From the signals (k, s) of a set to the suspicions (k,) of its passages."""
-
-_ERRORS = Console(stderr=True)
 
 SIZES = (5, 10, 20, 50)
 _SOURCE = (
@@ -103,7 +100,7 @@ def cross_fitted(
     already, and chosen anew for each fold they would differ by chance, and widen the tail.
     """
     drawn = samples(datasets, embedders, manners)
-    found = Samples(list(track(drawn, description="signals", console=_ERRORS)))
+    found = Samples(list(track(drawn, description="signals", console=ERRORS)))
     shift = {name: DETECTORS[name].bias - one.bias for name, one in fit_detectors(found).items()}
 
     def weigh(others: Samples) -> Weigh:
@@ -112,7 +109,7 @@ def cross_fitted(
 
     return [
         weigh(found.where(found.folds != left_out))
-        for left_out in track(range(FOLDS), description="folds", console=_ERRORS)
+        for left_out in track(range(FOLDS), description="folds", console=ERRORS)
     ]
 
 
@@ -145,22 +142,16 @@ def compared(made: Sequence[dict[str, Any]]) -> Table:
     return table
 
 
-def main() -> None:
+def main(data: Data, out: Out = None) -> None:
     """Make the calibrations, compare them with the shipped ones, and write them if asked to."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.make_calibration", description=__doc__
-    )
-    parser.add_argument("--data", type=Path, required=True, help="folder of datasets")
-    parser.add_argument("--out", type=Path, help="write the calibrations here")
-    arguments = parser.parse_args()
-    datasets, embedders = load_with_reading(arguments.data), both_embedders()
-    manners = fit_folds(arguments.data, datasets)
+    datasets, embedders = load_with_reading(data), both_embedders()
+    manners = fit_folds(data, datasets)
     weigh = cross_fitted(datasets, embedders, manners)
     made = list(calibrate(datasets, embedders, weigh, manners))
-    Console().print(compared(made))
-    if arguments.out is not None:
-        arguments.out.write_text(json.dumps(made), encoding="utf-8")
+    ERRORS.print(compared(made))
+    if out is not None:
+        out.write_text(json.dumps(made), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -6,15 +6,14 @@ a retriever would return them. `ragguard.inline.admission` judges them under eve
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+import typer
 
+from benchmarks.command import Out
 from benchmarks.datasets import Record, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import planted, retrieve
@@ -71,20 +70,15 @@ def _attack(record: Record, embedder: Embedder, form: str, count: int) -> dict[s
     }
 
 
-def main() -> None:
+def main(out: Out = None) -> None:
     """Make the set, say whether it is the shipped one, and write it if asked to."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.make_reference", description=__doc__
-    )
-    parser.add_argument("--out", type=Path, help="write the attacks here")
-    arguments = parser.parse_args()
     made = "".join(json.dumps(line) + "\n" for line in lines())
     shipped = resources.files("ragguard.inline") / "reference_attacks.jsonl"
     same = shipped.is_file() and shipped.read_text(encoding="utf-8") == made
-    Console().print("the same as the shipped one" if same else "not the shipped one")
-    if arguments.out is not None:
-        arguments.out.write_text(made, encoding="utf-8")
+    typer.echo("the same as the shipped one" if same else "not the shipped one")
+    if out is not None:
+        out.write_text(made, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

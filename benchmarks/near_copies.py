@@ -13,8 +13,6 @@ least processor time of twelve rounds, with 100,000 entries.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
@@ -22,9 +20,7 @@ from statistics import median
 from time import thread_time
 from typing import Any
 
-from rich.console import Console
-
-from benchmarks.command import Command, Measured, option
+from benchmarks.command import Choose, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.edits import EDITS, updated
 from benchmarks.report.table import Table, share
@@ -193,20 +189,13 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     yield Table("Processor time that a set of ten passages takes more", headings, tuple(lines))
 
 
-def measure(arguments: argparse.Namespace, _: Console) -> Measured:
+@command(tables)
+def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
     """Return the sections "near_copies" and "near_copies_cost"."""
-    datasets = [one.limited(arguments.limit) for one in load_folder(arguments.data)]
-    found = run(datasets, choosing=arguments.choose)
+    datasets = [one.limited(limit) for one in load_folder(data)]
+    found = run(datasets, choosing=choose)
     return {"near_copies": found, "near_copies_cost": cost(datasets)}, datasets
 
 
-main = Command(
-    "near_copies",
-    __doc__,
-    measure,
-    tables,
-    [option("--choose", action="store_true", help="report the other half")],
-)
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -10,8 +10,6 @@ whether the published package follows the paper there (`benchmarks.peers`).
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -19,13 +17,23 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.progress import track
 
 from benchmarks import peers
-from benchmarks.command import Command, Measured, add_embedders, add_forms, embedders_for
+from benchmarks.command import (
+    ERRORS,
+    Data,
+    Embedders,
+    Forms,
+    Limit,
+    Measured,
+    chosen,
+    command,
+    embedders_for,
+)
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import Defence, all_defences
+from benchmarks.embedders import EMBEDDERS
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
 from benchmarks.report.table import Row, Table, Text, grouped, listed, summed
@@ -89,14 +97,13 @@ def run(
     embedders: Sequence[Embedder],
     defences: Sequence[Defence],
     forms: Sequence[str],
-    errors: Console,
 ) -> list[dict[str, Any]]:
-    """Run every defence on every cell; `errors` shows how far it is."""
+    """Run every defence on every cell."""
     found = Counts(*_COUNTS)
     packaged = any(defence.name.startswith("package") for defence in defences)
     for embedder in embedders:
         for dataset in datasets:
-            for record in track(dataset.report, dataset.name, console=errors):
+            for record in track(dataset.report, dataset.name, console=ERRORS):
                 for place, shown, k in _sets(record, embedder, dataset, forms):
                     follows: bool | None = None
                     if packaged and embedder is embedders[0] and place["kind"] == TOGETHER:
@@ -106,13 +113,9 @@ def run(
                     for defence in defences:
                         key = {**place, "defence": defence.name}
                         found.add(key, {**counted(defence, shown, k), "questions": 1})
-    names, kinds = [dataset.name for dataset in datasets], (*_WRITERS, TOGETHER)
-
-    def order(row: Row) -> tuple[int, int, int, int]:
-        at = names.index(row["dataset"]), kinds.index(row["kind"]), forms.index(row["form"])
-        return (*at, int(row["ratio"]))
-
-    return sorted(found.rows(), key=order)
+    places = ([dataset.name for dataset in datasets], (*_WRITERS, TOGETHER), forms, RATIOS)
+    order = dict(zip(_PLACE, places, strict=False))
+    return sorted(found.rows(), key=lambda row: [at.index(row[name]) for name, at in order.items()])
 
 
 def _sets(
@@ -206,28 +209,22 @@ def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:
             yield from texts_of(record, TOGETHER, form)
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+@command(tables)
+def main(
+    data: Data, limit: Limit = None, forms: Forms = "prepend", embedders: Embedders = "all"
+) -> Measured:
     """Return the sections "defences" and "cells"."""
-    found = [dataset for dataset in load_folder(arguments.data) if dataset.name in BENIGN]
+    asked, names = chosen("--forms", forms, FORMS), chosen("--embedders", embedders, EMBEDDERS)
+    found = [dataset for dataset in load_folder(data) if dataset.name in BENIGN]
     if not found:
-        raise InvalidInputError(f"{arguments.data} holds none of {', '.join(BENIGN)}")
-    datasets = [dataset.limited(arguments.limit) for dataset in found]
+        raise InvalidInputError(f"{data} holds none of {', '.join(BENIGN)}")
+    datasets = [dataset.limited(limit) for dataset in found]
     with ExitStack() as stack:
-        texts = _texts(datasets, arguments.forms)
-        embedders = embedders_for(texts, errors, arguments.embedders)
+        by_name = embedders_for(_texts(datasets, asked), names)
         defences = [one for one in all_defences(stack) if one.name != "none"]
-        rows = run(datasets, embedders, defences, arguments.forms, errors)
+        rows = run(datasets, by_name, defences, asked)
     return {"defences": rows, "cells": compared(rows)}, datasets
 
 
-main = Command(
-    "protocol",
-    __doc__,
-    measure,
-    tables,
-    [lambda parser: add_forms(parser, ("prepend",)), add_embedders],
-)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

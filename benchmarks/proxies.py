@@ -12,22 +12,20 @@ With --kept, scores are kept in a folder, and a run that was broken off goes on 
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from rich.console import Console
+import typer
 from rich.progress import Progress
 
-from benchmarks.command import Command, Measured, add_half, option
+from benchmarks.command import ERRORS, Half, Limit, Measured, OwnData, Seed, command
 from benchmarks.datasets import OWN, Record
 from benchmarks.misgeneration import (
     TOP_K,
@@ -220,43 +218,31 @@ def _cell(row: Row) -> str:
     return f"{measures} ({row['events']})"
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+@command(tables)
+def main(
+    model: Annotated[Path, typer.Option(help="folder of the export in fp32")],
+    other: Annotated[Path | None, typer.Option(help="folder of another form of it")] = None,
+    shares: Annotated[str, typer.Option(help="of the model in mixtures, comma-separated")] = "0.2",
+    kept: Annotated[Path | None, typer.Option(help="folder where scores are kept")] = None,
+    data: OwnData = None,
+    limit: Limit = None,
+    seed: Seed = 0,
+    half: Half = 1,
+) -> Measured:
     """Return the sections of `run`."""
-    selection = Selection(arguments.data, arguments.limit, arguments.seed, arguments.half)
-    named = {
+    remembered = {
         folder.name: Remembered(
-            OnnxProxy(folder, threads=1),
-            None if arguments.kept is None else arguments.kept / f"{folder.name}.jsonl",
+            OnnxProxy(folder, threads=1), None if kept is None else kept / f"{folder.name}.jsonl"
         )
-        for folder in (arguments.model, arguments.other)
+        for folder in (model, other)
         if folder is not None
     }
-    model = named.pop(arguments.model.name)
-    shares = [float(weight) for weight in arguments.shares]
-    with Progress(console=errors) as progress:
-        return run(selection, model, named, shares=shares, progress=progress), ()
-
-
-main = Command(
-    "proxies",
-    __doc__,
-    measure,
-    tables,
-    [
-        add_half,
-        option("--model", type=Path, required=True, help="folder of the export in fp32"),
-        option("--other", type=Path, help="folder of another form of it"),
-        option(
-            "--shares",
-            type=lambda text: tuple(text.split(",")),
-            default=("0.2",),
-            help="of the model in mixtures, comma-separated (default: 0.2)",
-        ),
-        option("--kept", type=Path, help="folder where scores are kept"),
-    ],
-    own_data=True,
-)
+    first = remembered.pop(model.name)
+    weights = [float(weight) for weight in shares.split(",")]
+    with Progress(console=ERRORS) as progress:
+        selection = Selection(data, limit, seed, half)
+        return run(selection, first, remembered, shares=weights, progress=progress), ()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

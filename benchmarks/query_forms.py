@@ -13,8 +13,6 @@ gate's line goes by itself.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
@@ -23,11 +21,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.progress import track
 from scipy.stats import beta
 
-from benchmarks.command import Command, Measured
+from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import OWN, Dataset, Record, skerrin
 from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import values
@@ -56,7 +53,6 @@ _LONG = 6  # words
 _ATTACKS = ("poisonedrag", "blind")
 _WAYS = ("as_questions", "as_it_is")
 _COUNTED = ("sets", "topics", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
-_ERRORS = Console(stderr=True)
 
 
 def line(setting: Setting) -> float:
@@ -187,7 +183,7 @@ def measured(
         for record in data.report
         if _ATTACKS[0] in record.poison
     ]
-    for data in track([*datasets, skerrin()], description="report half", console=_ERRORS):
+    for data in track([*datasets, skerrin()], description="report half", console=ERRORS):
         sets = [retrieve(record, embedder, limit) for record in data.report]
         yield from counted("clean", data.name, 0, sets)
         for record in data.report if data.name != OWN else ():
@@ -248,20 +244,19 @@ def _said(row: Row) -> str:
     return f"k = {row['k']}{', 3x' if row['with_reference'] else ''}"
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+@command(tables)
+def main(data: Data, limit: Limit = None) -> Measured:
     """Choose the offset, and return the sections "topic_offset" and "query_forms"."""
-    folder, embedder = arguments.data, built_in()
-    halves = list(as_given(folder, "keyword_traffic"))
+    embedder = built_in()
+    halves = list(as_given(data, "keyword_traffic"))
     found = [one for _, one in halves[0::2]]
-    found += titles(folder, [one.question for _, one in halves[1::2]], embedder)
+    found += titles(data, [one.question for _, one in halves[1::2]], embedder)
     offset, rows = chosen([one for one in found if names_page(one)])
-    errors.print(f"offset: {offset:g} nats; in force: {TOPIC:g}")
-    datasets = [one.limited(arguments.limit) for one in load_with_reading(folder)]
-    counts = list(measured(folder, datasets, embedder))
+    ERRORS.print(f"offset: {offset:g} nats; in force: {TOPIC:g}")
+    datasets = [one.limited(limit) for one in load_with_reading(data)]
+    counts = list(measured(data, datasets, embedder))
     return {"topic_offset": rows, "query_forms": counts}, datasets
 
 
-main = Command("query_forms", __doc__, measure, tables)
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

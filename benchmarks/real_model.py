@@ -7,16 +7,14 @@ that `ragguard proxy get` exported, or a folder.
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.console import Console
+import typer
 
-from benchmarks.command import Command, Measured, option
+from benchmarks.command import Measured, command
 from benchmarks.report.table import Table, as_is
 from ragguard.attribution.prompts import answer_prompt
 from ragguard.demo.corpus import load_corpus
@@ -54,20 +52,13 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     yield as_is("What the model takes", sections["speed"])
 
 
-def measure(arguments: argparse.Namespace, _: Console) -> Measured:
+@command(tables)
+def main(
+    model: Annotated[str, typer.Option(help="a model's name, or an exported folder")] = "smollm2",
+) -> Measured:
     """Return the section "speed"."""
-    folder = export_folder(arguments.model)
-    return {"speed": [speed(folder, threads) for threads in (1, 2)]}, ()
+    return {"speed": [speed(export_folder(model), threads) for threads in (1, 2)]}, ()
 
-
-main = Command(
-    "real_model",
-    __doc__,
-    measure,
-    tables,
-    [option("--model", default="smollm2", help="a model's name, or an exported folder")],
-    data=False,
-)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -2,58 +2,66 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.console import Console
+import typer
 
 from benchmarks import attribution, cost, inline
 from benchmarks.command import (
-    Command,
+    ERRORS,
+    Embedders,
+    Forms,
+    Limit,
     Measured,
-    add_embedders,
-    add_forms,
-    choices,
+    OwnData,
+    chosen,
+    command,
     embedders_for,
-    option,
 )
 from benchmarks.datasets import Dataset, skerrin
 from benchmarks.defences.contenders import PACKAGE, all_defences, package_version
-from benchmarks.forms import DEFAULT_FORMS
+from benchmarks.embedders import EMBEDDERS
+from benchmarks.forms import FORMS
 from benchmarks.misgeneration import Selection
 from benchmarks.reading import load_with_reading
 from benchmarks.retrieval import planted
 from benchmarks.tables import tables
 
 SECTIONS = ("clean", "attack", "attribution", "cost")
+_NO_PACKAGE = f"leave the published {PACKAGE} package out (it needs torch)"
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+@command(tables)
+def main(
+    data: OwnData = None,
+    limit: Limit = None,
+    seed: int = 0,
+    sections: Annotated[str, typer.Option(help=f"some of {', '.join(SECTIONS)}")] = "all",
+    forms: Forms = "prepend,plain",
+    embedders: Embedders = "all",
+    no_package: Annotated[bool, typer.Option("--no-package", help=_NO_PACKAGE)] = False,
+) -> Measured:
     """Return the sections that are asked for."""
-    folder: Path | None = arguments.data
-    found = [] if folder is None else load_with_reading(folder)
-    datasets = [dataset.limited(arguments.limit) for dataset in (*found, skerrin())]
+    asked = chosen("--sections", sections, SECTIONS)
+    shown = chosen("--forms", forms, FORMS) if "attack" in asked else ()
+    found = [] if data is None else load_with_reading(data)
+    datasets = [dataset.limited(limit) for dataset in (*found, skerrin())]
     attacked = [dataset for dataset in datasets if dataset.kinds]
     with ExitStack() as stack:
-        if not arguments.no_package and package_version() is None:
-            errors.print(f"{PACKAGE} is not installed", style="yellow")
-        forms = arguments.forms if "attack" in arguments.sections else ()
-        embedders = embedders_for(_texts(datasets, forms), errors, arguments.embedders)
-        defences = all_defences(stack, package=not arguments.no_package)
-        limit, seed = arguments.limit, arguments.seed
+        if not no_package and package_version() is None:
+            ERRORS.print(f"{PACKAGE} is not installed", style="yellow")
+        names = chosen("--embedders", embedders, EMBEDDERS)
+        by_name = embedders_for(_texts(datasets, shown), names)
+        defences = all_defences(stack, package=not no_package)
         measured: Mapping[str, Callable[[], Any]] = {
-            "clean": lambda: inline.clean(datasets, embedders, defences, errors),
-            "attack": lambda: inline.attack(attacked, embedders, defences, forms, errors),
-            "attribution": lambda: attribution.run(Selection(folder, limit, seed), errors),
-            "cost": lambda: cost.run(
-                attacked, embedders[-1], defences, errors, limit=limit, seed=seed
-            ),
+            "clean": lambda: inline.clean(datasets, by_name, defences),
+            "attack": lambda: inline.attack(attacked, by_name, defences, shown),
+            "attribution": lambda: attribution.run(Selection(data, limit, seed)),
+            "cost": lambda: cost.run(attacked, by_name[-1], defences, limit=limit, seed=seed),
         }
-        sections = {name: run() for name, run in measured.items() if name in arguments.sections}
-    return sections, datasets
+        return {name: run() for name, run in measured.items() if name in asked}, datasets
 
 
 def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:
@@ -64,32 +72,3 @@ def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:
             for kind in dataset.kinds:
                 for form in forms:
                     yield from planted(record, kind, form, max(inline.COUNTS))
-
-
-def _forms(parser: argparse.ArgumentParser) -> None:
-    add_forms(parser, DEFAULT_FORMS)
-
-
-main = Command(
-    "",
-    __doc__,
-    measure,
-    tables,
-    [
-        option("--seed", type=int, default=0),
-        option(
-            "--sections",
-            type=choices(SECTIONS),
-            default=SECTIONS,
-            help=f"comma-separated: {', '.join(SECTIONS)} (default: all)",
-        ),
-        _forms,
-        add_embedders,
-        option(
-            "--no-package",
-            action="store_true",
-            help=f"leave the published {PACKAGE} package out (it needs torch)",
-        ),
-    ],
-    own_data=True,
-)

@@ -7,8 +7,6 @@ without three times as many passages fetched. With the built-in embedder.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -17,10 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import Command, Measured
+from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score, with_manner
@@ -105,25 +102,6 @@ def _fires(choosing: Samples, report: Samples, chosen: Floats, seen: Floats) -> 
     return hit
 
 
-def run(arguments: argparse.Namespace, errors: Console) -> Measured:
-    """Return the rows of every change, in the section "signal_worth"."""
-    datasets = [one.limited(arguments.limit) for one in load_with_reading(arguments.data)]
-    embedder = built_in()
-    choosing = list(samples(datasets, [embedder], fit_folds(arguments.data, datasets)))
-    report = [
-        sample
-        for dataset in datasets
-        for position, record in enumerate(
-            track(dataset.report, f"report: {dataset.name}", console=errors)
-        )
-        for forms in [() if thinned(dataset, position) else (*FITTED_FORMS, *HELD_OUT_FORMS)]
-        for sample in drawn(record, embedder, forms, position % FOLDS)
-    ]
-    changes = track(list(left_out()), "signals", console=errors)
-    rows = list(detected(Samples(choosing), Samples(report), iter(changes)))
-    return {"signal_worth": rows}, datasets
-
-
 def tables(sections: Mapping[str, Any]) -> list[Table]:
     """Return the table of a result: shares with all signals, then differences in points."""
     found: dict[str, dict[tuple[str, int], float]] = {}
@@ -149,7 +127,25 @@ def _points(pairs: Sequence[tuple[float, float]]) -> str:
     return f"{fmean(after - before for before, after in pairs):+.1f}" if pairs else "-"
 
 
-main = Command("signal_worth", __doc__, run, tables)
+@command(tables)
+def main(data: Data, limit: Limit = None) -> Measured:
+    """Return the rows of every change, in the section "signal_worth"."""
+    datasets = [one.limited(limit) for one in load_with_reading(data)]
+    embedder = built_in()
+    choosing = list(samples(datasets, [embedder], fit_folds(data, datasets)))
+    report = [
+        sample
+        for dataset in datasets
+        for position, record in enumerate(
+            track(dataset.report, f"report: {dataset.name}", console=ERRORS)
+        )
+        for forms in [() if thinned(dataset, position) else (*FITTED_FORMS, *HELD_OUT_FORMS)]
+        for sample in drawn(record, embedder, forms, position % FOLDS)
+    ]
+    changes = track(list(left_out()), "signals", console=ERRORS)
+    rows = list(detected(Samples(choosing), Samples(report), iter(changes)))
+    return {"signal_worth": rows}, datasets
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rich.console import Console
+import typer
 
 from benchmarks import (
     admission,
@@ -27,8 +25,10 @@ from benchmarks import (
     transfer,
     unseen_manner,
 )
-from benchmarks.report import attribution, judge, rows
+from benchmarks.report import attribution, judge
+from benchmarks.report.figures import suite_tables
 from benchmarks.report.result import read
+from benchmarks.report.rows import of_sections
 from benchmarks.report.table import Table, archived, as_markdown
 from ragguard.errors import InvalidInputError
 
@@ -45,7 +45,7 @@ PAGES = (
 """The documents that hold tables."""
 
 _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
-    "suite_cells": rows.tables,
+    "suite_cells": lambda sections: suite_tables(of_sections(sections)),
     "judged": judge.tables,
     "cells": protocol.tables,
     "pairs": transfer.tables,
@@ -71,29 +71,24 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     return [table for make in makers for table in make(sections)]
 
 
-def main() -> int:
+def main(
+    result: Annotated[
+        Path | None, typer.Argument(help="what a benchmark wrote with --json")
+    ] = None,
+) -> None:
     """Print the tables of a result as Markdown, or write those of the pages."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.tables",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("result", type=Path, nargs="?", help="what a benchmark wrote with --json")
-    arguments = parser.parse_args()
-    if arguments.result is not None:
-        out = Console(soft_wrap=True, highlight=False, markup=False)
-        for table in tables(read(arguments.result)["sections"]):
-            out.print(as_markdown(table))
-        return 0
+    if result is not None:
+        for table in tables(read(result)["sections"]):
+            typer.echo(as_markdown(table))
+        return
     missing: list[str] = []
     for page in PAGES:
         text, problems = _filled(page.read_text(encoding="utf-8"), README.parent)
         page.write_text(text, encoding="utf-8")
         missing += problems
-    errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     for problem in dict.fromkeys(missing):
-        errors.print(problem)
-    return 2 if missing else 0
+        typer.echo(problem, err=True)
+    raise typer.Exit(2 if missing else 0)
 
 
 _MARK = re.compile(r"(<!-- (\S+\.json): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -132,4 +127,4 @@ def _filled(text: str, folder: Path) -> tuple[str, list[str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

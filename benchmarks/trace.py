@@ -10,20 +10,16 @@ long an event waits for a thread is chance, so a few calls differ between runs.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, pairwise
 from types import FrameType
 from typing import Any
 
-from rich.console import Console
-
-from benchmarks.command import Command, Measured
-from benchmarks.report.table import Table, grouped, listed
+from benchmarks.command import Measured, command
+from benchmarks.report.table import Table, as_is
 from ragguard import Guard
 from ragguard.lru import forget_all
 
@@ -64,26 +60,6 @@ _SCENES: Mapping[str, tuple[Callable[[Guard], bool], int | None, int | None]] = 
 """Each scene, how many modules it may enter at most, and how often one may follow another."""
 
 
-def measure(arguments: argparse.Namespace, _: Console) -> Measured:
-    """Trace every scene; return rows of scenes with their threads, and rows of their modules."""
-    del arguments
-    scenes: list[dict[str, Any]] = []
-    modules: list[dict[str, Any]] = []
-    for name, (scene, most, changes) in _SCENES.items():
-        with Guard(proxy="lexical") as guard:
-            scene(guard)  # reads what is read once for a process
-        forget_all()
-        with Guard(proxy="lexical") as guard, _traced(threads=scene is _event) as calls:
-            right = scene(guard)
-        if not right:
-            raise RuntimeError(f"{name}: the guard does not find the poison; choose other texts")
-        scenes.append(_summary(name, "all", list(calls.values()), most, changes))
-        for thread, called in calls.items():
-            scenes.append(_summary(name, thread, [called], None, None))
-            modules += _by_module(name, thread, called)
-    return {"scenes": scenes, "modules": modules}, ()
-
-
 @contextmanager
 def _traced(*, threads: bool) -> Iterator[Calls]:
     """Record the calls of this thread, and of the threads that start meanwhile if so asked."""
@@ -105,41 +81,41 @@ def _traced(*, threads: bool) -> Iterator[Calls]:
         threading.setprofile(None)
 
 
-def _summary(
-    scene: str, thread: str, calls: Sequence[Sequence[str]], most: int | None, changes: int | None
-) -> dict[str, Any]:
+def _row(scene: str, calls: Calls, most: int | None, changes: int | None) -> dict[str, Any]:
+    modules = dict.fromkeys(chain.from_iterable(calls.values()))
+    changed = [a != b for called in calls.values() for a, b in pairwise(called)]
     return {
         "scene": scene,
-        "thread": thread,
-        "modules": len(set(chain.from_iterable(calls))),
-        "at_most_modules": most,
-        "changes": sum(before != after for one in calls for before, after in pairwise(one)),
-        "at_most_changes": changes,
-        "calls": sum(map(len, calls)),
+        "threads": len(calls),
+        "calls": sum(map(len, calls.values())),
+        "modules": len(modules),
+        "at_most_modules": most or "",
+        "changes": sum(changed),
+        "at_most_changes": changes or "",
+        "in_order_of_first_entry": " ".join(one.removeprefix("ragguard.") for one in modules),
     }
 
 
-def _by_module(scene: str, thread: str, modules: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a row for each module, in the order of first entry."""
-    calls = Counter(modules)
-    entered = Counter(modules[:1])
-    entered.update(after for before, after in pairwise(modules) if before != after)
-    place = {"scene": scene, "thread": thread}
-    return [{**place, "module": m, "entered": entered[m], "calls": calls[m]} for m in calls]
-
-
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield a table of the scenes, and one of the modules of each and its threads."""
-    whole = [{name: "" if v is None else v for name, v in r.items()} for r in sections["scenes"]]
-    heads = {"scene": "scene", "thread": "thread", "modules": "modules", "aim": "at_most_modules"}
-    heads |= {"changes": "changes", "aim of changes": "at_most_changes", "calls": "calls"}
-    yield listed("Modules entered, and changes from one to another", whole, heads)
-    for (scene, thread), rows in grouped(sections["modules"], "scene", "thread").items():
-        title = f"{scene}, {thread}: modules in the order of first entry"
-        yield listed(title, rows, {name: name for name in ("module", "entered", "calls")})
+    """Yield the table of the scenes."""
+    yield as_is("Modules entered, and changes from one to another", sections["scenes"])
 
 
-main = Command("trace", __doc__, measure, tables, data=False)
+@command(tables)
+def main() -> Measured:
+    """Trace every scene."""
+    rows = []
+    for name, (scene, most, changes) in _SCENES.items():
+        with Guard(proxy="lexical") as guard:
+            scene(guard)  # reads what is read once for a process
+        forget_all()
+        with Guard(proxy="lexical") as guard, _traced(threads=scene is _event) as calls:
+            right = scene(guard)
+        if not right:
+            raise RuntimeError(f"{name}: the guard does not find the poison; choose other texts")
+        rows.append(_row(name, calls, most, changes))
+    return {"scenes": rows}, ()
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

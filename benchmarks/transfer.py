@@ -7,16 +7,13 @@ on one kind of traffic and judged on another, on all kinds but the judged one, a
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.progress import track
 from scipy.stats import binomtest
 
-from benchmarks.command import Command, Measured, embedders_for
+from benchmarks.command import ERRORS, Data, Limit, Measured, command, embedders_for
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.defences.contenders import guarded
 from benchmarks.inline import SIZES
@@ -38,14 +35,12 @@ _SETTINGS = tuple((k, factor) for k in SIZES for factor in (1, OVER_FETCH))
 _ORDER = ("other", "own", "all others", "shipped")
 
 
-def run(
-    datasets: Sequence[Dataset], embedders: Sequence[Embedder], errors: Console
-) -> list[dict[str, Any]]:
-    """Judge every kind by every calibration; `errors` shows how far it is."""
+def run(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> list[dict[str, Any]]:
+    """Judge every kind by every calibration."""
     rows: list[dict[str, Any]] = []
     for embedder in embedders:
         kinds = _kinds(datasets, embedder)
-        for k, factor in track(_SETTINGS, "pairs", console=errors):
+        for k, factor in track(_SETTINGS, "pairs", console=ERRORS):
             for tested in kinds:
                 for how, on, traffic in _calibrations(kinds, tested):
                     made = None if traffic is None else _calibrated(traffic, k, factor)
@@ -155,15 +150,14 @@ def _touched(rows: list[Row]) -> str:
     return f"{share(n['touched'], n['queries'])}{lost}".replace(" %", "%")
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+@command(tables)
+def main(data: Data, limit: Limit = None) -> Measured:
     """Return the section "pairs"."""
-    datasets = [dataset.limited(arguments.limit) for dataset in load_folder(arguments.data)]
+    datasets = [dataset.limited(limit) for dataset in load_folder(data)]
     records = [record for dataset in datasets for record in dataset.records]
     texts = (text for record in records for text in (record.question, *record.hits))
-    return {"pairs": run(datasets, embedders_for(texts, errors), errors)}, datasets
+    return {"pairs": run(datasets, embedders_for(texts))}, datasets
 
-
-main = Command("transfer", __doc__, measure, tables)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

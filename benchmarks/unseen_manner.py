@@ -9,16 +9,13 @@ another kind, without the other signals and before the gate shares its 1 % out.
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
-from benchmarks.command import Command, Measured
+from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import Folds, groups, rounded, under
@@ -42,7 +39,6 @@ _K = 5
 _MANNER = SIGNALS.index("manner")
 _KINDS = ("poisonedrag", "gpt4", "gemini", "blind")
 _COUNTS = (1, 5)
-_ERRORS = Console(stderr=True)
 
 
 def read(found: RetrievedSet) -> ReadSet:
@@ -111,20 +107,19 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
     ]
 
 
-def measure(arguments: argparse.Namespace, errors: Console) -> Measured:
+@command(tables)
+def main(data: Data, limit: Limit = None) -> Measured:
     """Return the rows of `measured`, in the section "unseen_manner"."""
-    datasets = load_with_reading(arguments.data)
-    found = Folds(groups(arguments.data, datasets))
+    datasets = load_with_reading(data)
+    found = Folds(groups(data, datasets))
 
     def fit(dataset: str, kind: str) -> MannerModel:
-        errors.print(f"fit without {dataset or kind or 'nothing'}")
+        ERRORS.print(f"fit without {dataset or kind or 'nothing'}")
         return rounded(found.without(dataset=dataset, kind=kind))[0]
 
-    limited = [data.limited(arguments.limit) for data in datasets]
+    limited = [dataset.limited(limit) for dataset in datasets]
     return {"unseen_manner": list(measured(limited, fit))}, datasets
 
 
-main = Command("unseen_manner", __doc__, measure, tables)
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

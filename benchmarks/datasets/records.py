@@ -108,13 +108,16 @@ def load_file(path: Path, name: str) -> Dataset:
     return Dataset(name, records, split=True)
 
 
+def lines(path: Path) -> list[Any]:
+    """Return the values of a file, one a line."""
+    with open_input(path) as stream:
+        return [line.value for line in read_lines(stream, str(path))]
+
+
 def values(folder: Path, name: str) -> list[Any]:
     """Return the lines of a file of a data folder; none if the folder lacks it."""
     path = folder / f"{name}.jsonl"
-    if not path.is_file():
-        return []
-    with open_input(path) as stream:
-        return [line.value for line in read_lines(stream, str(path))]
+    return lines(path) if path.is_file() else []
 
 
 def answers(value: Any) -> tuple[str, ...]:

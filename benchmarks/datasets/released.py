@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.datasets.nearest import nearest
-from benchmarks.datasets.records import Dataset, Record, answers
-from ragguard.jsonl import open_input, read_lines
-
-_KNOWLEDGE_BASE = "wikipedia_passages.jsonl"
+from benchmarks.datasets.records import Dataset, Record, answers, lines
 
 
 def load_released(path: Path) -> Dataset:
@@ -21,15 +18,12 @@ def load_released(path: Path) -> Dataset:
         path: Holds one question a line: `question`, `correct_answer`, and `poison` by kind, each a
             list of {"incorrect_answer", "texts"}; `wikipedia_passages.jsonl` is beside it.
     """
-    with open_input(path.with_name(_KNOWLEDGE_BASE)) as stream:
-        texts = [str(line.value["text"]) for line in read_lines(stream, _KNOWLEDGE_BASE)]
-    with open_input(path) as stream:
-        values = [line.value for line in read_lines(stream, str(path))]
+    texts = [str(one["text"]) for one in lines(path.with_name("wikipedia_passages.jsonl"))]
+    values = lines(path)
     found = nearest([value["question"] for value in values], texts)
     records = []
     for value, hits in zip(values, found, strict=True):
         first = {kind: found[0] for kind, found in value["poison"].items() if found}
-        wrong = dict.fromkeys(str(one["incorrect_answer"]) for one in first.values())
         records.append(
             Record(
                 value["question"],
@@ -38,7 +32,7 @@ def load_released(path: Path) -> Dataset:
                 {kind: tuple(one["texts"]) for kind, one in first.items()},
                 str(value["id"]),
                 answers(value.get("correct_answer")),
-                tuple(wrong),
+                tuple(dict.fromkeys(str(one["incorrect_answer"]) for one in first.values())),
             )
         )
     return Dataset("released", tuple(records), split=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -12,10 +11,7 @@ from benchmarks.datasets.records import OWN, Dataset, load_file, skerrin
 from benchmarks.datasets.released import load_released
 from ragguard.errors import InvalidInputError
 
-_MADE: Mapping[str, tuple[str, Callable[[Path], Dataset]]] = {
-    "released": ("released_attacks.jsonl", load_released),
-}
-"""Datasets that are put together: the file that they are named after, and what reads it."""
+_RELEASED = "released"
 
 
 def file_of(name: str, folder: Path | None) -> Path | None:
@@ -35,7 +31,7 @@ def file_of(name: str, folder: Path | None) -> Path | None:
     elif folder is None:
         raise InvalidInputError(f"{name!r} is in a data folder; pass --data")
     else:
-        found = folder / _MADE.get(name, (f"{name}.jsonl", None))[0]
+        found = folder / f"{'released_attacks' if name == _RELEASED else name}.jsonl"
     if not found.exists():
         raise InvalidInputError(f"{found} is not there; pass the folder or file that holds {name}")
     return found
@@ -49,10 +45,8 @@ def load(name: str, folder: Path | None) -> Dataset:
         data = skerrin()
     elif ":" in name:
         data = CONVERTERS[name.partition(":")[0]](path)
-    elif name in _MADE:
-        data = _MADE[name][1](path)
     else:
-        data = load_file(path, name)
+        data = load_released(path) if name == _RELEASED else load_file(path, name)
     records = (
         record if record.id else replace(record, id=str(number))
         for number, record in enumerate(data.records)

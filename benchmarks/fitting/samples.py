@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +54,6 @@ class Sample:
     count: int
     setting: tuple[int, bool]
     fold: int
-
-    @property
-    def clean(self) -> bool:
-        """True if nothing was planted."""
-        return self.count == 0
 
 
 def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
@@ -110,18 +105,12 @@ def drawn(
     for kind in record.poison:
         for form in forms if kind in KINDS else [form for form in forms if form in _SIMPLE]:
             for count in COUNTS:
-                texts = planted(record, kind, form, count)
-                if texts:
+                if texts := planted(record, kind, form, count):
                     yield from sets_of(record, embedder, form, count, texts, fold)
 
 
 def sets_of(
-    record: Record,
-    embedder: Embedder,
-    form: str,
-    count: int,
-    poison: Sequence[str],
-    fold: int,
+    record: Record, embedder: Embedder, form: str, count: int, poison: Sequence[str], fold: int
 ) -> Iterator[Sample]:
     """Yield a question's sets in every setting; attacked ones only if poison is in them."""
     ranked = retrieve(record, embedder, OVER_FETCH * max(_SIZES), poison)
@@ -135,47 +124,30 @@ def sets_of(
             yield Sample(signals, poisoned, form, count, (k, with_reference), fold)
 
 
-@dataclass(frozen=True, eq=False)
 class Samples:
     """Many samples as arrays: n passages of s sets.
 
     Attributes:
         found: The samples.
         names: What the columns of their signals are called.
+        signals: float64 array of shape (n, len(names)).
+        poisoned: bool array of shape (n,).
+        sizes: int array of shape (s,): passages of every set.
+        clean: bool array of shape (s,): nothing was planted.
+        folds: int array of shape (s,).
     """
 
-    found: Sequence[Sample]
-    names: tuple[str, ...] = SIGNALS
+    def __init__(self, found: Sequence[Sample], names: tuple[str, ...] = SIGNALS) -> None:
+        self.found, self.names = found, names
+        self.signals = np.concatenate([sample.signals for sample in found])
+        self.poisoned = np.concatenate([sample.poisoned for sample in found])
+        self.sizes = np.array([len(sample.poisoned) for sample in found])
+        self.clean = np.array([sample.count == 0 for sample in found])
+        self.folds = np.array([sample.fold for sample in found])
 
     def where(self, chosen: Sequence[bool] | NDArray[np.bool_]) -> Samples:
         """Return some of the samples; `chosen` has one entry a set."""
-        kept = [sample for sample, keep in zip(self.found, chosen, strict=True) if keep]
-        return Samples(kept, self.names)
-
-    @cached_property
-    def signals(self) -> Floats:
-        """float64 array of shape (n, len(names))."""
-        return np.concatenate([sample.signals for sample in self.found])
-
-    @cached_property
-    def poisoned(self) -> NDArray[np.bool_]:
-        """Bool array of shape (n,)."""
-        return np.concatenate([sample.poisoned for sample in self.found])
-
-    @cached_property
-    def sizes(self) -> NDArray[np.intp]:
-        """Int array of shape (s,): passages of every set."""
-        return np.array([len(sample.poisoned) for sample in self.found])
-
-    @cached_property
-    def clean(self) -> NDArray[np.bool_]:
-        """Bool array of shape (s,)."""
-        return np.array([sample.clean for sample in self.found])
-
-    @cached_property
-    def folds(self) -> NDArray[np.intp]:
-        """Int array of shape (s,)."""
-        return np.array([sample.fold for sample in self.found])
+        return Samples(list(compress(self.found, chosen)), self.names)
 
     def highest(self, scores: Floats) -> Floats:
         """Return the highest of the passages' scores for every set: float64 of shape (s,)."""
@@ -188,11 +160,8 @@ class Samples:
         The poison of a set shares one weight, and so does what is benign in it; clean sets
         together weigh `_CLEAN_WEIGHT` times as much as the poison.
         """
-        share = [
-            float(sample.form in plan.forms and sample.count in plan.counts)
-            for sample in self.found
-        ]
-        set_weight = np.repeat(share, self.sizes)
+        share = [one.form in plan.forms and one.count in plan.counts for one in self.found]
+        set_weight = np.repeat(np.array(share, dtype=np.float64), self.sizes)
         clean = np.repeat(self.clean, self.sizes)
         poison = np.add.reduceat(self.poisoned.astype(int), np.cumsum(self.sizes) - self.sizes)
         poison_count = np.repeat(np.maximum(poison, 1), self.sizes)

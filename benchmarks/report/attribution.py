@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
 from benchmarks.datasets import OWN
 from benchmarks.misgeneration import MAIN_KINDS
-from benchmarks.report.table import Row, Table, as_is, grouped, listed, share
+from benchmarks.report.table import Row, Table, as_is, grouped, share
 
 _METHOD = {"response": "short", "method": "ragorigin"}
 _FORMS = {"prepend": "question in front", "plain": "plain"}
@@ -28,45 +28,40 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         )
         yield _wrong_answers(section)
         yield _one_text(section["single"])
-        if section["ms_per_event"]["median"] is not None:
-            columns = {"median": _ms("median"), "95th percentile": _ms("p95")}
-            title = "Attribution: processor time of an event"
-            yield listed(title, [section["ms_per_event"]], columns)
+        times = section["ms_per_event"]
+        if times["median"] is not None:
+            line = {
+                "median": f"{times['median']:.1f} ms",
+                "95th percentile": f"{times['p95']:.1f} ms",
+            }
+            yield as_is("Attribution: processor time of an event", [line])
 
 
 def _having(rows: Iterable[Row], **values: str) -> list[Row]:
     return [row for row in rows if values.items() <= row.items()]
 
 
-def _ms(name: str) -> Callable[[Row], str]:
-    return lambda row: f"{row[name]:.1f} ms"
-
-
-def _three(name: str) -> Callable[[Row], str]:
-    return lambda row: f"{row[name]:.3f}"
-
-
-def _cell(row: Row) -> str:
-    return f"{', '.join(_three(name)(row) for name in ('dacc', 'fpr', 'fnr'))} ({row['events']})"
-
-
 def _wrong_answers(section: Mapping[str, Any]) -> Table:
     lines = []
     for line in _having(section["summary"], **_METHOD):
-        found = _having(section["poisoned"], **_METHOD, form=line["form"])
-        clean = _having(section["clean"], **_METHOD)
-        strata, clean = (
-            [row for row in part if source(row["dataset"]) == line["data"]]
-            for part in ([row for row in found if row["kind"] in MAIN_KINDS], clean)
+        found, clean = (
+            [
+                row
+                for row in _having(section[part], **_METHOD)
+                if source(row["dataset"]) == line["data"]
+            ]
+            for part in ("poisoned", "clean")
         )
+        strata = [row for row in _having(found, form=line["form"]) if row["kind"] in MAIN_KINDS]
         worst = min(strata, key=lambda stratum: float(stratum["dacc"]))
-        place = f"{worst['dataset']}, {worst['kind']}: {_cell(worst)}" if len(strata) > 1 else ""
+        figures = "{dacc:.3f}, {fpr:.3f}, {fnr:.3f} ({events})".format_map(worst)
+        place = f"{worst['dataset']}, {worst['kind']}: {figures}" if len(strata) > 1 else ""
         blamed = sum(round(row["blamed"] * row["events"]) for row in clean)
         lines.append(
             {
                 **{"data": line["data"], "form": _FORMS[line["form"]]},
                 "events": sum(row["events"] for row in strata),
-                **{head: _three(name)(line) for head, name in _HEADS.items()},
+                **{head: f"{line[name]:.3f}" for head, name in _HEADS.items()},
                 "worst stratum: DACC, FPR, FNR (events)": place,
                 "clean events blamed": f"{blamed} of {sum(row['events'] for row in clean)}",
             }

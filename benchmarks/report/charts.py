@@ -1,16 +1,22 @@
-"""Line charts as SVG that a page holds in itself; colours are the page's."""
+"""What the charts of a suite show: the gate's ROC, shares of poison, and cost against k."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import count
 from math import log10
+from statistics import median_high
 
-_WIDTH, _HEIGHT = 460, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 24, 12, 44
+from benchmarks.report.figures import Shown, share, title_of
+
+_ALPHAS = (0.01, 0.05)  # where the gate is marked: what it may touch of clean traffic
+_SHARES = ((0.0, "0"), (0.25, "25 %"), (0.5, "50 %"), (0.75, "75 %"), (1.0, "100 %"))
+_TOUCHED = ((0.001, "0.1 %"), (0.01, "1 %"), (0.05, "5 %"), (0.2, "20 %"), (1.0, "100 %"))
+_TIMES = ((0.1, "0.1"), (1.0, "1"), (10.0, "10"), (100.0, "100"))
+_LEVELS = 3  # fewer different p-values are no scale
 _COLOURS = 7  # beside grey
+_MANY = 9  # points of a line, each of which would hide its neighbours
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Line:
     Attributes:
         name: What the legend calls it.
         points: x and y, in the order in which they are joined.
-        marks: Points that get a dot and a name.
+        marks: Points that get a dot and a name; by default all, if they are not many.
         grey: What the others are held against.
     """
 
@@ -52,54 +58,134 @@ class Line:
     marks: Sequence[tuple[float, float, str]] = ()
     grey: bool = False
 
+    @property
+    def dots(self) -> Sequence[tuple[float, float, str]]:
+        """What is drawn as dots, with names."""
+        few = self.points if len(self.points) < _MANY else ()
+        return self.marks or [(x, y, f"{self.name}: {y:.3g}") for x, y in few]
 
-def chart(title: str, note: str, lines: Sequence[Line], x: Axis, y: Axis) -> str:
-    """Return a figure with its legend and caption; "" without lines."""
-    if not lines:
-        return ""
-    parts, legend = [_grid(x, y)], []
-    colours = count(1)
-    for line in lines:
-        colour = "c0" if line.grey else f"c{(next(colours) - 1) % _COLOURS + 1}"
-        drawn = " ".join(f"{_x(x, a):.1f},{_y(y, b):.1f}" for a, b in line.points)
-        parts.append(f"<polyline class='{colour}' points='{drawn}'/>")
-        dots = line.marks or ([(*one, "") for one in line.points] if len(line.points) < 9 else ())
-        for a, b, name in dots:
-            at = f"cx='{_x(x, a):.1f}' cy='{_y(y, b):.1f}'"
-            text = f"<title>{escape(name or f'{line.name}: {b:.3g}')}</title>"
-            parts.append(f"<circle class='{colour}' {at} r='3.5'>{text}</circle>")
-        legend.append(f"<li><i class='{colour}'></i>{escape(line.name)}</li>")
-    return (
-        f"<figure><h3>{escape(title)}</h3><svg viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img'"
-        f" aria-label='{escape(title)}'>{''.join(parts)}</svg>"
-        f"<ul class='legend'>{''.join(legend)}</ul>"
-        f"<figcaption>{escape(note)}</figcaption></figure>"
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines between two axes, which the page's template draws.
+
+    Attributes:
+        title: What it answers.
+        note: Its caption.
+        lines: What is drawn.
+        x: From left to right.
+        y: From bottom to top.
+    """
+
+    title: str
+    note: str
+    lines: Sequence[Line]
+    x: Axis
+    y: Axis
+
+    @property
+    def coloured(self) -> Iterator[tuple[str, Line]]:
+        """The lines with their colours in the style of the page."""
+        number = count()
+        for line in self.lines:
+            yield "c0" if line.grey else f"c{next(number) % _COLOURS + 1}", line
+
+
+def charts(found: Sequence[Shown]) -> list[Chart]:
+    """Return the charts that a suite's cells allow."""
+    defended = [one for one in found if one.cell.room == "defences" and one.rows]
+    by_share = [chart for reader, here in by_reader(defended) for chart in _by_share(reader, here)]
+    return [chart for chart in (_roc(defended), *by_share, _by_k(defended)) if chart.lines]
+
+
+def by_reader(found: Sequence[Shown]) -> Iterator[tuple[str, list[Shown]]]:
+    """Yield each reader with its cells of the k that comes first: others are of other sets."""
+    for reader in dict.fromkeys(one.cell.reader for one in found if one.cell.reader):
+        here = [one for one in found if one.cell.reader == reader]
+        yield reader, [one for one in here if one.cell.k == here[0].cell.k]
+
+
+def roc(clean: Sequence[float], attacked: Sequence[float]) -> list[tuple[float, float]]:
+    """Return (share of clean sets touched, share of attacked sets found) at every threshold.
+
+    >>> roc([0.4, 1.0], [0.1, 0.4])
+    [(0.0, 0.0), (0.0, 0.5), (0.5, 1.0), (1.0, 1.0)]
+    """
+    return [(0.0, 0.0), *(_at(p, clean, attacked) for p in sorted({*clean, *attacked}))]
+
+
+def _at(alpha: float, clean: Sequence[float], attacked: Sequence[float]) -> tuple[float, float]:
+    touched, caught = (sum(p <= alpha for p in of) / len(of) for of in (clean, attacked))
+    return touched, caught
+
+
+def _roc(found: Sequence[Shown]) -> Chart:
+    """The gate of the first defence that has p-values, a line an attack; and all together."""
+    levels = [(one, {row.get("p") for row in one.rows} - {None}) for one in found]
+    graded = (one.cell for one, p_values in levels if len(p_values) >= _LEVELS)
+    method, k = next(((cell.method, cell.k) for cell in graded), ("", 0))
+    here = [one for one in found if (one.cell.method, one.cell.k) == (method, k)]
+    clean = [float(row["p"]) for one in here if one.cell.attack == "none" for row in one.rows]
+    lines = []
+    for attack in dict.fromkeys(one.cell.attack for one in here if one.cell.attack != "none"):
+        rows = [row for one in here if one.cell.attack == attack for row in one.rows]
+        p = [float(row["p"]) for row in rows if row["poison"]]
+        if clean and p:
+            name = title_of("attacks", attack)
+            marks = [(*_at(alpha, clean, p), alpha) for alpha in _ALPHAS]
+            told = [(x, y, f"{name}: {y:.0%} found at {alpha:.0%}") for x, y, alpha in marks]
+            lines.append(Line(name, roc(clean, p), told))
+    note = (
+        f"{title_of('defences', method)}, k = {k}: {len(clean)} clean sets, and attacked sets that"
+        " hold poison. Dots: where it may touch 1 % and 5 % of clean traffic, as it is calibrated."
     )
+    x = Axis("clean sets touched", _TOUCHED, log=True)
+    return Chart("What the gate finds, and touches", note, lines, x, Axis("found", _SHARES))
 
 
-def _grid(x: Axis, y: Axis) -> str:
-    left, right, foot = _LEFT, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-    parts = []
-    for value, text in y.ticks:
-        at = _y(y, value)
-        parts.append(f"<line class='grid' x1='{left}' x2='{right}' y1='{at:.1f}' y2='{at:.1f}'/>")
-        parts.append(f"<text x='{left - 6}' y='{at + 4:.1f}' text-anchor='end'>{text}</text>")
-    for value, text in x.ticks:
-        at = _x(x, value)
-        parts.append(f"<line class='grid' x1='{at:.1f}' x2='{at:.1f}' y1='{_TOP}' y2='{foot}'/>")
-        parts.append(f"<text x='{at:.1f}' y='{foot + 16}' text-anchor='middle'>{text}</text>")
-    middle = (left + right) / 2
-    parts.append(
-        f"<text class='axis' x='{middle:.0f}' y='{_HEIGHT - 8}' text-anchor='middle'>"
-        f"{escape(x.title)}</text><text class='axis' text-anchor='middle'"
-        f" transform='translate(12 {(_TOP + foot) / 2:.0f}) rotate(-90)'>{escape(y.title)}</text>"
+def _by_share(reader: str, found: Sequence[Shown]) -> Iterator[Chart]:
+    """Attack success and right answers by planted texts, as RAGDefender's Figure 4 has them."""
+    counts = sorted({one.cell.planted for one in found if one.cell.planted})
+    if len(counts) < 2:
+        return
+    # Attacks that all counts were run with, so that a line compares like with like.
+    everywhere = set.intersection(
+        *({one.cell.attack for one in found if one.cell.planted == count} for count in counts)
     )
-    return "".join(parts)
+    compared = [one for one in found if not one.cell.planted or one.cell.attack in everywhere]
+    titles = ", ".join(title_of("attacks", one) for one in sorted(everywhere))
+    note = f"{title_of('readers', reader)}; {titles}. At 0 nobody attacks."
+    x = Axis("planted texts", [(float(count), str(count)) for count in (0, *counts)])
+    for name, said in (("attack_success", "attack success"), ("accuracy", "right answers")):
+        lines = []
+        for method in dict.fromkeys(one.cell.method for one in found):
+            rows = {
+                at: [
+                    row
+                    for one in compared
+                    if (one.cell.method, one.cell.planted) == (method, at)
+                    for row in one.rows
+                ]
+                for at in (0, *counts)
+            }
+            shares = [(float(at), share(here, name)) for at, here in rows.items()]
+            points = [(at, value) for at, value in shares if value is not None]
+            if len(points) > 2:
+                lines.append(Line(title_of("defences", method), points, grey=method == "none"))
+        yield Chart(f"{said.capitalize()} by planted texts", note, lines, x, Axis(said, _SHARES))
 
 
-def _x(axis: Axis, value: float) -> float:
-    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * axis.place(value)
-
-
-def _y(axis: Axis, value: float) -> float:
-    return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * axis.place(value)
+def _by_k(found: Sequence[Shown]) -> Chart:
+    sizes = sorted({one.cell.k for one in found})
+    lines = []
+    for method in dict.fromkeys(one.cell.method for one in found if one.cell.method != "none"):
+        times: dict[int, list[float]] = {}
+        for one in found:
+            if one.cell.method == method:
+                times.setdefault(one.cell.k, []).extend(float(row["ms"]) for row in one.rows)
+        points = [(float(k), median_high(times[k])) for k in sorted(times)]
+        if len(points) > 1:
+            lines.append(Line(title_of("defences", method), points))
+    x = Axis("passages, k", [(float(k), str(k)) for k in sizes], log=True)
+    note = "Median of all sets, the model not counted; the passages' vectors are given."
+    return Chart("Cost against k", note, lines, x, Axis("ms", _TIMES, log=True))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.metrics.intervals import difference
 from benchmarks.report.figures import Shown, title_of
-from benchmarks.report.table import Table
+from benchmarks.report.table import Table, as_is
 
-_PARTS = {"attacked": "attack success", "right": "right answers"}
+_PARTS = {"attack success": "attacked", "right answers": "right"}
 
 
 def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
@@ -17,27 +17,19 @@ def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
 
     Intervals are of the paired difference; a cell of other sources is the same cell here.
     """
-    before = {one.cell.key: one for one in first if one.cell.room == "defences"}
-    body = []
+    before = {one.cell.key: {row["question"]: row for row in one.rows} for one in first}
+    lines = []
     for one in second:
-        old = before.get(one.cell.key)
-        if old is None:
-            continue
-        rows = {row["question"]: row for row in old.rows}
-        both: list[tuple[Any, Any]] = [
-            (rows[row["question"]], row) for row in one.rows if row["question"] in rows
-        ]
-        if both:
-            names = (one.cell.dataset, title_of("attacks", one.cell.attack))
-            line = [*names, title_of("defences", one.cell.method), str(len(both))]
-            for part in _PARTS:
-                change = difference([a[part] for a, _ in both], [b[part] for _, b in both])
-                low, high = change.ends
-                line.append(
-                    f"{100 * (change.value or 0.0):+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
-                )
-            body.append(tuple(line))
-    head = ("data", "attack", "defence", "questions")
-    return Table(
-        "Second less first, points", (*head, *(f"{name}" for name in _PARTS.values())), tuple(body)
-    )
+        old = before.get(one.cell.key, {})
+        both = [(old[row["question"]], row) for row in one.rows if row["question"] in old]
+        if both and one.cell.room == "defences":
+            line = {"data": one.cell.dataset, "attack": title_of("attacks", one.cell.attack)}
+            line |= {"defence": title_of("defences", one.cell.method), "questions": str(len(both))}
+            lines.append(line | {said: _change(both, part) for said, part in _PARTS.items()})
+    return as_is("Second less first, points", lines)
+
+
+def _change(both: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], part: str) -> str:
+    found = difference([a[part] for a, _ in both], [b[part] for _, b in both])
+    low, high = found.ends
+    return f"{100 * (found.value or 0.0):+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"

@@ -26,7 +26,8 @@ class Shown:
 
     Attributes:
         cell: The cell.
-        rows: One a question; empty where there is a reason.
+        rows: One a question, with whether its answer is `known`: right if it is neither attacked
+            nor defended; empty where there is a reason.
         reason: Why it is empty, or "".
         figures: By name; empty where there are no rows.
     """
@@ -57,8 +58,10 @@ def judged(
     found = []
     for cell, rows, reason in kept.values():
         clean = kept.get(cell.clean(), (cell, (), ""))[1]
-        count = attributed(rows) if cell.room == "attributors" else figures(rows, clean)
-        found.append(Shown(cell, rows, reason, count if rows else {}))
+        known = {row["question"] for row in clean if row["right"]}
+        told = [{**row, "known": row["question"] in known} for row in rows]
+        count = attributed(told) if cell.room == "attributors" else figures(told)
+        found.append(Shown(cell, told, reason, count if rows else {}))
     return found
 
 
@@ -131,9 +134,10 @@ def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
     body = []
     for attack in attacks:
         cells = [rows.get((attack, method), []) for _, method in methods]
-        line = [" / ".join(_of(share(cell, name)) for name in names) for cell in cells]
-        shown = [text if cell else "-" for text, cell in zip(line, cells, strict=True)]
-        body.append((title_of("attacks", attack), str(max(map(len, cells))), *shown))
+        line = [
+            " / ".join(_of(share(cell, name)) for name in names) if cell else "-" for cell in cells
+        ]
+        body.append((title_of("attacks", attack), str(max(map(len, cells))), *line))
     heads = [title_of(room, method) for room, method in methods]
     return Table(title, ("attack", "questions", *heads), tuple(body))
 
@@ -152,21 +156,10 @@ def _conditions(title: str, found: Sequence[Shown]) -> Table:
     body = []
     attacked = [one for one in found if one.cell.attack != "none"]
     for method in dict.fromkeys(one.cell.method for one in attacked):
-        rows = [row for one in attacked if one.cell.method == method for row in _told(one, found)]
-        clean = [{"question": row["question"], "right": row["known"]} for row in rows]
-        if rows:
-            count = figures(rows, clean)
+        if rows := [row for one in attacked if one.cell.method == method for row in one.rows]:
+            count = figures(rows)
             body.append((title_of("defences", method), *(str(count[name]) for name in names)))
     return Table(title, ("defence", *names.values()), tuple(body))
-
-
-def _told(one: Shown, found: Sequence[Shown]) -> Iterator[dict[str, Any]]:
-    """Yield rows under names that are unlike those of other datasets, with the clean answer."""
-    undefended = next((two for two in found if two.cell.key == one.cell.clean()), None)
-    known = {row["question"] for row in undefended.rows if row["right"]} if undefended else set()
-    for row in one.rows:
-        name = f"{one.cell.dataset} {one.cell.attack} {one.cell.seed} {row['question']}"
-        yield {**row, "question": name, "known": row["question"] in known}
 
 
 def _honest(found: Sequence[Shown]) -> Table:

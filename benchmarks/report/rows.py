@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.cells import Cell
-from benchmarks.report.figures import Shown, judged, suite_tables
-from benchmarks.report.result import read, write
-from benchmarks.report.table import Table
+from benchmarks.report.figures import Shown, judged
+from benchmarks.report.result import read
 
 _ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
 
@@ -22,7 +21,8 @@ def sections_of(found: Sequence[Shown]) -> dict[str, Any]:
     for number, one in enumerate(found):
         fields = {name: value for name, value in asdict(one.cell).items() if name != "versions"}
         cells.append({**fields, "id": one.cell.id, "reason": one.reason})
-        sections[_ROWS[one.cell.room]] += [{"cell": number, **row} for row in one.rows]
+        rows = ({name: row[name] for name in row if name != "known"} for row in one.rows)
+        sections[_ROWS[one.cell.room]] += [{"cell": number, **row} for row in rows]
     return {"suite_cells": cells, **{name: rows for name, rows in sections.items() if rows}}
 
 
@@ -34,22 +34,11 @@ def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
             rows.setdefault(row["cell"], []).append(row)
     kept = {}
     for number, fields in enumerate(sections["suite_cells"]):
-        reason = fields["reason"]
         cell = Cell(**{name: fields[name] for name in fields if name not in ("id", "reason")})
-        kept[cell.key] = (cell, rows.get(number, []), reason)
+        kept[cell.key] = (cell, rows.get(number, []), fields["reason"])
     return judged(kept)
 
 
-def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables of a suite's result."""
-    yield from suite_tables(of_sections(sections))
-
-
-def write_rows(path: Path, about: Mapping[str, Any], found: Sequence[Shown]) -> None:
-    """Write a suite's result."""
-    write(path, about, sections_of(found))
-
-
 def read_rows(path: Path) -> list[Shown]:
-    """Read what `write_rows` wrote."""
+    """Return the cells of a file that holds such a result."""
     return of_sections(read(path)["sections"])

@@ -1,7 +1,6 @@
 """The benchmark's own arithmetic, on the data that ships with ragguard."""
 
 import pytest
-from rich.console import Console
 
 from benchmarks import attribution, misgeneration
 from benchmarks.datasets import Record
@@ -28,7 +27,7 @@ def test_tally_counts_missed_poison_as_false_negative():
 
 @pytest.mark.slow
 def test_runs_without_a_data_folder_and_finds_prepended_statements():
-    result = attribution.run(misgeneration.Selection(limit=2), Console(quiet=True))
+    result = attribution.run(misgeneration.Selection(limit=2))
     rows = [
         row
         for row in result["poisoned"]

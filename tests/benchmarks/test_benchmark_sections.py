@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from benchmarks import cost, inline
 from benchmarks.datasets import Dataset, Record
@@ -12,7 +11,6 @@ from benchmarks.defences.contenders import NONE, Outcome
 from benchmarks.retrieval import retrieve
 from benchmarks.tables import tables
 
-QUIET = Console(quiet=True)
 HITS = tuple(f"hit {i}" for i in range(40))
 
 
@@ -81,7 +79,6 @@ def test_clean_counts():
         [dataset(golden=["hit 0"])],
         [Scripted()],
         [NONE, DropsFirst()],
-        QUIET,
     )
     nothing, first = by_k(rows, "none")[5], by_k(rows, "drops first")[10]
     assert (nothing["queries"], nothing["touched"], nothing["passages"]) == (1, 0, 5)
@@ -92,8 +89,8 @@ def test_clean_counts():
 
 def test_what_is_dropped_or_marked_is_noticed():
     data, defences = dataset(poison=["near 1"]), [NONE, MARKS_ONE, DropsFirst()]
-    found = inline.clean([data], [Scripted()], defences, QUIET)
-    attacked = inline.attack([data], [Scripted()], defences, ["plain"], QUIET)
+    found = inline.clean([data], [Scripted()], defences)
+    attacked = inline.attack([data], [Scripted()], defences, ["plain"])
     for rows, dropped in ((found, "touched"), (attacked, "fired")):
         for name, counts in (("none", (0, 0)), ("marks one", (0, 1)), ("drops first", (1, 1))):
             row = by_k([row for row in rows if row.get("planted", 1) == 1], name)[10]
@@ -106,13 +103,13 @@ def test_what_is_dropped_or_marked_is_noticed():
 
 
 def test_a_golden_passage_that_was_not_retrieved_is_not_counted_as_lost():
-    rows = inline.clean([dataset(golden=["hit 39"])], [Scripted()], [DropsFirst()], QUIET)
+    rows = inline.clean([dataset(golden=["hit 39"])], [Scripted()], [DropsFirst()])
     assert all(row["golden"] == row["golden_removed"] == 0 for row in rows)
 
 
 def test_attack_counts():
     data = dataset(poison=["near 1", "near 2", "far 39"])
-    rows = inline.attack([data], [Scripted()], [NONE, DropsFirst()], ["plain"], QUIET)
+    rows = inline.attack([data], [Scripted()], [NONE, DropsFirst()], ["plain"])
     assert {row["planted"] for row in rows} == {1, 5}
     none = by_k([row for row in rows if row["planted"] == 5], "none")[5]
     first = by_k([row for row in rows if row["planted"] == 5], "drops first")[5]
@@ -126,7 +123,7 @@ def test_attack_counts():
 
 
 def test_an_attack_that_is_not_retrieved_is_an_attempt_only():
-    rows = inline.attack([dataset(poison=["far 39"])], [Scripted()], [NONE], ["plain"], QUIET)
+    rows = inline.attack([dataset(poison=["far 39"])], [Scripted()], [NONE], ["plain"])
     assert all(row["attempts"] == 1 and row["sets"] == row["poison"] == 0 for row in rows)
 
 
@@ -134,7 +131,7 @@ def test_poison_that_moves_up_from_below_is_poison_left():
     # Rank 5 of 0..: below k = 5, and moved up when the first passage goes.
     data = dataset(poison=["hidden -0", "hit 4"])
     widest = DropsFirst(over_fetch=3)
-    rows = inline.attack([data], [Scripted()], [widest], ["plain"], QUIET)
+    rows = inline.attack([data], [Scripted()], [widest], ["plain"])
     row = by_k([row for row in rows if row["planted"] == 5], "drops first")[5]
     assert (row["poison"], row["poison_removed"]) == (1, 0)
     assert row["poison_left"] == 1
@@ -147,7 +144,6 @@ def test_cost_times_every_defence_and_only_calls(traffic):
         [dataset(poison=["near 1"])],
         Scripted(),
         [NONE, DropsFirst()],
-        QUIET,
         limit=1,
         seed=0,
         sizes=(5,),

@@ -298,9 +298,9 @@ class TestSamples:
         assert [sample.setting for sample in found] == [
             (k, reference) for k in (5, 10) for reference in (False, True)
         ]
-        assert all(sample.poisoned.sum() == 1 and sample.fold == 3 for sample in found)
+        counts = [(sample.poisoned.sum(), sample.count, sample.fold) for sample in found]
+        assert counts == [(1, 1, 3)] * 4
         assert found[0].signals.shape == (5, len(SIGNALS))
-        assert not any(sample.clean for sample in found)
 
     def test_an_attack_that_is_not_retrieved_is_no_sample(self):
         found = sets_of(record(1), HashedEmbedder(), "plain", 1, ["Zebras graze."], 0)
@@ -311,8 +311,8 @@ class TestSamples:
         found = list(samples([data], [HashedEmbedder(), HashedEmbedder()]))
         # The choosing half: the records 0 and 2, of folds 0 and 1; four settings, two embedders.
         assert {sample.fold for sample in found} == {0, 1}
-        assert sum(sample.clean for sample in found) == 2 * 4 * 2
-        tried = {sample.form for sample in found if not sample.clean}
+        assert sum(sample.count == 0 for sample in found) == 2 * 4 * 2
+        tried = {sample.form for sample in found if sample.count}
         # Without the question in it the text is not among the first of these.
         assert tried == set(FITTED_FORMS) - {"plain"}
         # The second embedder meets "prepend" alone, as does the second kind.
@@ -323,6 +323,6 @@ class TestSamples:
     def test_of_the_largest_set_a_third_is_attacked(self):
         data = Dataset("simpleqa", tuple(map(record, range(12))), split=True)
         found = list(samples([data], [HashedEmbedder()]))
-        assert sum(sample.clean for sample in found) == 6 * 4
+        assert sum(sample.count == 0 for sample in found) == 6 * 4
         # Positions 0 and 3 of the half.
-        assert {sample.fold for sample in found if not sample.clean} == {0, 3}
+        assert {sample.fold for sample in found if sample.count} == {0, 3}

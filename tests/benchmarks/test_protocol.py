@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-from rich.console import Console
 
 from benchmarks import protocol
 from benchmarks.datasets import Dataset, Record
@@ -71,7 +70,7 @@ def test_the_writers_texts_come_together_in_order_each_once():
 def test_a_question_counts_where_it_has_enough_texts():
     # Two benign passages: six texts reach ratios 1 and 2, together with two more also 4.
     data = Dataset("hotpotqa", (record(gpt4=range(6), gemini=(10, 11)),), split=False)
-    rows = run([data], [Scripted()], [Drops("ragguard", ())], ["plain"], Console(quiet=True))
+    rows = run([data], [Scripted()], [Drops("ragguard", ())], ["plain"])
     assert [(row["kind"], row["ratio"]) for row in rows] == [
         ("gpt4", 1),
         ("gpt4", 2),
@@ -87,7 +86,7 @@ def test_counts():
     # Best first: hit 0, gpt4 1, gpt4 2, hit 6 (golden).
     data = Dataset("hotpotqa", (record(gpt4=(1, 2)),), split=False)
     all_but_one, wide = Drops("ragguard", (0, 1, 3)), Drops("wide", (), over_fetch=3)
-    rows = run([data], [Scripted()], [all_but_one, wide], ["plain"], Console(quiet=True))
+    rows = run([data], [Scripted()], [all_but_one, wide], ["plain"])
     first, second = (row for row in rows if row["kind"] == "gpt4")
     assert (first["questions"], first["fired"]) == (1, 1)
     assert (first["poison"], first["poison_removed"]) == (2, 1)

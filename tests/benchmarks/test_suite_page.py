@@ -6,7 +6,7 @@ import pytest
 from benchmarks.cells import Cell, load_suite
 from benchmarks.measuring import Place
 from benchmarks.plugins import known
-from benchmarks.report.curves import roc
+from benchmarks.report.charts import roc
 from benchmarks.report.figures import judged, shown, suite_tables
 from benchmarks.report.page import page
 from benchmarks.running import run
@@ -107,6 +107,15 @@ def test_of_many_defences_the_first_are_given_in_a_table_of_their_own():
     assert [line[:8] for line in full.rows] == list(short.rows)
     few = judged_cells(*cells[:8])
     assert not any("in short" in table.title for table in suite_tables(few))
+
+
+def test_what_is_known_is_told_by_the_same_questions_without_attack_or_defence():
+    clean = [row(1, None, right=1), row(2, None)]
+    attacked = [row(n, None, planted=5, poison=n % 2) for n in (1, 2)]
+    undefended, one = judged_cells((cell("none", "none"), clean), (cell("tan"), attacked))
+    assert [told["known"] for told in (*undefended.rows, *one.rows)] == [True, False] * 2
+    (other,) = judged_cells((cell("tan", k=9), attacked))
+    assert not any(told["known"] for told in other.rows)
 
 
 def test_cost_is_shown_where_there_are_several_k():

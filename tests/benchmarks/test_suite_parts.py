@@ -71,13 +71,12 @@ def row(question, **more):
 
 def test_attack_success_under_four_conditions():
     rows = [
-        row("a", planted=2, poison=2, attacked=1, ms=4.0),
-        row("b", planted=2, poison=1, poison_removed=1, benign=1, benign_removed=1, right=1),
+        row("a", planted=2, poison=2, attacked=1, ms=4.0, known=True),
+        row("b", planted=2, poison=1, poison_removed=1, benign=1, benign_removed=1, known=True),
         row("c", planted=2, attacked=1),
-        row("d", planted=2, benign=2),
+        row("d", planted=2, benign=2, known=True),
     ]
-    clean = [row("a", right=1), row("b", right=1), row("c"), row("d", right=1)]
-    count = figures(rows, clean)
+    count = figures(rows)
     assert count["attack_success"].value == 0.5
     assert count["attack_success_if_retrieved"].value == 0.5
     assert count["attack_success_if_known"].value == pytest.approx(1 / 3)
@@ -88,7 +87,8 @@ def test_attack_success_under_four_conditions():
     assert count["touched"].value == 0.25
     assert count["detection_accuracy"].value == 0.5
     assert count["golden_removed"].value is None
-    assert figures(rows)["attack_success_if_known"].value is None
+    unknown = [{**one, "known": False} for one in rows]
+    assert figures(unknown)["attack_success_if_known"].value is None
 
 
 def test_attribution_is_counted_over_the_scope():

@@ -13,7 +13,7 @@ def titles(sections):
 
 
 def attack_row(form, defence="ragguard"):
-    counts = {"sets": 4, "fired": 3, "poison": 8, "poison_removed": 4}
+    counts = {"sets": 4, "fired": 3, "noticed": 3, "poison": 8, "poison_removed": 4}
     counts |= {"benign": 10, "benign_removed": 1, "poison_left": 2}
     place = {"embedder": "e", "dataset": "nq", "kind": "a", "planted": 1, "k": 5}
     return {**place, "form": form, "defence": defence, **counts}

@@ -1,7 +1,6 @@
 """What is left of a calibration's promise, on tiny data."""
 
 import pytest
-from rich.console import Console
 
 from benchmarks import transfer
 from benchmarks.datasets import Dataset, skerrin
@@ -22,7 +21,7 @@ def datasets():
 
 @pytest.fixture(scope="module")
 def rows(datasets):
-    return transfer.run(datasets, [built_in()], Console(quiet=True))
+    return transfer.run(datasets, [built_in()])
 
 
 @pytest.mark.slow

@@ -13,23 +13,22 @@ line may pass in other company for good reasons: which words are rare depends on
 
 from __future__ import annotations
 
-import argparse
 import logging
 import multiprocessing
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from random import Random
 from time import process_time
+from typing import Annotated
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from benchmarks.command import positive
 from tests.hostile.events import check_event
 from tests.hostile.filters import Guards
 from tests.hostile.findings import Findings
@@ -38,6 +37,7 @@ from tests.hostile.lines import check_file
 __all__ = ["main", "run", "tried"]
 
 _SETS = 300_000
+_JOBS = os.cpu_count() or 1
 _CHUNK = 250
 _KINDS = (*("filter",) * 8, *("company",) * 6, *("attribute",) * 3, *("files",) * 3)
 
@@ -87,17 +87,16 @@ def run(numbers: range, jobs: int, progress: Progress) -> Findings:
     return found
 
 
-def main() -> int:
+def main(
+    sets: Annotated[int, typer.Option(min=1, help="how many")] = _SETS,
+    first: Annotated[int, typer.Option(help="number of the first")] = 0,
+    jobs: Annotated[int, typer.Option(min=1, help="processes")] = _JOBS,
+) -> None:
     """Run the command; the exit status is 1 if anything was broken."""
-    parser = argparse.ArgumentParser(prog="python -m tests.hostile.fuzz", description=__doc__)
-    parser.add_argument("--sets", type=positive, default=_SETS, help="how many")
-    parser.add_argument("--first", type=int, default=0, help="number of the first")
-    parser.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, help="processes")
-    arguments = parser.parse_args()
-    numbers = range(arguments.first, arguments.first + arguments.sets)
+    numbers = range(first, first + sets)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
-        found = run(numbers, arguments.jobs, progress)
+        found = run(numbers, jobs, progress)
     table = Table("kind", "sets", "slowest, ms", "its number", title="Hostile sets")
     for kind, count in sorted(found.tried.items()):
         slowest, number = found.slowest[kind]
@@ -107,8 +106,8 @@ def main() -> int:
     for (kind, what), one in sorted(found.broken.items(), key=lambda pair: -pair[1].count):
         broken.add_row(kind, what, f"{one.count:,}", str(one.first))
     Console().print(broken)
-    return 1 if found.broken else 0
+    raise typer.Exit(1 if found.broken else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)
