@@ -117,7 +117,8 @@ class ConformalFilter:
             judged = _extended(scored, self.score(query, passages, len(passages), budget), k)
         p_values = calibration.passage_p_values(judged.suspicion)
         # Of many passages few can be discoveries; one that would fire the gate by itself goes.
-        evident = judged.suspicion >= calibration.threshold(self._alpha, len(gated))
+        gate = calibration.threshold(self._alpha, len(gated))
+        evident = judged.suspicion >= gate
         if shares is not None:
             p_values = spent(p_values, shares[: len(p_values)])
             evident = evident_by(
@@ -129,6 +130,7 @@ class ConformalFilter:
             p_values,
             judged.suspicion,
             found,
+            gate,
             lambda row: _content_words(passages[row].text) - asked,
         )
         joining = companions(p_values, judged.suspicion, rejected(p_values)) & ~evident

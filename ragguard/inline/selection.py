@@ -12,8 +12,9 @@ from ragguard.inline.features.concentration import cosine
 _FALSE_DISCOVERY_RATE = 0.01
 _COMPANION_P = 0.05
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
-_ALIKE = 0.3  # cosine of what two passages say besides the question
-_ALIKE_SHARE = 0.25  # of the same evidence, for what says the same
+_LIKENESS = 12.0  # nats for a cosine of 1 of what two passages say besides the question
+_ALIKE = 0.3  # cosine from which on likeness says no more
+_ENOUGH = 5.25  # nats that there must be in all: the line of the shipped calibration for k = 5
 _COMPARED = 20  # of those that go, the most suspicious, so that the work grows with the set alone
 
 
@@ -56,31 +57,39 @@ def alike(
     p_values: NDArray[np.float64],
     suspicion: NDArray[np.float64],
     found: NDArray[np.bool_],
+    line: float,
     words: Callable[[int], frozenset[str]],
 ) -> NDArray[np.bool_]:
     """Mark the passages that go because they say what a found one says besides the question.
 
+        suspicion_i + 12 min(max over found j of cosine(W_i, W_j), 0.3) >= max(line, 5.25)
+
     Texts that are planted for one question say one thing, and not each is written as clearly as the
-    first. What says the same must have evidence of its own all the same: otherwise a decoy that
-    copies a good page would take it along.
+    first: likeness adds to the evidence of a passage, which is log-odds. It does not suffice by
+    itself, or a decoy that copies a good page would take it along.
 
     Args:
         p_values: float64 array of shape (n,).
         suspicion: float64 array of shape (n,): what they are the p-values of, log-odds in nats.
         found: bool array of shape (n,): what goes by itself.
-        words: Gives the content words of a passage by its row, without the question's.
+        line: The suspicion from which on a passage goes by itself. Where a guard's traffic or alpha
+            sets it lower, likeness still needs what it needs as shipped.
+        words: Gives W, the content words of a passage by its row, without the question's.
 
     Returns:
         bool array of shape (n,), False wherever `found` is True.
     """
-    near = companions(p_values, suspicion, found, _ALIKE_SHARE)
+    line = max(line, _ENOUGH)
+    near: NDArray[np.bool_] = (suspicion >= line - _LIKENESS * _ALIKE) & ~found
+    near &= p_values <= _COMPANION_P
     if not near.any():
         return near
     clearest = np.argsort(-np.where(found, suspicion, -np.inf), kind="stable")[:_COMPARED]
     gone = [words(row) for row in clearest[found[clearest]].tolist()]
     for row in np.flatnonzero(near).tolist():
         own = words(row)
-        near[row] = any(cosine(own, one) >= _ALIKE for one in gone)
+        likeness = max([cosine(own, one) for one in gone], default=0.0)
+        near[row] = suspicion[row] + _LIKENESS * min(likeness, _ALIKE) >= line
     return near
 
 
@@ -88,7 +97,6 @@ def companions(
     p_values: NDArray[np.float64],
     suspicion: NDArray[np.float64],
     found: NDArray[np.bool_],
-    share: float = _COMPANION_SHARE,
 ) -> NDArray[np.bool_]:
     """Mark the passages that go too if isolation puts them into one group with a found one.
 
@@ -101,12 +109,11 @@ def companions(
         p_values: float64 array of shape (n,).
         suspicion: float64 array of shape (n,): what they are the p-values of, log-odds in nats.
         found: bool array of shape (n,): what goes by itself.
-        share: Of the evidence against the most suspicious passage, how much there must be.
 
     Returns:
         bool array of shape (n,), False wherever `found` is True.
     """
-    as_clear = suspicion >= share * suspicion.max()
+    as_clear = suspicion >= _COMPANION_SHARE * suspicion.max()
     joining: NDArray[np.bool_] = as_clear & (p_values <= _COMPANION_P) & ~found
     return joining
 

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from ragguard.inline.selection import (
     _ALIKE,
-    _ALIKE_SHARE,
     _COMPANION_P,
     _COMPANION_SHARE,
+    _ENOUGH,
+    _LIKENESS,
     alike,
     companions,
     discoveries,
@@ -115,15 +116,30 @@ def test_one_passage_goes_alone(value):
 SAID = [frozenset("abcd"), frozenset("abce"), frozenset("abxy"), frozenset("wxyz"), frozenset()]
 
 
-def test_what_says_the_same_goes_if_there_is_evidence_of_its_own():
-    p_values, suspicion = np.full(5, 0.01), np.array([8.0, 3.0, 3.0, 3.0, 3.0])
+def test_what_says_the_same_adds_to_what_a_passage_shows_itself():
+    p_values, suspicion = np.full(5, 0.01), np.array([8.0, 2.5, 2.5, 2.5, 2.5])
     found = np.array([True, False, False, False, False])
-    # Cosines to the first: 3/4, 2/4, 0 and none.
-    assert alike(p_values, suspicion, found, SAID.__getitem__).tolist() == [0, 1, 1, 0, 0]
-    too_weak = np.array([8.0, 1.9, 2.1, 3.0, 3.0])
-    assert alike(p_values, too_weak, found, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
+
+    def at(line):
+        return alike(p_values, suspicion, found, line, SAID.__getitem__).tolist()
+
+    # Cosines to the first: 3/4, 2/4, 0 and none; from 0.3 on they add 3.6 nats.
+    assert at(6.0) == [0, 1, 1, 0, 0]
+    assert at(6.2) == [0, 0, 0, 0, 0]
+    # A lower line does not make likeness say more.
+    weak = np.array([8.0, 1.6, 1.7, 2.5, 2.5])
+    assert alike(p_values, weak, found, 1.0, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
     usual = np.array([0.01, 0.06, 0.05, 0.01, 0.01])
-    assert alike(usual, suspicion, found, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
+    assert alike(usual, suspicion, found, 6.0, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
+
+
+def test_half_as_alike_adds_half_as_much():
+    one, other = frozenset("abcdefghijklmnop"), frozenset("abCDEFGHIJKLMNOP")
+    suspicion, found = np.array([8.0, 4.0]), np.array([True, False])
+    # A cosine of 2/16 adds 1.5 nats.
+    for line, goes in ((5.5, True), (5.51, False)):
+        marked = alike(np.full(2, 0.01), suspicion, found, line, [one, other].__getitem__)
+        assert marked.tolist() == [False, goes]
 
 
 def test_only_the_clearest_are_compared_with():
@@ -132,30 +148,32 @@ def test_only_the_clearest_are_compared_with():
     suspicion = np.array([*np.linspace(12.0, 9.0, n - 1), 4.0])
     found = np.arange(n) < n - 1
     said = [frozenset("xy")] * (n - 2) + [frozenset("ab")] * 2
-    assert not alike(np.full(n, 0.01), suspicion, found, said.__getitem__).any()
+    assert not alike(np.full(n, 0.01), suspicion, found, 5.0, said.__getitem__).any()
     said[0] = frozenset("ab")
-    assert alike(np.full(n, 0.01), suspicion, found, said.__getitem__)[-1]
+    assert alike(np.full(n, 0.01), suspicion, found, 5.0, said.__getitem__)[-1]
 
 
 def test_no_words_are_read_where_nothing_could_go():
     found = np.array([True, False])
-    assert not alike(np.array([0.01, 0.5]), np.array([8.0, 3.0]), found, {}.__getitem__).any()
+    for p_value, suspicion in ((0.5, 3.0), (0.01, 1.0)):
+        shown = np.array([0.01, p_value]), np.array([8.0, suspicion])
+        assert not alike(*shown, found, 5.0, {}.__getitem__).any()
 
 
-@given(shares, st.data())
-def test_alike_against_the_formula(p_values, data):
-    n = len(p_values)
-    suspicion = np.array(data.draw(st.lists(st.floats(-3, 12), min_size=n, max_size=n)))
+@given(shares, st.integers(0, 24), st.data())
+def test_alike_against_the_formula(p_values, quarters, data):
+    n, line = len(p_values), quarters / 4
+    shown = data.draw(st.lists(st.integers(-12, 48), min_size=n, max_size=n))
+    suspicion = np.array(shown) / 4
     words = data.draw(st.lists(st.frozensets(st.sampled_from("abcdef")), min_size=n, max_size=n))
     found = rejected(np.array(p_values))
-    marked = alike(np.array(p_values), suspicion, found, words.__getitem__)
+    marked = alike(np.array(p_values), suspicion, found, line, words.__getitem__)
     for row in range(n):
-        near = any(
-            words[row]
-            and words[other]
-            and len(words[row] & words[other]) / np.sqrt(len(words[row]) * len(words[other]))
-            >= _ALIKE
+        cosines = [
+            len(words[row] & words[other]) / np.sqrt(len(words[row]) * len(words[other]))
             for other in np.flatnonzero(found)
-        )
-        clear = suspicion[row] >= _ALIKE_SHARE * suspicion.max()
-        assert marked[row] == (not found[row] and near and clear and p_values[row] <= _COMPANION_P)
+            if words[row] and words[other]
+        ]
+        total = suspicion[row] + _LIKENESS * min(max([0.0, *cosines]), _ALIKE)
+        goes = not found[row] and p_values[row] <= _COMPANION_P and total >= max(line, _ENOUGH)
+        assert marked[row] == goes
