@@ -28,7 +28,6 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
 from ragguard import Passage
@@ -109,9 +108,13 @@ def dropped(path, query, passages):
 @contextmanager
 def another_page(driver):
     """Wait for the page that what is done here leads to."""
-    page = driver.find_element(By.TAG_NAME, "html")
+    driver.execute_script("window.seen = true")
     yield
-    WebDriverWait(driver, 20).until(staleness_of(page))
+    # While one page replaces another, the driver may fail at anything.
+    wait = WebDriverWait(driver, 20, ignored_exceptions=[exceptions.WebDriverException])
+    wait.until(
+        lambda one: one.execute_script("return !window.seen && document.readyState === 'complete'")
+    )
 
 
 def clicked(driver, by, what):
@@ -151,7 +154,7 @@ def as_json_lines(tmp_path, passages):
 
 
 def test_a_false_positive_is_seen_and_allowed_and_kept_by_another_process(page, driver, path):
-    faq = Passage(f"{QUERY} The lighthouse was lit in 1874, our archive says.", id="our-faq")
+    faq = Passage(f"{QUERY} Our archive keeps a letter about it.", id="our-faq")
     pages = [faq, *(Passage(text, id=f"fact-{n}") for n, text in enumerate(FACTS))]
     assert dropped(path, QUERY, pages) == ["our-faq"]
 
