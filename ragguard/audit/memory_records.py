@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 
 from ragguard.audit.answers import ANSWER_DAY, KEPT_ALIKE, Answer
 from ragguard.audit.quarantine import as_utc, utc_now
-from ragguard.audit.trail import Change, TrailRow, head_of, next_rows, says, tell_head
-from ragguard.audit.trail_keys import Keys
+from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
 _MAX_CHARS = 16_000_000  # of all texts and reasons of verdicts; 64 MB at most

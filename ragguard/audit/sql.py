@@ -16,7 +16,7 @@ from ragguard.audit.sql_allow_list import SqlAllowing
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.audit.sql_records import SqlAnswers, SqlTrail, SqlVerdicts
-from ragguard.audit.trail_keys import Keys
+from ragguard.audit.trail import Keys
 from ragguard.errors import StoreError
 
 _POLL_S = 5.0  # for a statement that asks what the filter drops

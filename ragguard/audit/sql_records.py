@@ -16,8 +16,7 @@ from ragguard.audit.database import TRAIL_LOCK, Database, insert_into, lock
 from ragguard.audit.decision_models import AnswerKeyRow, AnswerRow, TrailTable, VerdictRow
 from ragguard.audit.encoding import to_json
 from ragguard.audit.quarantine import utc_now
-from ragguard.audit.trail import Change, TrailRow, head_of, next_rows, says, tell_head
-from ragguard.audit.trail_keys import Keys
+from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
 _FORGET_EVERY = 100  # answers: finding the oldest to keep reads all that are kept

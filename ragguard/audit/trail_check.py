@@ -8,8 +8,16 @@ from dataclasses import dataclass, field
 
 from ragguard.audit.encoding import escape
 from ragguard.audit.records import AuditStore
-from ragguard.audit.trail import Change, TrailRow, head_of, of_allowance, of_entry, signature_of
-from ragguard.audit.trail_keys import UNSIGNED, Keys
+from ragguard.audit.trail import (
+    UNSIGNED,
+    Change,
+    Keys,
+    TrailRow,
+    head_of,
+    of_allowance,
+    of_entry,
+    signature_of,
+)
 from ragguard.errors import InvalidInputError
 
 _HEAD = re.compile(r"([1-9]\d{0,18}):([0-9a-f]{8})?:([0-9a-f]{64}):[0-9a-f]{64}")

@@ -68,8 +68,8 @@ def verify(
     The key comes from RAGGUARD_TRAIL_KEY, or from the file that RAGGUARD_TRAIL_KEY_FILE names.
     Exits with 1 if anything is wrong.
     """
+    from ragguard.audit.trail import KEY, Keys
     from ragguard.audit.trail_check import check
-    from ragguard.audit.trail_keys import KEY, Keys
 
     keys = Keys.from_environment()
     with options.opened_store(store) as opened:

@@ -18,9 +18,18 @@ from ragguard.audit import QuarantineEntry
 from ragguard.audit.allow_list import allowance
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import Limits, utc_now
-from ragguard.audit.trail import Change, TrailRow, head_of, next_rows, note_quietly, signature_of
+from ragguard.audit.trail import (
+    KEY,
+    KEY_FILE,
+    Change,
+    Keys,
+    TrailRow,
+    head_of,
+    next_rows,
+    note_quietly,
+    signature_of,
+)
 from ragguard.audit.trail_check import check
-from ragguard.audit.trail_keys import KEY, KEY_FILE, Keys
 from ragguard.background import Policy
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, StoreError

@@ -12,9 +12,8 @@ from ragguard import Passage
 from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import Limits, utc_now
-from ragguard.audit.trail import Change, head_of, next_rows
+from ragguard.audit.trail import KEY, KEY_FILE, Change, Keys, head_of, next_rows
 from ragguard.audit.trail_check import Stretch, check
-from ragguard.audit.trail_keys import KEY, KEY_FILE, Keys
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 from ragguard.inline.fingerprints import signature

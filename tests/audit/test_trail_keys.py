@@ -3,7 +3,7 @@
 import pytest
 
 from ragguard.audit import open_store
-from ragguard.audit.trail_keys import KEY, KEY_FILE, Keys
+from ragguard.audit.trail import KEY, KEY_FILE, Keys
 from ragguard.errors import InvalidInputError, StoreError
 
 OLD, NEW = "a" * 32, "b" * 64

@@ -23,9 +23,8 @@ from ragguard import Guard, Passage
 from ragguard.audit import Event, QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
-from ragguard.audit.trail import TrailRow
+from ragguard.audit.trail import Keys, TrailRow
 from ragguard.audit.trail_check import check
-from ragguard.audit.trail_keys import Keys
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, StoreError
 from ragguard.review.access import Access, TrustedProxy

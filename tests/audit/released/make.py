@@ -29,7 +29,7 @@ from sqlalchemy.types import TypeDecorator
 
 from ragguard import Passage
 from ragguard.attribution.result import Attribution, PassageScore
-from ragguard.audit import Event, QuarantineEntry, ScoredQuery, open_store, trail_check, trail_keys
+from ragguard.audit import Event, QuarantineEntry, ScoredQuery, open_store, trail, trail_check
 from ragguard.audit.allow_list import Allowance
 from ragguard.audit.answers import Answer
 from ragguard.audit.quarantine import Limits
@@ -85,7 +85,7 @@ def check(store):
     assert [one.why for one in store.allowances()] == ["ours"]
     assert [one.passages[0].key for one in store.verdicts()] == [KEY]
     assert store.counts() == {"queries": 3}
-    assert trail_check.check(store, trail_keys.Keys()).findings == ()
+    assert trail_check.check(store, trail.Keys()).findings == ()
     assert [one.suspicions for one in store.scores()] == [(1.5, 0.25)]
 
 
@@ -93,7 +93,7 @@ def database(path):
     """Write the database of today's schema, as one file."""
     for old in HERE.glob(f"{path.name}*"):
         old.unlink()
-    for name in (trail_keys.KEY, trail_keys.KEY_FILE):
+    for name in (trail.KEY, trail.KEY_FILE):
         os.environ.pop(name, None)
     store = open_store(path)
     fill(store)
