@@ -5,7 +5,8 @@ import pytest
 from ragguard import Passage
 from ragguard.admission import Scan, admit
 from ragguard.content import content_key
-from ragguard.inline.quarantined import Allowed, Quarantined
+from ragguard.inline.allowed import Allowed
+from ragguard.inline.quarantined import Quarantined
 
 from .conftest import page
 
