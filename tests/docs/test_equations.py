@@ -28,6 +28,6 @@ def _defined(file):
 @pytest.mark.parametrize(("files", "names"), [row[1:] for row in ROWS], ids=[r[0] for r in ROWS])
 def test_the_files_of_an_equation_define_its_names(files, names):
     defined = [_defined(file) for file in files]
-    assert names and all(any(name in found for found in defined) for name in names)
+    assert names
+    assert all(any(name in found for found in defined) for name in names)
     assert all(found.intersection(names) for found in defined)
-
