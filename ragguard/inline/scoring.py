@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.features import SIGNALS
+from ragguard.inline.features.heading import USUAL
 from ragguard.inline.query_form import titles_named
 from ragguard.inline.tokens import TokenizedQuery
 
@@ -50,11 +51,12 @@ class Detector:
 _FILES = resources.files("ragguard.inline")
 _DATA = json.loads((_FILES / "detectors.json").read_text(encoding="utf-8"))
 SCORER = blake2b(
-    json.dumps([SIGNALS, _DATA["fitted"], _DATA["by_hand"], _DATA["topic"]]).encode()
+    json.dumps([SIGNALS, USUAL, _DATA["fitted"], _DATA["by_hand"], _DATA["topic"]]).encode()
     + b"".join((_FILES / name).read_bytes() for name in ("word_classes.npz", "manner.npz")),
     digest_size=8,
 ).hexdigest()
-"""Names the scorer: a hash of the signals' names and of all that is fitted. A calibration holds
+"""Names the scorer: a hash of the signals' names, of all that is fitted, and of which
+headings are usual. A calibration holds
 for the scorer that it was made with."""
 
 BY_HAND: Mapping[str, Detector] = {name: Detector(**one) for name, one in _DATA["by_hand"].items()}

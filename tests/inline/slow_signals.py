@@ -18,6 +18,11 @@ from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import ngrams, words_meant
 
 INTERROGATIVES = ("who", "whom", "whose", "what", "which", "when", "where", "why", "how")
+ASKING = (
+    *INTERROGATIVES,
+    *("are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "should"),
+    *("was", "were", "would"),
+)
 LEAD_INS = (
     *("answers", "ask", "asked", "faq", "faqs", "frequently", "q", "query", "question"),
     *("questions", "re", "subject", "title", "topic", "user"),
@@ -305,6 +310,67 @@ def concentration(text, texts):
     return sum(cosines) / len(cosines) if cosines else 0.0
 
 
+def heading_of(text):
+    """Kind, whether it asks, words and what follows, of the heading of a text; or None."""
+    shown = strip_markup(text)
+    number = r"(?:[0-9]+(?:\.[0-9]+)*|q|question|faq)"
+    start = 0
+    while start < 300 and not re.match(r"\w", shown[start:300]):
+        start += 1
+    for _ in range(2):
+        label = re.match(rf"{number}(?!\w)\W*", shown[start:300], re.IGNORECASE)
+        start += label.end() if label else 0
+    for kind, ends, most in (
+        ("line", ["\n"], 20),
+        ("question", [*"?\uff1f\u061f\u037e"], 30),
+        ("start", [". ", ": ", "! "], 8),
+    ):
+        found = [at for end in ends if (at := shown[:300].find(end, start)) >= 0]
+        if not found:
+            continue
+        end = min(found) + len(ends[0])
+        said, rest = shown[start:end], shown[end:]
+        words = list(ngrams(tokens(said)))
+        if not rest.strip() or not words or len(said.split()) > most:
+            continue
+        asking = words[0] in ASKING and words[1:2] != ["to"]
+        if asking and kind == "start":
+            continue
+        return kind, asking or any(mark in said for mark in "?\uff1f\u061f\u037e"), words, rest
+    return None
+
+
+def without_heading(asked, texts, row, weights, k):
+    """The text of a row below its heading if such a heading is usual; else all of it."""
+    company = []
+    for at, text in enumerate(texts):
+        one = heading_of(text)
+        if one is not None:
+            said = strip_markup(text)[: -len(one[3])]
+            words = list(ngrams(tokens(said)))
+            read = normalized(asked, text)
+            if at >= k:
+                words = normalized(asked, said)
+            elif read != words_of(text):
+                words = read[: len(words) + len(asked)]
+            one = (*one, held(words, weights))
+        company.append(one)
+    own = company[row]
+    if own is None or own[4] == 0.0:
+        return texts[row]
+    kind, asks_itself, words, rest, share = own
+    company = [one for at, one in enumerate(company[:10]) if at != row or one is None]
+    repeating = sum(one is not None and one[1] and one[4] >= 0.75 for one in company)
+    if asks_itself and repeating + (row < 10 and share >= 0.75) > 1:
+        return texts[row]
+    interrogatives = set(INTERROGATIVES) & set(asked) if asked[1:2] != ["to"] else set()
+    if not asks_itself and kind == "start" and interrogatives & set(words):
+        return texts[row]
+    usual = sum(one is not None and one[0] == kind and one[4] < 0.75 for one in company)
+    least = {"line": 1 / 5, "question": 1 / 3, "start": 2 / 5}[kind] * len(company)
+    return rest if usual >= max(2, least) else texts[row]
+
+
 def own_signals(query, texts, k):
     """The signals of each of the first k passages by itself, by name; none if it holds too little.
 
@@ -335,6 +401,10 @@ def own_signals(query, texts, k):
             shared = 3.0 * above(concentration(text, texts[: min(k, 10)]), 0.0, 0.2)
             nats = manner(shown) + by_length * relevance + shared
             own["manner"] = above(nats, 4.5, 15.0)
+        lettered = [with_letters_for_signs(asked, one) or one for one in texts[:k]] + texts[k:]
+        below = without_heading(asked, lettered, row, weights, k)
+        if below != lettered[row]:
+            shown, said = below, normalized(asked, below)
         own.update(keyword_runs(asked, said, english))
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch
