@@ -5,7 +5,7 @@ a page (`ragguard.inline.query_form`). How much less is chosen here: so much tha
 `ALPHA` of such queries is touched, at a confidence of 90 %, in every setting. The queries are those
 of the choosing half of `keyword_traffic.jsonl`, and titles of the plain knowledge base, as they
 stand and behind "What is". Then it is counted on the report half what that changes, for clean
-traffic of every kind and for the published attack.
+traffic of every kind, headings of a manual among it, and for the published attack.
 
 Whether a set is touched, and its right page with it, is read off the scores: a passage at the
 gate's line goes by itself.
@@ -26,6 +26,7 @@ from scipy.stats import beta
 
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import OWN, Dataset, Record, skerrin
+from benchmarks.datasets.manual import pages
 from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
@@ -51,6 +52,8 @@ _ONE_OF = 24  # titles of the knowledge base
 _HITS = 30
 _LONG = 6  # words
 _ATTACKS = ("poisonedrag", "blind")
+_MANUAL = "headings of a manual"
+_TITLED = ("keyword_traffic", _MANUAL)
 _WAYS = ("as_questions", "as_it_is")
 _COUNTED = ("sets", "topics", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
 
@@ -98,6 +101,16 @@ def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator
     asked = [question for title in shown for question in (title, f"What is {title}?")]
     for question, hits in zip(asked, nearest(asked, passages, _HITS), strict=True):
         yield retrieve(Record(question, hits, frozenset(), {}), embedder, _HITS)
+
+
+def headings() -> Iterator[RetrievedSet]:
+    """Yield the headings of a manual as queries, with what is found; right is the page below."""
+    under = pages()
+    asked = [heading for heading in under.values() if heading]
+    for question, texts in zip(asked, nearest(asked, list(under), _HITS), strict=True):
+        right = np.array([under[text] == question for text in texts])
+        none = np.zeros(len(texts), dtype=bool)
+        yield RetrievedSet(question, tuple(texts), np.zeros((len(texts), 1), "f4"), none, right)
 
 
 def chosen(found: Sequence[RetrievedSet]) -> tuple[float, list[dict[str, Any]]]:
@@ -205,6 +218,9 @@ def measured(
             if name == "keyword_traffic":
                 with_poison = list(map(planted_first, sets, cycle(texts)))
                 yield from counted("attack", group, 1, with_poison)
+    manual = list(headings())
+    yield from counted("clean", _MANUAL, 0, manual)
+    yield from counted("attack", _MANUAL, 1, list(map(planted_first, manual, cycle(texts))))
     for (group, count), sets in sorted(attacked.items(), key=lambda item: item[0]):
         yield from counted("attack", group, count, sets)
 
@@ -228,7 +244,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         of_kind = [row for row in sections["query_forms"] if row["kind"] == kind]
         lines = []
         for (group, count), rows in grouped(of_kind, "group", "planted").items():
-            if value == "hit" and kind == "clean" and not group.startswith("keyword_traffic"):
+            if value == "hit" and kind == "clean" and not group.startswith(_TITLED):
                 continue
             planted_texts = {"planted": count} if kind == "attack" else {}
             sets = {"sets": rows[-1]["sets"], "name a title": rows[-1]["topics"]}
