@@ -101,19 +101,19 @@ def _asks(text: str, named: Sequence[str], *, defined: bool) -> bool:
 
 
 def titles_named(named: Sequence[str], texts: Sequence[str]) -> list[frozenset[str]]:
-    """Return for every text the title it begins with, as words, if the query names it; else none.
+    """Return for every text the title that it repeats, as words, if the query names it; else none.
 
     A title is a line, or all up to a full stop or colon, of eight words at most. At least half of
     the texts must begin with one: where titles are not usual, none is named. It has no word that is
-    not the query's, and is the whole name or lacks one content word of it. Of the latter kind two
-    texts at most may begin with it: where more do, they may have been planted to make a title of
-    the query.
+    not the query's. If it is the whole name, the other texts that repeat it refer to that page, and
+    all are given it. If it lacks one content word, so are those that begin with it, two at most:
+    where more do, they may have been planted to make a title of the query.
 
     Args:
         named: What the query names (`words_named`).
         texts: What is retrieved for it.
 
-    >>> titles_named(["marrow"], ["Marrow. It was lit in 1874.", "It is old"])
+    >>> titles_named(["marrow", "pier"], ["Marrow. It was lit in 1874.", "It is old"])
     [frozenset({'marrow'}), frozenset()]
     """
     none: frozenset[str] = frozenset()
@@ -126,8 +126,11 @@ def titles_named(named: Sequence[str], texts: Sequence[str]) -> list[frozenset[s
     for titles in begun:
         fitting = [one for one in titles if one <= words and len(content - one) <= 1]
         found.append(max(fitting, key=len, default=none))
+    whole = next((one for one in found if content <= one), none)
+    if whole:
+        return [whole] * len(texts)
     pages = Counter(found)
-    return [one if content <= one or pages[one] <= _MOST_PAGES else none for one in found]
+    return [one if pages[one] <= _MOST_PAGES else none for one in found]
 
 
 def _titles(beginning: str) -> list[frozenset[str]]:

@@ -138,9 +138,14 @@ def test_a_title_with_a_word_too_few_that_many_texts_begin_with_is_none():
     assert named("Marrow Light", page, *more)
 
 
-def test_only_what_begins_with_the_title_has_it():
+def test_what_quotes_the_whole_title_of_another_refers_to_it():
+    texts = ["Marrow Light. It was lit.", "Skerrin. Of what is there, see Marrow Light"]
+    assert titles_named(["marrow", "light"], texts) == [{"marrow", "light"}] * 2
+
+
+def test_only_what_begins_with_a_part_of_the_title_has_it():
     texts = ["Marrow Light. It was lit.", "Skerrin. The Marrow Light is there."]
-    assert titles_named(["marrow", "light"], texts) == [{"marrow", "light"}, frozenset()]
+    assert titles_named(["marrow", "light", "keeper"], texts) == [{"marrow", "light"}, frozenset()]
 
 
 def test_a_title_may_hold_a_full_stop_or_a_colon():
