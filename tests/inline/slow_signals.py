@@ -346,17 +346,17 @@ def without_heading(asked, texts, row, weights, k):
     for at, text in enumerate(texts):
         one = heading_of(text)
         if one is not None:
-            said = strip_markup(text)[: -len(one[3])]
-            words = list(ngrams(tokens(said)))
-            read = normalized(asked, text)
+            shown, end = strip_markup(text), len(strip_markup(text)) - len(one[3])
+            words = normalized(asked, text)[: len(list(ngrams(tokens(shown[:end])))) + len(asked)]
             if at >= k:
-                words = normalized(asked, said)
-            elif read != words_of(text):
-                words = read[: len(words) + len(asked)]
+                words = normalized(asked, shown[: end + 8 * len(asked)])
             one = (*one, held(words, weights))
         company.append(one)
     own = company[row]
-    if own is None or own[4] == 0.0:
+    if (
+        own is None
+        or held(list(ngrams(tokens(strip_markup(texts[row])[: -len(own[3])]))), weights) == 0
+    ):
         return texts[row]
     kind, asks_itself, words, rest, share = own
     company = [one for at, one in enumerate(company[:10]) if at != row or one is None]

@@ -1,7 +1,8 @@
 """Heading: what a passage begins with, where its company begins so too.
 
     usual(kind) = share of the others, of the first ten, that begin with a heading of that kind
-                  which holds less than 3/4 of the query's content
+                  which holds, with as many words after it as the query has, less than 3/4
+                  of the query's content
     left aside where usual >= 1/5 for lines, 1/3 for questions, 2/5 for the starts of sentences,
     and two others at least
 
@@ -43,6 +44,7 @@ _MOST_WORDS = {"line": 20, "question": 30, "start": 8}
 USUAL = {"line": 1 / 5, "question": 1 / 3, "start": 2 / 5}
 """Share of the others from which on a heading of a kind is left aside."""
 _LEAST = 2  # others: one is soon planted
+_LETTERS = 8  # of a word, with what stands between two
 _REPEATS = 0.75  # of the query's content: such a heading is no company
 
 
@@ -113,11 +115,7 @@ def below_headings(
     """
     begun = [passage.written.once(heading) for passage in passages]
     content = query.distinct.intersection(query.content)
-    rows = [
-        row
-        for row in rows
-        if (one := begun[row]) and not content.isdisjoint(_words(one, query, passages[row]))
-    ]
+    rows = [row for row in rows if (one := begun[row]) and not content.isdisjoint(one.words)]
     if not rows:  # as of most sets
         return {}
     held = [
@@ -128,7 +126,8 @@ def below_headings(
     if found and k < min(len(begun), COMPANY):
         for row, one in enumerate(begun[k:COMPANY], k):
             if one:
-                said = tokenize_passage(strip_markup(passages[row].text)[: one.end])
+                end = one.end + _LETTERS * len(query.sequence)
+                said = tokenize_passage(strip_markup(passages[row].text)[:end])
                 held[row] = idf_coverage(normalized(query, [said])[0].distinct, weights)
         found = _usual(query, begun, held, found)
     texts = [strip_markup(passages[row].text)[one.end :] for row, one in found.items()]
@@ -136,9 +135,7 @@ def below_headings(
 
 
 def _words(one: Heading, query: TokenizedQuery, passage: TokenizedPassage) -> Sequence[str]:
-    """Return the words of a heading; if it was rewritten, those of the passage up to its end."""
-    if passage.written is passage:
-        return one.words
+    """Return the words of a heading, and as many after it as the query has: it may hold a mark."""
     return passage.sequence[: len(one.words) + len(query.sequence)]
 
 

@@ -113,6 +113,12 @@ def test_what_repeats_it_in_other_letters_is_no_company_below_the_first_either()
         assert row[SIGNALS.index("verbatim_at_boundary")] == 1.0
 
 
+def test_a_mark_inside_the_query_makes_no_heading_of_its_first_half():
+    query = "Is the harbour lamp lit? Give me year and keeper."
+    texts = [f"{query} {ANSWER} {n}" for n in range(5)]
+    assert columns(query, texts)["verbatim_at_boundary"] == [1.0] * 5
+
+
 def test_a_start_that_asks_without_a_mark_is_none():
     query = "in which bay is the lamp"
     starts = ["The oil. It is colza.", "The glass. It is clear.", "The key. It is lost."]
