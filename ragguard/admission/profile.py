@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ragguard.inline.features.gibberish import gibberish_of
 from ragguard.inline.features.manner import MannerModel, shipped
 from ragguard.inline.language import is_english
-from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
+from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK, TELLING
 from ragguard.inline.tokens import TokenizedPassage, tokenize_passages
 from ragguard.text import MAX_CHARS, STOP_WORDS, both_ends, tokens
 from ragguard.text.html import strip_markup
@@ -44,11 +44,6 @@ _OPENING, _CLOSING = 14, 25  # words of a question that no mark ends, and of one
 _MARKED = 200  # characters in which the mark of an opening question is looked for
 _FEWEST = 3  # content words that a question is taken to have at least
 _EDGE = 5  # words by which an opening or an ending is known
-_TELLING = frozenset(
-    """a an another each every he her his i it its my one our she some such that the their there
-    these they this those we you your""".split()
-)
-"""Words with which a clause goes on that tells: "when the war ended", "who it was"."""
 _LABELS = frozenset("answer ask asked faq faqs q query question questions re subject topic".split())
 _NUMBER = re.compile(r"q?[0-9]{1,2}")
 _SENTENCE = re.compile(r"(?<=[.!?\u2026\uff1f\u061f\u3002])\s*(?=\w)|\n+")
@@ -160,7 +155,7 @@ def _unlabelled(words: Sequence[str]) -> int:
 def _asks(words: Sequence[str]) -> bool:
     if len(words) < _FEWEST:
         return False
-    return words[0] in ASKING_VERBS or (words[0] in INTERROGATIVES and words[1] not in _TELLING)
+    return words[0] in ASKING_VERBS or (words[0] in INTERROGATIVES and words[1] not in TELLING)
 
 
 def _said_again(question: Sequence[str], rest: Collection[str]) -> float:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from ragguard.audit.quarantine import as_utc, utc_now
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError
-from ragguard.inline.allowed import Allowed
+from ragguard.inline.quarantined import Allowed
 from ragguard.passage import Passage
 
 Effect = Literal["allowed", "protected"]

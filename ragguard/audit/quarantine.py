@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Literal, Protocol, get_args
 
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
-from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import is_current, signature
+from ragguard.inline.quarantined import Allowed
 
 QuarantineStatus = Literal["proposed", "quarantined", "confirmed", "released", "rejected", "lapsed"]
 Reporters = tuple[str | None, ...]

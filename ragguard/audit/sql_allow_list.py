@@ -16,7 +16,7 @@ from ragguard.audit.quarantine import ALLOWED, utc_now
 from ragguard.audit.sql_records import append
 from ragguard.audit.trail import of_allowance
 from ragguard.audit.watch import announce
-from ragguard.inline.allowed import Allowed
+from ragguard.inline.quarantined import Allowed
 
 
 class SqlAllowing:

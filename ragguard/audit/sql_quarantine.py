@@ -33,8 +33,8 @@ from ragguard.audit.sql_allow_list import allowed_now, changes_of_the_list
 from ragguard.audit.sql_records import append
 from ragguard.audit.trail import of_entry, of_lapse
 from ragguard.audit.watch import announce
-from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import is_current, signature
+from ragguard.inline.quarantined import Allowed
 
 _TOLD = (
     *(QuarantineRow.seq, QuarantineRow.tenant, QuarantineRow.key),

@@ -47,11 +47,7 @@ class OnnxEmbedder:
         batch_size: int = 32,
         threads: int | None = None,
     ) -> None:
-        try:
-            import onnxruntime  # noqa: F401
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MissingExtraError("OnnxEmbedder", "onnx") from error
+        tokenizer = require_tokenizer("OnnxEmbedder")
         folder = Path(path)
         places = (folder / "model.onnx", folder / "onnx/model.onnx")
         model = next((file for file in places if file.is_file()), None)
@@ -65,7 +61,7 @@ class OnnxEmbedder:
             model, providers, threads, EmbeddingError, left_out=_SLOW_ON_CPU if on_cpu else ()
         )
         try:
-            self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._tokenizer = tokenizer.from_file(str(folder / "tokenizer.json"))
             self._tokenizer.enable_truncation(max_length or _max_length(folder))
         except Exception as error:  # the tokenizers library raises plain Exception
             raise EmbeddingError(
@@ -147,6 +143,20 @@ def _max_length(folder: Path) -> int:
     if config.is_file():
         return int(json.loads(config.read_text(encoding="utf-8")).get("max_seq_length") or 256)
     return 256
+
+
+def require_tokenizer(what: str) -> Any:
+    """Return the class that reads `tokenizer.json`; `what` needs it, and ONNX Runtime.
+
+    Raises:
+        MissingExtraError: onnxruntime or tokenizers is not installed.
+    """
+    try:
+        import onnxruntime  # noqa: F401
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingExtraError(what, "onnx") from error
+    return Tokenizer
 
 
 def open_session(

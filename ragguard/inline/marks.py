@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.features.verbatim import longest_run
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
+from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK, TELLING
 from ragguard.inline.scoring import BY_HAND
 from ragguard.inline.tokens import (
     TokenizedQuery,
@@ -41,11 +41,7 @@ _WHOLE_WORDS = 3
 _MORE_VERBS = frozenset("may might must shall will".split())  # which names and months are, too
 _BEFORE = frozenset("about at by for from in of on to with".split())
 _OF_TIME = frozenset("when where why".split())
-_TELLING = frozenset(
-    """a an another each every he her his i it its most my one our she some such that the their
-    there these they this those we you your""".split()
-)
-"""Words with which a clause goes on that tells: "when the war ended", "who it was"."""
+_TELLING = TELLING | {"most"}  # as in "when most had left"
 _ASKED = re.compile(r"\?(?!\w)|[\uff1f\u061f\u037e]")  # and not within an address
 _FIRST_END = re.compile(r"(?<!\d)[.!](?!\w)|\?(?!\w)|[\uff1f\u061f\u037e\u3002]")
 _HEADING_CHARS = 200

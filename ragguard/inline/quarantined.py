@@ -1,16 +1,18 @@
-"""What is in quarantine, as a query meets it: the very same text again, or an edited copy."""
+"""What people decided, as a query meets it: texts in quarantine, copies of them, allowances."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, count
 
 from ragguard.content import HEAD, content_heads, content_key, content_keys, content_letters
-from ragguard.inline.allowed import Allowed
 from ragguard.inline.fingerprints import signature
 from ragguard.inline.near_copies import NearCopies, NearCopy
 from ragguard.lru import LRU, on_forget
+from ragguard.passage import Passage
+from ragguard.trust import source_of
 
 _MAX_BYTES = 16 * 2**20  # of the answers remembered, with their texts
 _MOST_BYTES = _MAX_BYTES // 256  # of one answer, so that a few do not push out all others
@@ -22,6 +24,48 @@ _NOTHING = NearCopy("", 0.0)
 _answers: LRU[tuple[int, str], NearCopy] = LRU(_MAX_BYTES)
 _numbers = count()
 on_forget(_answers.clear)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Texts and sources that a person lets through, each until a moment. Immutable.
+
+    They are never dropped, whatever the filter and the quarantine say. Moments are seconds since
+    1970.
+
+    Attributes:
+        keys: By `content_key`.
+        sources: By the name that `metadata["source"]` gives.
+        protected: Those that are judged as any other, and that only a person drops; None for none.
+    """
+
+    keys: Mapping[str, float] = field(default_factory=dict)
+    sources: Mapping[str, float] = field(default_factory=dict)
+    protected: Allowed | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.keys or self.sources or self.protected)
+
+    def holds(self, passage: Passage) -> bool:
+        """Return whether a passage or its source is allowed now; costs a look-up or two.
+
+        Raises:
+            Exception: Its metadata or its text is of a type that cannot be read.
+        """
+        if self.sources and (source := source_of(passage)) is not None:
+            until = self.sources.get(source)
+            if until is not None and time.time() < until:
+                return True
+        until = self.keys.get(content_key(passage.text)) if self.keys else None
+        return until is not None and time.time() < until
+
+    def protects(self, passage: Passage) -> bool:
+        """Return whether a passage or its source is protected now.
+
+        Raises:
+            Exception: As `holds`.
+        """
+        return self.protected is not None and self.protected.holds(passage)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,12 @@ INTERROGATIVES = frozenset("who whom whose what which when where why how".split(
 ASKING_VERBS = frozenset("are can could did do does had has have is should was were would".split())
 """The verbs that a question without such a word begins with."""
 
+TELLING = frozenset(
+    """a an another each every he her his i it its my one our she some such that the their there
+    these they this those we you your""".split()
+)
+"""Words with which a clause goes on that tells: "when the war ended", "who it was"."""
+
 QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
 
 _ASKING = INTERROGATIVES | frozenset("describe explain list show tell whats whos".split())

@@ -6,12 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragguard.embedding.adapt import Embedder
-from ragguard.inline.allowed import Allowed
 from ragguard.inline.budget import Budget
 from ragguard.inline.decision import Decision, Gated, SetFilter
 from ragguard.inline.explanations import describe
 from ragguard.inline.near_copies import NearCopy
-from ragguard.inline.quarantined import Quarantined
+from ragguard.inline.quarantined import Allowed, Quarantined
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 from ragguard.verdict import Evidence

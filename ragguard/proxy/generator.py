@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import require_number, require_path, require_text, require_whole
-from ragguard.embedding.onnx import open_session
-from ragguard.errors import GenerationError, InvalidInputError, MissingExtraError, ProxyError
+from ragguard.embedding.onnx import open_session, require_tokenizer
+from ragguard.errors import GenerationError, InvalidInputError, ProxyError
 from ragguard.proxy.manifest import ChatFormat, Manifest, export_folder
 from ragguard.text import encodable
 
@@ -53,11 +53,7 @@ class OnnxGenerator:
         providers: Sequence[str] | None = None,
         threads: int | None = None,
     ) -> None:
-        try:
-            import onnxruntime  # noqa: F401
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MissingExtraError("OnnxGenerator", "onnx") from error
+        tokenizer = require_tokenizer("OnnxGenerator")
         self._max_tokens = require_whole("max_tokens", max_tokens)
         self._temperature = require_number("temperature", temperature)
         if not 0.0 <= self._temperature < float("inf"):
@@ -75,9 +71,9 @@ class OnnxGenerator:
         self._session = open_session(
             folder / "generator.onnx", providers, threads, ProxyError, spinning=False
         )
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer = tokenizer.from_file(str(folder / "tokenizer.json"))
         # The chat format spells out control tokens; a prompt that does so must not make any.
-        self._plain = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._plain = tokenizer.from_file(str(folder / "tokenizer.json"))
         self._plain.encode_special_tokens = True
         self._lock = threading.Lock()
         self._asked: dict[int, int] = {}

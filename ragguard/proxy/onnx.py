@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import require_path, require_texts, require_whole
-from ragguard.embedding.onnx import length_buckets, open_session, padded
-from ragguard.errors import InvalidInputError, MissingExtraError, ProxyError
+from ragguard.embedding.onnx import length_buckets, open_session, padded, require_tokenizer
+from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.proxy.base import Scores
 from ragguard.proxy.manifest import Manifest
 from ragguard.proxy.prompt import PromptEncoder
@@ -57,11 +57,7 @@ class OnnxProxy:
         max_length: int | None = None,
         batch_tokens: int | None = None,
     ) -> None:
-        try:
-            import onnxruntime  # noqa: F401
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MissingExtraError("OnnxProxy", "onnx") from error
+        tokenizer_class = require_tokenizer("OnnxProxy")
         threads = _whole_or_none("threads", threads)
         max_length = _whole_or_none("max_length", max_length)
         batch_tokens = _whole_or_none("batch_tokens", batch_tokens)
@@ -76,7 +72,7 @@ class OnnxProxy:
             folder / "model.onnx", providers, threads, ProxyError, spinning=False
         )
         try:
-            tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            tokenizer = tokenizer_class.from_file(str(folder / "tokenizer.json"))
         except Exception as error:  # the tokenizers library raises plain Exception
             raise ProxyError(
                 f"{folder / 'tokenizer.json'} cannot be read ({error}); export the model again"

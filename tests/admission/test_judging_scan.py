@@ -5,8 +5,7 @@ import pytest
 from ragguard import Passage
 from ragguard.admission import Scan, admit
 from ragguard.content import content_key
-from ragguard.inline.allowed import Allowed
-from ragguard.inline.quarantined import Quarantined
+from ragguard.inline.quarantined import Allowed, Quarantined
 
 from .conftest import page
 

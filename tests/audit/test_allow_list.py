@@ -12,7 +12,7 @@ from ragguard.audit.allow_list import Allowance, allowance, as_allowed
 from ragguard.audit.decisions import Decisions
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError
-from ragguard.inline.allowed import Allowed
+from ragguard.inline.quarantined import Allowed
 
 NASTY = "nul \x00, escape \x100000, lone \ud800, \U0001f600"
 TEXT = "The pier was built by Bob Crane."

@@ -7,9 +7,8 @@ import pytest
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import JudgingError
-from ragguard.inline.allowed import Allowed
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.inline.quarantined import Quarantined
+from ragguard.inline.quarantined import Allowed, Quarantined
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.screening import screened, undecided
 from ragguard.passage import Passage
