@@ -11,6 +11,7 @@ the next token and what to keep of these: float32 of shape (tokens, layers, 2, h
 from __future__ import annotations
 
 import copy
+import inspect
 import io
 import logging
 import warnings
@@ -232,10 +233,16 @@ def kept_shape(model: Any) -> tuple[int, ...]:
             input_ids=token,
             attention_mask=torch.zeros((1, 1, 1, 1), device=model.device),
             position_ids=token,
-            past_key_values=kept,
             use_cache=True,
+            **{_cache_argument(model): kept},
         )
     return (len(kept.new), 2, *kept.new[0][0].shape[1:])
+
+
+def _cache_argument(model: Any) -> str:
+    """Return what the model calls the keys and values it is given; transformers renamed it."""
+    named = inspect.signature(model.base_model.forward).parameters
+    return "cache" if "cache" in named else "past_key_values"
 
 
 def _additive(visible: Any, dtype: Any) -> Any:
