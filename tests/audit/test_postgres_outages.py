@@ -108,6 +108,22 @@ def test_reports_on_a_dead_connection_are_stored_on_a_new_one(guard, proxy, else
 
 
 @pytest.mark.slow
+def test_reports_while_the_server_hangs_are_stored_once_when_it_answers(guard, proxy, elsewhere):
+    first = guard.report(QUESTION, "at nine", passages=PASSAGES)
+    eventually(lambda: len(elsewhere.events()) == 1)
+    proxy.hang()
+    started = time.monotonic()
+    held = [guard.report(QUESTION, f"at {hour}", passages=PASSAGES) for hour in ("ten", "two")]
+    assert time.monotonic() - started < LONG
+    eventually(lambda: not guard.health().reachable)
+    proxy.recover()
+    eventually(lambda: len(elsewhere.events()) == 3)
+    last = guard.report(QUESTION, "at one", passages=PASSAGES)
+    eventually(lambda: len(elsewhere.events()) == 4)
+    assert sorted(event.id for event in elsewhere.events()) == sorted([first, *held, last])
+
+
+@pytest.mark.slow
 def test_a_server_that_hangs_costs_queries_nothing_and_is_told(guard, proxy, caplog, monkeypatch):
     monkeypatch.setattr("ragguard.audit.watch._SILENT_S", 0.5)
     guard.store.add_quarantine([entry(PASSAGES[1])])
