@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passage
 from ragguard.text import MOST_CHARS, both_ends, tokens
 from ragguard.text.html import strip_markup
+from ragguard.text.ngrams import ngrams
 
 _IN_A_WORD = re.compile(r"[@$](?:(?=[^\W\d_])|(?<=[^\W\d_].))")
 # The sign comes first, since a search skips to it: "@" and "$", one before a letter or a sign, "+"
@@ -42,7 +43,7 @@ def _unleeted(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPass
     text = both_ends(passage.text, MOST_CHARS)
     # Only what stands beside a sign reads otherwise: in most texts that is no word of the question.
     beside = lettered(" ".join([piece for piece in text.split() if _SIGN.search(piece)]))
-    if query.distinct.isdisjoint(map(letters_of, tokens(strip_markup(beside)))):
+    if query.distinct.isdisjoint(map(letters_of, ngrams(tokens(strip_markup(beside))))):
         return passage
     read = tokenize_passage(lettered(text))
     before, after = (
