@@ -74,7 +74,7 @@ def calibrate(
             for fold, retrieved in ranked:
                 given = retrieved.first(OVER_FETCH * size)
                 with under(models[fold]):
-                    signals = signals_of(given, size, with_reference=with_reference, headings=False)
+                    signals = signals_of(given, size, with_reference=with_reference)
                 found.append(weigh[fold](signals))
             quantiles = np.quantile(np.concatenate(found), _LEVELS, method="inverted_cdf")
             scores = lifted([nonconformity(one) for one in found], len(ranked) // len(embedders))

@@ -1,11 +1,11 @@
-"""What a query that is a title asks of the score: `python -m benchmarks.query_forms --data DIR`.
+"""What a query's form asks of the score: `python -m benchmarks.query_forms --data DIR`.
 
-A page repeats its own title, so the fitted detectors say `TOPIC` nats less where a query only names
-a page (`ragguard.inline.query_form`). How much less is chosen here: so much that at most a share
-`ALPHA` of such queries is touched, at a confidence of 90 %, in every setting. The queries are those
-of the choosing half of `keyword_traffic.jsonl`, and titles of the plain knowledge base, as they
-stand and behind "What is". Then it is counted on the report half what that changes, for clean
-traffic of every kind, headings of a manual among it, and for the published attack.
+Where honest pages are to be expected to repeat the query (`ragguard.inline.page_form`), the fitted
+detectors say `EXPECTED` nats less. How much less was chosen from what is counted here first, on
+the choosing half: names (of `keyword_traffic.jsonl`, and titles of the plain knowledge base, as
+they stand and behind "What is"), pages that carry questions, and pasted text. Then it is counted on
+the report half what that changes, for clean traffic of every kind, headings of a manual among it,
+and for the published attack.
 
 Whether a set is touched, and its right page with it, is read off the scores: a passage at the
 gate's line goes by itself.
@@ -14,7 +14,7 @@ gate's line goes by itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich.progress import track
-from scipy.stats import beta
 
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import OWN, Dataset, Record, skerrin
+from benchmarks.datasets.annotated import annotated
 from benchmarks.datasets.manual import pages
 from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import values
@@ -34,28 +34,28 @@ from benchmarks.fitting.offsets import ALPHA
 from benchmarks.fitting.samples import signals_of
 from benchmarks.forms import FORMS
 from benchmarks.reading import load_with_reading
-from benchmarks.report.table import Row, Table, as_is, grouped, listed, ratio, share
+from benchmarks.report.table import Row, Table, as_is, grouped, listed, share
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.calibration_file import default_calibration
-from ragguard.inline.query_form import titles_named
-from ragguard.inline.scoring import TOPIC, only_named, suspicions
-from ragguard.inline.tokens import tokenize_query
+from ragguard.inline.page_form import repeats_as_expected
+from ragguard.inline.scoring import EXPECTED, repeating, suspicions
+from ragguard.inline.tokens import tokenize_passages, tokenize_query
 
 Floats = NDArray[np.float64]
 Setting = tuple[int, bool]
 
 _SETTINGS: tuple[Setting, ...] = ((5, False), (5, True), (10, False), (10, True))
-_CONFIDENCE = 0.9
-_STEP = 0.25  # nats
+OFFSETS = (0.0, 4.0, 5.0, 6.0, 8.0)
+"""Nats that are tried for `EXPECTED`."""
 _ONE_OF = 24  # titles of the knowledge base
 _HITS = 30
 _LONG = 6  # words
 _ATTACKS = ("poisonedrag", "blind")
 _MANUAL = "headings of a manual"
-_TITLED = ("keyword_traffic", _MANUAL)
+_WITH_RIGHT = ("keyword_traffic", _MANUAL, "question on every page", "quotes a page")
 _WAYS = ("as_questions", "as_it_is")
-_COUNTED = ("sets", "topics", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
+_COUNTED = ("sets", "expected", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
 
 
 def line(setting: Setting) -> float:
@@ -64,21 +64,35 @@ def line(setting: Setting) -> float:
     return default_calibration(k, with_reference=with_reference).threshold(ALPHA, k)
 
 
-def highest(found: RetrievedSet, setting: Setting, *, topic: bool) -> tuple[float, float]:
+def highest(
+    found: RetrievedSet,
+    setting: Setting,
+    expected: NDArray[np.bool_] | None = None,
+    nats: float = EXPECTED,
+) -> tuple[float, float]:
     """Return the highest suspicion of a set, and that of its right or its planted passages."""
-    k, with_reference = setting
-    given = found.first(OVER_FETCH * k if with_reference else k)
-    signals = signals_of(given, k, with_reference=with_reference)
-    words = tokenize_query(given.question)
-    suspicion = suspicions(signals, only_named(words, given.texts, signals) if topic else None)
+    suspicion = suspicions(_signals(found, setting), expected, nats=nats)
     of_interest = (found.poisoned if found.poisoned.any() else found.golden)[: len(suspicion)]
     return float(suspicion.max()), float(max(suspicion[of_interest], default=-np.inf))
 
 
-def names_page(found: RetrievedSet) -> bool:
-    """Return True if the query only names a page of the set by its title."""
-    words = tokenize_query(found.question)
-    return any(titles_named(words.named, found.texts))
+def expected_in(found: RetrievedSet, setting: Setting) -> NDArray[np.bool_] | None:
+    """Return which passages of a set repeat no more than honest ones do; None if none does."""
+    signals = _signals(found, setting)
+    given = tokenize_passages(_given(found, setting).texts)
+    rows = repeating(signals)
+    asked = tokenize_query(found.question)
+    return repeats_as_expected(asked, given, rows, len(signals)) if rows else None
+
+
+def _signals(found: RetrievedSet, setting: Setting) -> Floats:
+    k, with_reference = setting
+    return signals_of(_given(found, setting), k, with_reference=with_reference)
+
+
+def _given(found: RetrievedSet, setting: Setting) -> RetrievedSet:
+    k, with_reference = setting
+    return found.first(OVER_FETCH * k if with_reference else k)
 
 
 def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
@@ -106,49 +120,46 @@ def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator
 def headings() -> Iterator[RetrievedSet]:
     """Yield the headings of a manual as queries, with what is found; right is the page below."""
     under = pages()
-    asked = [heading for heading in under.values() if heading]
-    for question, texts in zip(asked, nearest(asked, list(under), _HITS), strict=True):
-        right = np.array([under[text] == question for text in texts])
-        none = np.zeros(len(texts), dtype=bool)
-        yield RetrievedSet(question, tuple(texts), np.zeros((len(texts), 1), "f4"), none, right)
+    right = {heading: page for page, heading in under.items() if heading}
+    yield from looked_up(list(under), list(right), list(right.values()))
 
 
-def chosen(found: Sequence[RetrievedSet]) -> tuple[float, list[dict[str, Any]]]:
-    """Return how many nats less repetition is to say, and the rows that show it.
+def looked_up(
+    pages: Sequence[str], asked: Sequence[str], right: Sequence[str]
+) -> Iterator[RetrievedSet]:
+    """Yield what is found among pages for each query, its right page marked."""
+    for question, page, texts in zip(asked, right, nearest(asked, pages, _HITS), strict=True):
+        none, vectors = np.zeros(len(texts), dtype=bool), np.zeros((len(texts), 1), "f4")
+        of_it = np.array([text == page for text in texts])
+        yield RetrievedSet(question, tuple(texts), vectors, none, of_it)
 
-    Args:
-        found: Clean sets of queries that only name a page by its title.
-    """
-    rows, most = [], 0.0
+
+def by_offset(
+    group: str, clean: Sequence[RetrievedSet], attacked: Sequence[RetrievedSet]
+) -> Iterator[dict[str, Any]]:
+    """Yield rows: what is touched and what is found if expected repetition says so much less."""
     for setting in _SETTINGS:
-        scores = np.sort([highest(one, setting, topic=False)[0] for one in found])[::-1]
-        above = np.arange(len(scores))
-        bounded = np.asarray(beta.ppf(_CONFIDENCE, above + 1, len(scores) - above)) <= ALPHA
-        # So many may lie above the line that the share is below ALPHA with confidence.
-        quantile = float(scores[int(bounded.sum()) - 1]) if bounded.any() else float(scores[0])
-        needed = max(0.0, quantile - line(setting))
-        most = max(most, needed)
-        rows.append(
-            {
-                "k": setting[0],
-                "with_reference": setting[1],
-                "queries": len(scores),
-                "touched_as_questions": int((scores >= line(setting)).sum()),
-                "line": line(setting),
-                "needed": needed,
-            }
-        )
-    return float(np.ceil(most / _STEP) * _STEP), rows
+        counts: Counter[str] = Counter()
+        for name, sets in (("touched", clean), ("found", attacked)):
+            for one in sets:
+                expected, of_kind = expected_in(one, setting), int(name == "found")
+                for nats in OFFSETS:
+                    scores = highest(one, setting, expected, nats)
+                    counts[f"{name}_{nats:g}"] += scores[of_kind] >= line(setting)
+        place = {"group": group, "k": setting[0], "with_reference": setting[1]}
+        yield {**place, "sets": len(clean), "attacked": len(attacked), **counts}
 
 
-def planted_first(clean: RetrievedSet, text: str) -> RetrievedSet:
-    """Return a set with a text, the query in front of it, at its top; it was written for another.
+def planted_first(
+    clean: RetrievedSet, text: str, form: Callable[[str, str], str] = FORMS["prepend"]
+) -> RetrievedSet:
+    """Return a set with a text at its top, with the query in a form; it was written for another.
 
-    There are no false texts for these queries, and what makes one suspect is the query in front.
+    There are no false texts for these queries, and what makes one suspect is the query in it.
     """
     return RetrievedSet(
         clean.question,
-        (FORMS["prepend"](clean.question, text), *clean.texts),
+        (form(clean.question, text), *clean.texts),
         np.concatenate([clean.embeddings[:1], clean.embeddings]),
         np.concatenate([[True], clean.poisoned]),
         np.concatenate([[False], clean.golden]),
@@ -172,10 +183,10 @@ def counted(
         for one in sets:
             if planted_texts and not one.poisoned[: setting[0]].any():
                 continue
-            topic = names_page(one.first(setting[0]))
-            counts.update(sets=1, topics=topic)
-            for name, lowered in zip(_WAYS, (False, topic), strict=True):
-                most, of_interest = highest(one, setting, topic=lowered)
+            expected = expected_in(one, setting)
+            counts.update(sets=1, expected=expected is not None)
+            for name, lowered in zip(_WAYS, (None, expected), strict=True):
+                most, of_interest = highest(one, setting, lowered)
                 counts[f"fired_{name}"] += most >= line(setting)
                 counts[f"hit_{name}"] += of_interest >= line(setting)
         if counts["sets"]:
@@ -190,18 +201,13 @@ def measured(
     """Yield the rows of the report half."""
     limit = OVER_FETCH * max(k for k, _ in _SETTINGS)
     attacked: dict[tuple[str, int], list[RetrievedSet]] = {}
-    texts = [
-        record.poison[_ATTACKS[0]][0]
-        for data in datasets
-        for record in data.report
-        if _ATTACKS[0] in record.poison
-    ]
+    texts = _false_texts([record for data in datasets for record in data.report])
     for data in track([*datasets, skerrin()], description="report half", console=ERRORS):
         sets = [retrieve(record, embedder, limit) for record in data.report]
         yield from counted("clean", data.name, 0, sets)
         for record in data.report if data.name != OWN else ():
             size = "six words or more" if len(record.question.split()) >= _LONG else "shorter"
-            topic = bool(tokenize_query(record.question).named)
+            topic = tokenize_query(record.question).names
             form = "only names its topic" if topic else "asks"
             for attack in _ATTACKS:
                 for count in (1, 5):
@@ -221,19 +227,35 @@ def measured(
     manual = list(headings())
     yield from counted("clean", _MANUAL, 0, manual)
     yield from counted("attack", _MANUAL, 1, list(map(planted_first, manual, cycle(texts))))
+    for group, clean, with_poison in _annotated(folder, 1, texts):
+        yield from counted("clean", group, 0, clean)
+        yield from counted("attack", group, 1, with_poison)
     for (group, count), sets in sorted(attacked.items(), key=lambda item: item[0]):
         yield from counted("attack", group, count, sets)
+
+
+def _false_texts(records: Iterable[Record]) -> list[str]:
+    return [one.poison[_ATTACKS[0]][0] for one in records if _ATTACKS[0] in one.poison]
+
+
+def _annotated(
+    folder: Path, half: int, texts: Sequence[str]
+) -> Iterator[tuple[str, list[RetrievedSet], list[RetrievedSet]]]:
+    """Yield groups: a name, clean sets, and the same with a text in the layout of the pages."""
+    for name, layout, shown, asked in annotated(folder, half):
+        clean = list(looked_up(shown, asked, shown[: len(asked)]))
+        attacked = [planted_first(one, text, layout) for one, text in zip(clean, cycle(texts))]
+        yield name, clean, attacked
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the tables of a result."""
     yield listed(
-        "Queries that only name a page: what the offset is chosen on",
-        sections["topic_offset"],
+        "Queries touched / planted texts found, by how much less expected repetition says",
+        sections["expected_offset"],
         {
-            **{"setting": _said, "queries": "queries"},
-            "touched as questions": ratio("touched_as_questions", "queries"),
-            "offset needed": lambda row: f"{row['needed']:.2f} nats",
+            **{"queries": "group", "setting": _said, "sets": "sets"},
+            **{f"{nats:g} nats": _at(nats) for nats in OFFSETS},
         },
     )
     for title, kind, value in (
@@ -244,10 +266,10 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         of_kind = [row for row in sections["query_forms"] if row["kind"] == kind]
         lines = []
         for (group, count), rows in grouped(of_kind, "group", "planted").items():
-            if value == "hit" and kind == "clean" and not group.startswith(_TITLED):
+            if value == "hit" and kind == "clean" and not group.startswith(_WITH_RIGHT):
                 continue
             planted_texts = {"planted": count} if kind == "attack" else {}
-            sets = {"sets": rows[-1]["sets"], "name a title": rows[-1]["topics"]}
+            sets = {"sets": rows[-1]["sets"], "expected in": rows[-1]["expected"]}
             cells = {
                 _said(row): " / ".join(share(row[f"{value}_{way}"], row["sets"]) for way in _WAYS)
                 for row in rows
@@ -256,22 +278,33 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         yield as_is(title, lines)
 
 
+def _at(nats: float) -> Callable[[Row], str]:
+    def cell(row: Row) -> str:
+        found = share(row[f"found_{nats:g}"], row["attacked"])
+        return f"{share(row[f'touched_{nats:g}'], row['sets'])} / {found}"
+
+    return cell
+
+
 def _said(row: Row) -> str:
     return f"k = {row['k']}{', 3x' if row['with_reference'] else ''}"
 
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
-    """Choose the offset, and return the sections "topic_offset" and "query_forms"."""
+    """Return the sections "expected_offset", of the choosing half, and "query_forms"."""
     embedder = built_in()
+    datasets = [one.limited(limit) for one in load_with_reading(data)]
+    texts = _false_texts([record for one in datasets for record in one.choosing])
     halves = list(as_given(data, "keyword_traffic"))
     found = [one for _, one in halves[0::2]]
     found += titles(data, [one.question for _, one in halves[1::2]], embedder)
-    offset, rows = chosen([one for one in found if names_page(one)])
-    ERRORS.print(f"offset: {offset:g} nats; in force: {TOPIC:g}")
-    datasets = [one.limited(limit) for one in load_with_reading(data)]
+    named = [one for one in found if tokenize_query(one.question).names]
+    rows = list(by_offset("names", named, list(map(planted_first, named, cycle(texts)))))
+    for group, clean, attacked in _annotated(data, 0, texts):
+        rows += by_offset(group, clean, attacked)
     counts = list(measured(data, datasets, embedder))
-    return {"topic_offset": rows, "query_forms": counts}, datasets
+    return {"expected_offset": rows, "query_forms": counts}, datasets
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def titles():
     corpus = load_corpus()
     retriever = KnowledgeBase(corpus.passages)
     found = dict.fromkeys(passage.metadata["title"] for passage in corpus.passages)
-    return [(title, retriever.retrieve(title, K)) for title in found if tokenize_query(title).named]
+    return [(title, retriever.retrieve(title, K)) for title in found if tokenize_query(title).names]
 
 
 @cache
@@ -31,7 +31,7 @@ def attacked():
         (ask, [*poison(question, "statement", count=1), *retriever.retrieve(ask, K - 1)])
         for question in corpus.questions
         for ask in [question.text]
-        if not tokenize_query(ask).named
+        if not tokenize_query(ask).names
     ]
 
 

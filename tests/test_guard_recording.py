@@ -238,7 +238,7 @@ def odd_queries(number):
     corpus = load_corpus()
     retriever = KnowledgeBase(corpus.passages)
     sentences = [passage.text.split(". ")[0] for passage in corpus.passages]
-    asked = [sentence for sentence in sentences if not tokenize_query(sentence).named]
+    asked = [sentence for sentence in sentences if not tokenize_query(sentence).names]
     odd = [(sentence, retriever.retrieve(sentence, 15)) for sentence in asked]
     with Guard(mode="monitor") as guard:
         verdicts = guard.filter_batch(odd, k=5)

@@ -56,21 +56,18 @@ class Sample:
     fold: int
 
 
-def signals_of(
-    retrieved: RetrievedSet, k: int, *, with_reference: bool, headings: bool = True
-) -> Floats:
+def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
     """Return the signals of the first k passages, with or without the rest as reference.
 
     Args:
         retrieved: The set.
         k: How many passages.
         with_reference: Whether the rest is given.
-        headings: False to leave no heading aside, as where something is fitted.
     """
     texts = retrieved.texts if with_reference else retrieved.texts[:k]
     words = [tokenize_passage(text) for text in texts]
     query = tokenize_query(retrieved.question)
-    return signal_matrix(query, words, min(k, len(words)), headings=headings)
+    return signal_matrix(query, words, min(k, len(words)))
 
 
 def samples(
@@ -130,7 +127,7 @@ def sets_of(
         if poison and not poisoned.any():
             continue
         for with_reference in (False, True):
-            signals = signals_of(given, k, with_reference=with_reference, headings=False)
+            signals = signals_of(given, k, with_reference=with_reference)
             yield Sample(signals, poisoned, form, count, (k, with_reference), fold)
 
 

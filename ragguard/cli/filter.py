@@ -186,9 +186,9 @@ def explain(
         verdict = guard.filter(found.query, found.passages, k=k)
     count = len(found.passages)
     judged = min(k or count, count)
-    named = tokenize_query(found.query).named
+    naming = tokenize_query(found.query).names
     threshold = (
-        gate_threshold(measure, alpha, judged, with_reference=count > judged, naming=bool(named))
+        gate_threshold(measure, alpha, judged, with_reference=count > judged, naming=naming)
         if judged
         else None
     )

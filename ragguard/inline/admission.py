@@ -144,7 +144,7 @@ class ReferenceAttack:
     @property
     def naming(self) -> bool:
         """Whether the question only names something."""
-        return bool(tokenize_query(self.query).named)
+        return tokenize_query(self.query).names
 
 
 @cache

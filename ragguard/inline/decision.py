@@ -26,8 +26,8 @@ class Scored:
         suspicion: float64 array of shape (k,).
         score: Of the set.
         with_reference: True if passages below the judged ones were given.
-        named: bool array of shape (k,): passages that repeat no more than the title which the query
-            is; None if it is none.
+        expected: bool array of shape (k,): passages that repeat no more than honest ones do for
+            such a query; None if none does.
         naming: Whether the query only names something.
         undone: Of the passages that were not judged, or not read whole, by their row: why.
         late: The rows that were not judged in time.
@@ -37,7 +37,7 @@ class Scored:
     suspicion: NDArray[np.float64]
     score: float
     with_reference: bool = False
-    named: NDArray[np.bool_] | None = None
+    expected: NDArray[np.bool_] | None = None
     naming: bool = False
     undone: Mapping[int, str] = field(default_factory=dict)
     late: Collection[int] = ()

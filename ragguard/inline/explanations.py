@@ -70,7 +70,7 @@ def explained(
     passages: Sequence[Passage], scored: Scored, flagged: Sequence[bool]
 ) -> list[Evidence]:
     """Put the arrays into words; passages below the judged ones have no signals of their own."""
-    added = contributions(scored.signals, scored.named).tolist()
+    added = contributions(scored.signals, scored.expected).tolist()
     rows, suspicion = scored.signals.tolist(), scored.suspicion.tolist()
     evidence = []
     for position, passage in enumerate(passages):

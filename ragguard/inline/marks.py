@@ -76,9 +76,7 @@ def mark_p_values(
         float64 array of shape (k,), in (0, 1]; 1 for a passage without a mark.
     """
     asked = tokenize_query(query)
-    calibration = judge.calibration_for(
-        k, with_reference=len(passages) > k, naming=bool(asked.named)
-    )
+    calibration = judge.calibration_for(k, with_reference=len(passages) > k, naming=asked.names)
     scored = judge.score(query, passages if calibration.with_reference else passages[:k], k)
     injection = BY_HAND["prompt_injection"]
     (weight,) = injection.weights.values()

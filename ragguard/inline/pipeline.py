@@ -20,9 +20,10 @@ from ragguard.inline.explanations import explained
 from ragguard.inline.features import signals_in_time
 from ragguard.inline.features.concentration import content_words
 from ragguard.inline.features.manner import shipped
+from ragguard.inline.page_form import repeats_as_expected
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
-from ragguard.inline.scoring import nonconformity, only_named, suspicions
+from ragguard.inline.scoring import nonconformity, repeating, suspicions
 from ragguard.inline.selection import alike, companions, rejected, select
 from ragguard.inline.spending import evident_by, spent, spent_p_value
 from ragguard.inline.tokens import (
@@ -95,7 +96,7 @@ class ConformalFilter:
         if not k:
             return passed(attacked=False, p_value=1.0)
         over_fetched = len(passages) > k
-        naming = bool(tokenize_query(query).named)
+        naming = tokenize_query(query).names
         calibration = self.calibration_for(k, with_reference=over_fetched, naming=naming)
         budget = budget or Budget()
         shown = passages if calibration.with_reference else passages[:k]
@@ -225,10 +226,13 @@ class ConformalFilter:
             read = [by_text[text] for text in distinct]
         words = tokenize_query(query)
         signals, late = signals_in_time(words, read, len(row_of), budget)
+        rows = repeating(signals)
+        expected = repeats_as_expected(words, read, rows, len(row_of)) if rows else None
         if len(row_of) < k:
-            signals = signals[[row_of[text] for text in texts[:k]]]
-        named = only_named(words, texts, signals)
-        suspicion = suspicions(signals, named)
+            places = [row_of[text] for text in texts[:k]]
+            signals = signals[places]
+            expected = None if expected is None else expected[places]
+        suspicion = suspicions(signals, expected)
         undone: dict[int, str] = {}
         if hurried or late or sum([one.unread for one in read]):
             for row, text in enumerate(texts[:k]):
@@ -242,8 +246,8 @@ class ConformalFilter:
             suspicion,
             nonconformity(suspicion),
             len(passages) > k,
-            named,
-            bool(words.named),
+            expected,
+            words.names,
             undone,
             late=[row for row, why in undone.items() if why is _LATE],
         )
@@ -263,12 +267,12 @@ def _extended(scored: Scored, below: Scored, k: int) -> Scored:
     """Return what is known of the first `k` passages, and with `below` of the others."""
     rest = {row: why for row, why in below.undone.items() if row >= k}
     none = np.zeros(len(below.signals), dtype=np.bool_)
-    named, others = (none if one.named is None else one.named for one in (scored, below))
+    expected, others = (none if one.expected is None else one.expected for one in (scored, below))
     return replace(
         scored,
         signals=np.concatenate([scored.signals, below.signals[k:]]),
         suspicion=np.concatenate([scored.suspicion, below.suspicion[k:]]),
-        named=np.concatenate([named[:k], others[k:]]),
+        expected=np.concatenate([expected[:k], others[k:]]),
         undone=dict(scored.undone) | rest,
         late=[*scored.late, *[row for row in below.late if row >= k]],
     )

@@ -1,23 +1,22 @@
-"""The form of a query: does it ask something, or does it only name what it is about?
+"""The form of a query: does it ask something, name what it is about, or tell something?
 
 Honest pages repeat what is named: a page begins with its title, and whoever types the title, or
-"what is" and the title, finds it. They hardly ever repeat a question of many words. So the same
-repetition speaks against a passage in one form and says little in the other. Broder (2002, "A
-taxonomy of web search") tells the forms apart by what people want; here words must do, and a look
-at what is retrieved: where no page has the name for its title, none repeats it by being about it.
+"what is" and the title, finds it. They repeat what is told, too: a pasted sentence stands in the
+page that it is from, and an error message in the page that explains it. They hardly ever repeat a
+question of many words. So the same repetition speaks against a passage in one form and says little
+in the others. Broder (2002, "A taxonomy of web search") tells the forms apart by what people want;
+here words must do, and a look at the pages (`ragguard.inline.page_form`).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Sequence
 from importlib import resources
-from itertools import islice
 
-from ragguard.text import STOP_WORDS, tokens
-from ragguard.text.ngrams import ngrams, words_meant
+from ragguard.text import STOP_WORDS
+from ragguard.text.ngrams import words_meant
 
 INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 """The words that a question asks with."""
@@ -42,11 +41,14 @@ _BEING = frozenset("is are was were s".split())  # of "what's" the s is a word
 _RELATIONS = frozenset("for in of on to".split())
 _IN_NAMES = _RELATIONS | frozenset("a an and the".split())
 _LONGEST_TITLE = 8  # words
-_TITLE_CHARS = 100
-_TITLE_ENDS = re.compile(r"[.:] |\n")
-_MOST_ENDS = 4  # that are tried: "St. Ann: Keeper of the Light" has three
-_MOST_PAGES = 2  # that lack a word of the query, of one title
 _LONGEST_NAME = 6  # words; what is longer asks for more than a name, unless it is written as one
+_TYPED = 11  # words that somebody types without a stop or comma; a longer row was pasted
+_STOPS = re.compile(r"[.,:;!](?:\s|$)")
+_EDGE = 3  # words at both ends of a query: there an interrogative asks
+_TO_COMPLETE = frozenset("are called is named was were".split())  # as one of the last two words
+_LONGEST_QUESTION = 30  # words without a mark; a longer text may hold any word inside
+_NO_CLAUSE = INTERROGATIVES - frozenset("when where who".split())  # seldom begin a clause
+_FUNCTION_WORDS = 0.2  # of the words of an English text, at least
 
 # How other scripts than Latin ask: by words, or by letters anywhere where no spaces part them.
 _FILE = resources.files("ragguard.inline") / "interrogatives.json"
@@ -58,8 +60,8 @@ _WITHIN = re.compile("|".join(" ".join(_OTHERS["within"].values()).split()))
 _MARK = re.compile("[?\uff1f\u061f\u037e]|[\u0370-\u03ff];\\s*$")  # at last the Greek one
 
 
-def words_named(text: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of what a query names, in order; none if it asks for more than the name.
+def names(text: str, words: Sequence[str]) -> bool:
+    """Return True if a query only names something.
 
     That is "TITLE", "TITLE and other key words" and "what is TITLE?", but not "what is the height
     of TITLE?", and no query with another interrogative, a verb, "tell me", or a question mark. In
@@ -70,19 +72,47 @@ def words_named(text: str, words: Sequence[str]) -> tuple[str, ...]:
         text: The query.
         words: Its words in order, folded.
 
-    >>> words_named("What is the Marrow Light?", "what is the marrow light".split())
-    ('the', 'marrow', 'light')
-    >>> words_named("when was Marrow Light built", "when was marrow light built".split())
-    ()
+    >>> names("What is the Marrow Light?", "what is the marrow light".split())
+    True
+    >>> names("when was Marrow Light built", "when was marrow light built".split())
+    False
     """
     defined = len(words) > 2 and words[0] in _DEFINED and words[1] in _BEING
-    named = tuple(words[2:] if defined else words)
+    named = words[2:] if defined else words
     length = words_meant(named)
     if not 0 < length <= _LONGEST_TITLE:
-        return ()
+        return False
     if _has_capitals(text, skipped=2 if defined else 0) and (defined or not _MARK.search(text)):
-        return named
-    return named if length <= _LONGEST_NAME and not _asks(text, named, defined=defined) else ()
+        return True
+    return length <= _LONGEST_NAME and not _asks(text, named, defined=defined)
+
+
+def tells(text: str, words: Sequence[str]) -> bool:
+    """Return True if a query tells something and asks nothing, as pasted text does.
+
+    It has more words than a name, a stop or comma or a dozen words, no question mark, and does not
+    begin as a question or request, nor end as what is to be completed ("is called the"); no
+    interrogative is among its first or last three words, and in thirty words or less none but
+    "who", "when" and "where" anywhere. It is in English: of other languages this is not known.
+
+    Args:
+        text: The query.
+        words: Its words in order, folded.
+
+    >>> tells("Ann lit it, when she woke, at dusk", "ann lit it when she woke at dusk".split())
+    True
+    >>> tells("keeper of the lamp when it was new", "keeper of the lamp when it was new".split())
+    False
+    """
+    if len(words) <= _LONGEST_NAME or words[0] in _ASKING | _FRONT | _ANYWHERE:
+        return False
+    if len(words) <= _TYPED and not _STOPS.search(text):
+        return False
+    inside = _NO_CLAUSE if len(words) <= _LONGEST_QUESTION else frozenset[str]()
+    asking = not INTERROGATIVES.isdisjoint([*words[:_EDGE], *words[-_EDGE:]])
+    asking = asking or not _TO_COMPLETE.isdisjoint(words[-2:])
+    english = sum([word in STOP_WORDS for word in words]) >= _FUNCTION_WORDS * len(words)
+    return english and not (asking or not inside.isdisjoint(words) or _MARK.search(text))
 
 
 def _has_capitals(text: str, *, skipped: int) -> bool:
@@ -104,45 +134,3 @@ def _asks(text: str, named: Sequence[str], *, defined: bool) -> bool:
     verb = named[0] in _FRONT or not _ANYWHERE.isdisjoint(functions)
     told = named[2:] if tuple(named[:2]) == _LIST else named
     return verb or not _ASKING.isdisjoint(told) or _MARK.search(text) is not None
-
-
-def titles_named(named: Sequence[str], texts: Sequence[str]) -> list[frozenset[str]]:
-    """Return for every text the title that it repeats, as words, if the query names it; else none.
-
-    A title is a line, or all up to a full stop or colon, of eight words at most. At least half of
-    the texts must begin with one: where titles are not usual, none is named. It has no word that is
-    not the query's. If it is the whole name, the other texts that repeat it refer to that page, and
-    all are given it. If it lacks one content word, so are those that begin with it, two at most:
-    where more do, they may have been planted to make a title of the query.
-
-    Args:
-        named: What the query names (`words_named`).
-        texts: What is retrieved for it.
-
-    >>> titles_named(["marrow", "pier"], ["Marrow. It was lit in 1874.", "It is old"])
-    [frozenset({'marrow'}), frozenset()]
-    """
-    none: frozenset[str] = frozenset()
-    begun = [_titles(text[:_TITLE_CHARS].lstrip()) for text in texts]
-    if not named or 2 * sum(map(bool, begun)) < len(texts):
-        return [none] * len(texts)
-    words = frozenset(named)
-    content = (words - STOP_WORDS) or words
-    found = []
-    for titles in begun:
-        fitting = [one for one in titles if one <= words and len(content - one) <= 1]
-        found.append(max(fitting, key=len, default=none))
-    whole = next((one for one in found if content <= one), none)
-    if whole:
-        return [whole] * len(texts)
-    pages = Counter(found)
-    return [one if pages[one] <= _MOST_PAGES else none for one in found]
-
-
-def _titles(beginning: str) -> list[frozenset[str]]:
-    """Return what may be the title of a text, shortest first, as words."""
-    ends = islice(_TITLE_ENDS.finditer(beginning), _MOST_ENDS)
-    titles = [beginning[: end.start()] for end in ends if end.start()]
-    if not titles or len(titles[0].split()) > _LONGEST_TITLE:
-        return []
-    return [frozenset(ngrams(tokens(title))) for title in titles]

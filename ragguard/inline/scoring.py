@@ -12,14 +12,14 @@ and no gibberish that was optimised.
 How a passage is written and a way of carrying the question are signs that hardly depend on each
 other, so a detector of such a way counts manner as well (naive Bayes).
 
-What a query only names, honest pages repeat in their titles (`ragguard.inline.query_form`). Of such
-a page the detectors of a way say `TOPIC` nats less.
+Where honest pages are to be expected to repeat the query (`ragguard.inline.page_form`), the
+detectors of a way say `EXPECTED` nats less.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib import resources
@@ -28,9 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.features.heading import USUAL
-from ragguard.inline.query_form import titles_named
-from ragguard.inline.tokens import TokenizedQuery
+from ragguard.inline.page_form import LEAST, USUAL
 
 Floats = NDArray[np.float64]
 
@@ -50,14 +48,14 @@ class Detector:
 
 _FILES = resources.files("ragguard.inline")
 _DATA = json.loads((_FILES / "detectors.json").read_text(encoding="utf-8"))
+_HASHED = ("fitted", "by_hand", "expected")
 SCORER = blake2b(
-    json.dumps([SIGNALS, USUAL, _DATA["fitted"], _DATA["by_hand"], _DATA["topic"]]).encode()
+    json.dumps([SIGNALS, USUAL, LEAST, *[_DATA[one] for one in _HASHED]]).encode()
     + b"".join((_FILES / name).read_bytes() for name in ("word_classes.npz", "manner.npz")),
     digest_size=8,
 ).hexdigest()
-"""Names the scorer: a hash of the signals' names, of all that is fitted, and of which
-headings are usual. A calibration holds
-for the scorer that it was made with."""
+"""Names the scorer: a hash of the signals' names, of all that is fitted, and of what is usual. A
+calibration holds for the scorer that it was made with."""
 
 BY_HAND: Mapping[str, Detector] = {name: Detector(**one) for name, one in _DATA["by_hand"].items()}
 DETECTORS: Mapping[str, Detector] = {
@@ -65,9 +63,9 @@ DETECTORS: Mapping[str, Detector] = {
     **BY_HAND,
 }
 
-TOPIC: float = _DATA["topic"]["nats"]
-"""How much less repetition says where the query only names its topic; fitted by
-`benchmarks.query_forms`."""
+EXPECTED: float = _DATA["expected"]["nats"]
+"""How much less repetition says where honest pages repeat the query, in nats; chosen by hand from
+what `benchmarks.query_forms` counts on the choosing half."""
 
 
 class Scorer:
@@ -105,36 +103,25 @@ class Scorer:
 
 _WAYS = np.array([name not in BY_HAND and name != "manner" for name in DETECTORS])
 _SHIPPED = Scorer(DETECTORS)
-_VERBATIM = SIGNALS.index("verbatim_question")
+_REPETITION = [
+    SIGNALS.index(signal)
+    for detector, of_way in zip(DETECTORS.values(), _WAYS, strict=True)
+    if of_way
+    for signal in detector.weights
+    if signal != "manner"
+]
 _NOTHING = float(_SHIPPED.biases.max())  # what a passage without any signal gets
 
 
-def only_named(
-    query: TokenizedQuery, texts: Sequence[str], signals: Floats
-) -> NDArray[np.bool_] | None:
-    """Return which passages repeat no more than the title that the query is, or None if it is none.
-
-    A title is answered by the page that has it, and so are a title and one more word, or "what is"
-    and a title. But a passage that says the latter word for word repeats more than its title.
-
-    Args:
-        query: The query.
-        texts: What is retrieved for it.
-        signals: float64 array of shape (k, len(SIGNALS)): of the first k passages.
-
-    Returns:
-        bool array of shape (k,), or None.
-    """
-    titles = titles_named(query.named, texts) if query.named else ()
-    if not any(titles):
-        return None
-    named: NDArray[np.bool_] = np.array([bool(title) for title in titles[: len(signals)]])
-    if not query.distinct <= frozenset(query.named):
-        named &= signals[:, _VERBATIM] == 0.0
-    return named
+def repeating(signals: Floats) -> list[int]:
+    """Return the rows of the passages that repeat something of the query, in any way."""
+    rows: list[int] = np.flatnonzero(signals[:, _REPETITION].any(axis=1)).tolist()
+    return rows
 
 
-def suspicions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Floats:
+def suspicions(
+    signals: Floats, expected: NDArray[np.bool_] | None = None, *, nats: float = EXPECTED
+) -> Floats:
     """Return the suspicion of every passage: what its most suspicious detector says.
 
     In nats: the log-odds that the passage is poison of the kind that the detector is for, raised or
@@ -142,24 +129,24 @@ def suspicions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Float
 
     Args:
         signals: float64 array of shape (k, len(SIGNALS)).
-        named: bool array of shape (k,): passages that repeat no more than the title which the
-            query is. None if the query is no title.
+        expected: bool array of shape (k,), of `page_form.repeats_as_expected`.
+        nats: How much less the repetition of such passages says.
 
     Returns:
         float64 array of shape (k,).
     """
-    if named is None and not np.count_nonzero(signals):
+    if expected is None and not np.count_nonzero(signals):
         return np.full(len(signals), _NOTHING)
-    highest: Floats = _scores(signals, named).max(axis=1)
+    highest: Floats = _scores(signals, expected, nats).max(axis=1)
     return highest
 
 
-def contributions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Floats:
+def contributions(signals: Floats, expected: NDArray[np.bool_] | None = None) -> Floats:
     """Return what each signal adds to each suspicion: float64 of the shape of `signals`.
 
     Only the weights of the most suspicious detector count; rows sum to the suspicion less its bias.
     """
-    chosen = _scores(signals, named).argmax(axis=1)
+    chosen = _scores(signals, expected).argmax(axis=1)
     added = np.zeros_like(signals)
     for row, detector in enumerate(chosen.tolist()):
         of = _SHIPPED.owner == detector
@@ -168,9 +155,9 @@ def contributions(signals: Floats, named: NDArray[np.bool_] | None = None) -> Fl
     return added
 
 
-def _scores(signals: Floats, named: NDArray[np.bool_] | None) -> Floats:
+def _scores(signals: Floats, expected: NDArray[np.bool_] | None, nats: float = EXPECTED) -> Floats:
     scores = _SHIPPED.scores(signals)
-    return scores if named is None else scores - TOPIC * np.outer(named, _WAYS)
+    return scores if expected is None else scores - nats * np.outer(expected, _WAYS)
 
 
 def nonconformity(suspicion: Floats) -> float:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
-from ragguard.inline.query_form import INTERROGATIVES, words_named
+from ragguard.inline.query_form import INTERROGATIVES, names, tells
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import (
@@ -119,7 +119,8 @@ class TokenizedQuery(_Tokenized):
             of key words, but not in the question.
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
-        named: The words of what it names, if it asks nothing else (`ragguard.inline.query_form`).
+        names: True if it only names something (`ragguard.inline.query_form`).
+        tells: True if it tells something, as pasted text does, and asks nothing.
         length: How many words it has; n-grams count as parts of one.
     """
 
@@ -129,7 +130,8 @@ class TokenizedQuery(_Tokenized):
     pairs: frozenset[tuple[str, str]]
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
-    named: tuple[str, ...]
+    names: bool
+    tells: bool
     length: float
 
     @cached_property
@@ -207,9 +209,10 @@ def _read_query(text: str) -> TokenizedQuery:
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
     asking = INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
-    named = words_named(shown, sequence)
+    named = names(shown, sequence)
     distinct, length = frozenset(sequence), words_meant(sequence)
-    return TokenizedQuery(sequence, distinct, content, pairs, parted, asking, named, length)
+    told = tells(shown, sequence)
+    return TokenizedQuery(sequence, distinct, content, pairs, parted, asking, named, told, length)
 
 
 def _query_bytes(text: str, query: TokenizedQuery) -> int:

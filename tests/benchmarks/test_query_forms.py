@@ -1,15 +1,14 @@
 """How much less repetition says where a query only names its topic."""
 
 import numpy as np
-import pytest
 
-from benchmarks import query_forms
-from benchmarks.query_forms import chosen, counted, tables
+from benchmarks.query_forms import OFFSETS, by_offset, counted, tables
 from benchmarks.retrieval import RetrievedSet
 
 TEXTS = (
     "Marrow Bay Lighthouse. The Marrow Bay lighthouse was built by the crown on the northern tip.",
     "Parish of Marrow. Sand was carried inland by carts until the mill was built by the ford.",
+    "Skerrin. The town has a school and a bank.",
 )
 
 
@@ -24,7 +23,7 @@ def a_set(question, *, planted=False, texts=TEXTS):
 
 def test_a_title_is_left_alone_only_as_it_is():
     (row, *_) = counted("clean", "titles", 0, [a_set("Marrow Bay Lighthouse")])
-    assert (row["sets"], row["topics"]) == (1, 1)
+    assert (row["sets"], row["expected"]) == (1, 1)
     assert (row["fired_as_questions"], row["fired_as_it_is"]) == (1, 0)
     assert (row["hit_as_questions"], row["hit_as_it_is"]) == (1, 0)
 
@@ -38,27 +37,26 @@ def test_a_question_is_counted_alike_both_ways_and_only_with_poison_among_the_fi
     assert all(row["hit_as_questions"] == row["hit_as_it_is"] == 1 for row in rows)
 
 
-@pytest.mark.parametrize(("queries", "offset"), [(100, 3.0), (1000, 1.0)])
-def test_the_offset_lets_be_touched_what_the_sample_can_vouch_for(monkeypatch, queries, offset):
-    # Of a hundred none may lie above the line; of a thousand the three that score highest may.
-    sets = [a_set(f"name {number}") for number in range(queries)]
-    scores = {one.question: 8.0 if number < 3 else 6.0 for number, one in enumerate(sets)}
-    monkeypatch.setattr(
-        query_forms, "highest", lambda one, setting, topic: (scores[one.question], 0.0)
-    )
-    monkeypatch.setattr(query_forms, "line", lambda setting: 5.0)
-    found, rows = chosen(sets)
-    assert found == offset
-    assert [row["queries"] for row in rows] == [queries] * 4
+def test_the_more_an_offset_takes_off_the_less_is_touched():
+    clean = [a_set("Marrow Bay Lighthouse"), a_set("When was the lighthouse built?")]
+    attacked = [a_set("Marrow Bay Lighthouse", planted=True)]
+    rows = list(by_offset("names", clean, attacked))
+    assert [row["k"] for row in rows] == [5, 5, 10, 10]
+    assert {(row["sets"], row["attacked"]) for row in rows} == {(2, 1)}
+    for row in rows:
+        touched = [row[f"touched_{nats:g}"] for nats in OFFSETS]
+        assert touched == sorted(touched, reverse=True)
+        assert (touched[0], touched[-1]) == (1, 0)
+        assert row["found_0"] == 1
 
 
 def test_tables_show_what_changes():
     found = [a_set("Marrow Bay Lighthouse")] * 2
-    _, rows = chosen(found)
+    rows = list(by_offset("names", found, found))
     counts = [
         *counted("clean", "keyword_traffic: title", 0, found),
         *counted("attack", "asks", 1, [a_set("Who lit it?", planted=True)]),
     ]
-    made = list(tables({"topic_offset": rows, "query_forms": counts}))
+    made = list(tables({"expected_offset": rows, "query_forms": counts}))
     assert [len(table.rows) for table in made] == [4, 1, 1, 1]
     assert made[1].rows[0][:4] == ("keyword_traffic: title", "2", "2", "100.0 % / 0.0 %")

@@ -18,7 +18,7 @@ from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import RagguardError
 from ragguard.inline.conformal import Calibration
-from ragguard.inline.features.heading import heading
+from ragguard.inline.page_form import parts
 from ragguard.inline.scoring import SCORER
 from ragguard.inline.tokens import tokenize_passage
 from ragguard.passage import as_passages
@@ -162,14 +162,14 @@ class Guards:
         except Exception as error:
             yield f"{name}: {cause_of(error)}"
             return
-        if given.poison in [passage.text for passage in after.kept] and not _has_headings(given):
+        if given.poison in [passage.text for passage in after.kept] and not _has_forms(given):
             yield f"{name}: poison passes in hostile company, {_why(after, given)}"
 
 
-def _has_headings(given: Company) -> bool:
-    """Return True where a question in front is as good as a heading (docs/attacker.md)."""
-    begun = [heading(tokenize_passage(text)) for text in given.after if text != given.poison]
-    return max(Counter([one.kind for one in begun if one]).values(), default=0) > 1
+def _has_forms(given: Company) -> bool:
+    """Return True where a question in front may be a page's own (docs/attacker.md)."""
+    forms = [parts(tokenize_passage(text)) for text in given.after if text != given.poison]
+    return max(Counter([form for one in forms for form in one]).values(), default=0) > 1
 
 
 def _why(verdict: Verdict, given: Company) -> str:

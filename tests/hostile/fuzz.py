@@ -9,7 +9,7 @@ when hostile passages join it; three are responses to attribute, three files to 
 
 The poison has the question in front, word for word, and lies far above the line. Poison near the
 line may pass in other company for good reasons: which words are rare depends on the other passages.
-And it may pass among passages of which two have headings: there the question is one.
+And it may pass among passages of which two ask or have headings: there the question may be one.
 """
 
 from __future__ import annotations

@@ -310,65 +310,65 @@ def concentration(text, texts):
     return sum(cosines) / len(cosines) if cosines else 0.0
 
 
-def heading_of(text):
-    """Kind, whether it asks, words and what follows, of the heading of a text; or None."""
+def parts_of(text):
+    """The parts of a text by form, by the plain definition."""
     shown = strip_markup(text)
-    number = r"(?:[0-9]+(?:\.[0-9]+)*|q|question|faq)"
-    start = 0
-    while start < 300 and not re.match(r"\w", shown[start:300]):
-        start += 1
-    for _ in range(2):
-        label = re.match(rf"{number}(?!\w)\W*", shown[start:300], re.IGNORECASE)
-        start += label.end() if label else 0
-    for kind, ends, most in (
-        ("line", ["\n"], 20),
-        ("question", [*"?\uff1f\u061f\u037e"], 30),
-        ("start", [". ", ": ", "! "], 8),
-    ):
-        found = [at for end in ends if (at := shown[:300].find(end, start)) >= 0]
-        if not found:
+    marks = "?\uff1f\u061f\u037e"
+    lines = []
+    for at, one in enumerate(shown[:300].split("\n")[:-1]):
+        follows = re.search(r"\w", "".join(shown[:300].split("\n")[at + 1 :]))
+        if len(one.split()) > 20 or not follows:
+            break
+        lines.append(one + "\n")
+    breaks = [0]
+    for at in range(len(shown)):
+        if shown[at] == "\n":
+            breaks.append(at + 1)
+        elif shown[at] in ".!:" + marks:
+            quote = shown[at + 1 : at + 2] in ('"', "'")
+            after = shown[at + 1 + quote : at + 2 + quote]
+            if after == "" or after.isspace():
+                breaks.append(at + 1 + quote + len(after))
+    asking = []
+    for at, end in zip(breaks, [*breaks, len(shown)][1:], strict=True):
+        words = tokens(shown[at:end])
+        if not 0 < len(words) <= 30:
             continue
-        end = min(found) + len(ends[0])
-        said, rest = shown[start:end], shown[end:]
-        words = list(ngrams(tokens(said)))
-        if not rest.strip() or not words or len(said.split()) > most:
-            continue
-        asking = words[0] in ASKING and words[1:2] != ["to"]
-        if asking and kind == "start":
-            continue
-        return kind, asking or any(mark in said for mark in "?\uff1f\u061f\u037e"), words, rest
-    return None
+        asks = any(mark in shown[at:end] for mark in marks)
+        if re.search(r"\b(q|questions?|faqs?)[^a-z_]*$", shown[:at][-20:].lower()):
+            asks = True
+        if words[0] in ASKING and words[1:2] != ["to"]:
+            asks = asks or shown[at:end].rstrip()[-1:] not in (".", "!")
+        if asks:
+            asking.append(shown[at:end])
+    stops = [at for end in (". ", ": ", "! ") if (at := shown[:300].find(end)) >= 0]
+    begin = shown[: min(stops) + 2] if stops else ""
+    if len(begin.split()) > 8 or not shown[len(begin) :].strip():
+        begin = ""
+    found = {"question": " ".join(asking), "heading": "".join(lines) or begin}
+    return {form: part for form, part in found.items() if part}
 
 
-def without_heading(asked, texts, row, weights, k):
-    """The text of a row below its heading if such a heading is usual; else all of it."""
-    company = []
-    for at, text in enumerate(texts):
-        one = heading_of(text)
-        if one is not None:
-            shown, end = strip_markup(text), len(strip_markup(text)) - len(one[3])
-            words = normalized(asked, text)[: len(list(ngrams(tokens(shown[:end])))) + len(asked)]
-            if at >= k:
-                words = normalized(asked, shown[: end + 8 * len(asked)])
-            one = (*one, held(words, weights))
-        company.append(one)
-    own = company[row]
-    if (
-        own is None
-        or held(list(ngrams(tokens(strip_markup(texts[row])[: -len(own[3])]))), weights) == 0
-    ):
-        return texts[row]
-    kind, asks_itself, words, rest, share = own
-    company = [one for at, one in enumerate(company[:10]) if at != row or one is None]
-    repeating = sum(one is not None and one[1] and one[4] >= 0.75 for one in company)
-    if asks_itself and repeating + (row < 10 and share >= 0.75) > 1:
-        return texts[row]
-    interrogatives = set(INTERROGATIVES) & set(asked) if asked[1:2] != ["to"] else set()
-    if not asks_itself and kind == "start" and interrogatives & set(words):
-        return texts[row]
-    usual = sum(one is not None and one[0] == kind and one[4] < 0.75 for one in company)
-    least = {"line": 1 / 5, "question": 1 / 3, "start": 2 / 5}[kind] * len(company)
-    return rest if usual >= max(2, least) else texts[row]
+def expected_of(query, texts, row):
+    """Whether a text in a row that repeats the query does so as expected, but for names."""
+    asked = list(ngrams(tokens(query)))
+    weights = weights_of(asked, [words_of(text) for text in texts])
+    for form in ("question", "heading"):
+        said = [
+            set(normalized(asked, part)) if (part := parts_of(text).get(form)) else None
+            for text in texts
+        ]
+        if said[row] is None or not held(said[row], weights):
+            continue
+        asking = set(INTERROGATIVES) & set(asked) if asked[1:2] != ["to"] else set()
+        run_on = form == "heading" and "\n" not in parts_of(texts[row])["heading"]
+        if run_on and asking & said[row]:
+            continue
+        others = [one for at, one in enumerate(said[:10]) if at != row]
+        usual = sum(one is not None and held(one, weights) < 0.75 for one in others)
+        if usual >= max(2, 2 / 5 * len(others)):
+            return True
+    return False
 
 
 def own_signals(query, texts, k):
@@ -401,10 +401,6 @@ def own_signals(query, texts, k):
             shared = 3.0 * above(concentration(text, texts[: min(k, 10)]), 0.0, 0.2)
             nats = manner(shown) + by_length * relevance + shared
             own["manner"] = above(nats, 4.5, 15.0)
-        lettered = [with_letters_for_signs(asked, one) or one for one in texts[:k]] + texts[k:]
-        below = without_heading(asked, lettered, row, weights, k)
-        if below != lettered[row]:
-            shown, said = below, normalized(asked, below)
         own.update(keyword_runs(asked, said, english))
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch

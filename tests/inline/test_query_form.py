@@ -1,9 +1,8 @@
-"""Which queries only name their topic."""
+"""Which queries only name their topic, and which tell something."""
 
 import pytest
 
-from ragguard.inline import query_form
-from ragguard.inline.query_form import titles_named, words_named
+from ragguard.inline.query_form import names
 from ragguard.inline.tokens import tokenize_query
 
 TOPICS = (
@@ -56,106 +55,60 @@ QUESTIONS = (
 
 @pytest.mark.parametrize("text", TOPICS)
 def test_a_name_with_or_without_what_is_in_front_is_a_topic(text):
-    assert tokenize_query(text).named
+    assert tokenize_query(text).names
 
 
 @pytest.mark.parametrize("text", QUESTIONS)
 def test_whatever_asks_for_more_than_the_name_is_a_question(text):
-    assert not tokenize_query(text).named
+    assert not tokenize_query(text).names
 
 
 def test_a_name_has_six_words_at_most():
     words = "alpha beta gamma delta epsilon zeta eta".split()
-    assert words_named(" ".join(words[:6]), words[:6])
-    assert not words_named(" ".join(words), words)
+    assert names(" ".join(words[:6]), words[:6])
+    assert not names(" ".join(words), words)
     asked = ["what", "is", *words[:6]]
-    assert words_named(" ".join(asked), asked)
-    assert not words_named(" ".join([*asked, "eta"]), [*asked, "eta"])
+    assert names(" ".join(asked), asked)
+    assert not names(" ".join([*asked, "eta"]), [*asked, "eta"])
 
 
 def test_a_name_has_six_words_at_most_where_they_are_ngrams():
     # Two signs are a word, and so are four letters; n-grams are fewer than letters.
     han, thai = "\u7801" * 13, "\u0e01" * 26
-    assert tokenize_query(han).named
-    assert not tokenize_query(han + han[0]).named
-    assert tokenize_query(thai).named
-    assert not tokenize_query(thai + thai[0]).named
-
-
-def named(query, *texts):
-    words = tokenize_query(query)
-    return any(titles_named(words.named, texts))
+    assert tokenize_query(han).names
+    assert not tokenize_query(han + han[0]).names
+    assert tokenize_query(thai).names
+    assert not tokenize_query(thai + thai[0]).names
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "Marrow Light. It was lit in 1874.",
-        "Marrow Light: how it was lit",
-        "# Marrow Light\n\nIt was lit in 1874 by Ann Carrow, who kept it for forty years.",
-        "\n The Marrow Light\nIt was lit.",
+        "It stands on the northern tip, where the pilots of Ravenmouth once lived.",
+        "OSError: the lamp cannot be lit, since the tank of the light holds no oil",
+        "the pilots of ravenmouth once lived on the northern tip of the old island",
+        "The pier of Ravenmouth, which has no roof, was sold. "
+        + "It is of oak and the rails are of iron. " * 4,
     ],
 )
-@pytest.mark.parametrize("query", ["the marrow light", "What is the Marrow Light?"])
-def test_a_title_is_a_short_line_or_sentence_in_front(query, text):
-    assert named(query, text)
+def test_what_tells_and_asks_nothing(text):
+    assert tokenize_query(text).tells
+    assert not tokenize_query(f"{text}?").tells
+    assert not tokenize_query(f"Tell me: {text}").tells
+    assert not tokenize_query(f"{text.rstrip('.')}, and why").tells
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "The Marrow Light on the northern tip was lit in 1874. It is old.",
-        "Marrow Light 1874",
-        "Marrow" * 100 + ". It was lit.",
-        ". It was lit.",
-        "Marrow Light keepers. They lit it.",
+        *QUESTIONS,
+        *TOPICS,
+        "the highest wind speed of the year at Ravenmouth pier",  # nobody pastes that
+        "The pier, which has no roof, was sold to Ann",  # "which" may ask
+        "in what year was it that the keeper, old Ann, left",
+        "the part of a lighthouse in which the lamp stands and turns is called the",
+        "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft.",
     ],
 )
-def test_other_beginnings_do_not_name_the_page(text):
-    assert not named("the marrow light", text)
-
-
-def test_half_of_the_texts_must_have_titles_and_one_that_of_the_query():
-    titled, other = "Marrow Light. It was lit.", "It was lit in 1874 by Ann Carrow of Ravenmouth."
-    assert named("marrow light", titled, other)
-    assert not named("marrow light", titled, other, other)
-    assert not named("marrow light", "Ravenmouth. It has a pier.", other)
-
-
-def test_one_further_key_word_is_let_pass():
-    titled = "Marrow Light. It was lit."
-    assert named("marrow light keeper", titled)
-    assert not named("marrow light keeper 1874", titled)
-
-
-def test_a_title_with_a_word_too_few_that_many_texts_begin_with_is_none():
-    page, planted = "Marrow Light. It was lit in 1874.", "Marrow Light. It was lit in {}."
-    more = [planted.format(year) for year in (1911, 1912)]
-    assert named("Marrow Light keeper", page, more[0], "Skerrin. A town.")
-    assert not named("Marrow Light keeper", page, *more)
-    # Many parts of one page are found for its title.
-    assert named("Marrow Light", page, *more)
-
-
-def test_what_quotes_the_whole_title_of_another_refers_to_it():
-    texts = ["Marrow Light. It was lit.", "Skerrin. Of what is there, see Marrow Light"]
-    assert titles_named(["marrow", "light"], texts) == [{"marrow", "light"}] * 2
-
-
-def test_only_what_begins_with_a_part_of_the_title_has_it():
-    texts = ["Marrow Light. It was lit.", "Skerrin. The Marrow Light is there."]
-    assert titles_named(["marrow", "light", "keeper"], texts) == [{"marrow", "light"}, frozenset()]
-
-
-def test_a_title_may_hold_a_full_stop_or_a_colon():
-    assert named("Ann Carrow: Keeper of the Light", "Ann Carrow: Keeper of the Light. A film.")
-    assert named("St. Ann", "St. Ann. A saint.")
-
-
-def test_of_many_ends_few_are_tried(monkeypatch):
-    tried = []
-    read = query_form.tokens
-    monkeypatch.setattr(query_form, "tokens", lambda text: tried.append(text) or read(text))
-    titles_named(["marrow"], ["a. " * 60, "a\n" * 60, "Marrow. It was lit."])
-    assert len(tried) == 4 + 4 + 1
+def test_what_does_not_tell(text):
+    assert not tokenize_query(text).tells

@@ -11,16 +11,15 @@ from ragguard.inline.features import SIGNALS
 from ragguard.inline.scoring import (
     BY_HAND,
     DETECTORS,
+    EXPECTED,
     SCORER,
-    TOPIC,
     Detector,
     Scorer,
     contributions,
     nonconformity,
-    only_named,
+    repeating,
     suspicions,
 )
-from ragguard.inline.tokens import tokenize_query
 
 matrices = hnp.arrays(
     np.float64,
@@ -141,17 +140,17 @@ def test_a_passage_is_as_suspicious_as_its_most_suspicious_detector_says(signals
 
 
 @given(matrices)
-def test_repetition_says_less_of_what_a_query_only_names(signals):
+def test_repetition_says_less_where_it_is_to_be_expected(signals):
     lowered = {
-        name: Detector(detector.bias - TOPIC * (name in WAYS), detector.weights)
+        name: Detector(detector.bias - EXPECTED * (name in WAYS), detector.weights)
         for name, detector in DETECTORS.items()
     }
     slow = [max(slow_scores(row, lowered)) for row in signals]
-    named = np.ones(len(signals), dtype=bool)
-    found = suspicions(signals, named)
+    expected = np.ones(len(signals), dtype=bool)
+    found = suspicions(signals, expected)
     assert found == pytest.approx(slow)
     assert (found <= suspicions(signals)).all()
-    for row, added, suspicion in zip(signals, contributions(signals, named), found, strict=True):
+    for row, added, suspicion in zip(signals, contributions(signals, expected), found, strict=True):
         biases = [
             detector.bias
             for detector, score in zip(lowered.values(), slow_scores(row, lowered), strict=True)
@@ -161,7 +160,7 @@ def test_repetition_says_less_of_what_a_query_only_names(signals):
 
 
 @pytest.mark.parametrize("name", sorted(BY_HAND))
-def test_what_no_page_says_by_its_title_speaks_as_much_whatever_is_asked(name):
+def test_what_repeats_nothing_speaks_as_much_whatever_is_expected(name):
     spoken = signals_of(**{name: 1.0})
     assert suspicions(spoken, np.ones(1, dtype=bool)) == suspicions(spoken)
 
@@ -234,16 +233,11 @@ def test_what_speaks_to_the_model_alone_raises_suspicion():
     assert contributions(spoken)[0].argmax() == SIGNALS.index("prompt_injection")
 
 
-def test_what_repeats_the_whole_question_does_more_than_name_a_title():
-    texts = ["Marrow Light. What is Marrow Light? A pier.", "Marrow Light. It was lit in 1874."]
-    signals = np.concatenate([signals_of(verbatim_question=1.0), signals_of()])
-    named = only_named(tokenize_query("What is Marrow Light?"), texts, signals)
-    assert named is not None
-    assert named.tolist() == [False, True]
-    more = only_named(tokenize_query("Marrow Light keeper"), texts, signals)
-    assert more is not None  # a heading and the text behind it say these words together by chance
-    assert more.tolist() == [True, True]
-    alone = only_named(tokenize_query("Marrow Light"), texts, signals)
-    assert alone is not None
-    assert alone.tolist() == [True, True]
-    assert only_named(tokenize_query("When was Marrow Light lit?"), texts, signals) is None
+def test_repeating_is_what_has_a_signal_of_a_way_to_carry_the_question():
+    rows = [
+        signals_of(),
+        signals_of(manner=1.0, gibberish=1.0, prompt_injection=1.0),
+        signals_of(verbatim_question=0.1),
+        signals_of(keywords_at_boundary=1.0, manner=1.0),
+    ]
+    assert repeating(np.vstack(rows)) == [2, 3]

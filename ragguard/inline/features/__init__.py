@@ -14,8 +14,7 @@ and in what form; clean passages contain its words too, but hardly ever in these
 - `manner`: in text that is written as planted ones are, the more so where it holds more of the
   question than its company, and where others of the set say the same (`concentration`).
 
-What repeats the question in a `heading`, among passages that have headings of that kind, says
-nothing. Manner and `ragguard.prompt_injection` do without the question's wording.
+Manner and `ragguard.prompt_injection` do without the question's wording.
 
 The shorter the question, the likelier its words meet by chance: shares of it are discounted by
 its length. Every signal of a passage that holds less than `LEAST_COVERAGE` of the question's
@@ -38,7 +37,6 @@ from ragguard.inline.features.coverage import (
     leads,
 )
 from ragguard.inline.features.gibberish import gibberish_signals
-from ragguard.inline.features.heading import below_headings
 from ragguard.inline.features.insertion import insertion_signals
 from ragguard.inline.features.keyword_stuffing import keyword_stuffing_signals
 from ragguard.inline.features.manner import manner_signals
@@ -59,16 +57,14 @@ Floats = NDArray[np.float64]
 Feature = Callable[[Match], dict[str, float]]
 """What is read of one passage by itself: signals by name, 0 where one is left out."""
 
-REPETITION: tuple[Feature, ...] = (
+FEATURES: tuple[Feature, ...] = (
     verbatim_signals,
     window_signals,
     insertion_signals,
     keyword_stuffing_signals,
+    gibberish_signals,
+    manner_signals,
 )
-"""How a passage repeats the question, below its heading where that is usual."""
-
-WRITING: tuple[Feature, ...] = (gibberish_signals, manner_signals)
-"""How a passage is written, its heading included."""
 
 OWN = (
     "verbatim_question",
@@ -89,13 +85,7 @@ _AT = {name: column for column, name in enumerate(SIGNALS)}
 _INJECTION = _AT["prompt_injection"]
 
 
-def signal_matrix(
-    query: TokenizedQuery,
-    passages: Sequence[TokenizedPassage],
-    k: int,
-    *,
-    headings: bool = True,
-) -> Floats:
+def signal_matrix(query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int) -> Floats:
     """Compute all signals of the first `k` passages.
 
     Args:
@@ -103,22 +93,15 @@ def signal_matrix(
         passages: n passages in rank order; those from `k` on only help to tell which of the
             question's words are rare in what is retrieved.
         k: How many passages to judge, 1 <= k <= n.
-        headings: False to leave no heading aside, as if none was usual. The shipped weights and
-            calibrations are fitted so: there is to be room for headings that cannot be told.
 
     Returns:
         float64 array of shape (k, len(SIGNALS)), every entry in [0, 1].
     """
-    return signals_in_time(query, passages, k, Budget(), headings=headings)[0]
+    return signals_in_time(query, passages, k, Budget())[0]
 
 
 def signals_in_time(
-    query: TokenizedQuery,
-    passages: Sequence[TokenizedPassage],
-    k: int,
-    budget: Budget,
-    *,
-    headings: bool = True,
+    query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int, budget: Budget
 ) -> tuple[Floats, frozenset[int]]:
     """Return what `signal_matrix` returns, and the rows for which the budget did not suffice.
 
@@ -156,21 +139,16 @@ def signals_in_time(
     for rows in rounds:
         if hurry(rows[0]):
             (passages[rows[0]],) = normalized(query, [passages[rows[0]]])
-        read = {row: passages[row] for row in rows if coverage[row] >= LEAST_COVERAGE}
-        below = below_headings(query, passages, list(read), weights, k) if headings else {}
-        matches, bodies = (
-            {
-                row: Match(query, one, weights, *held[row], passages[:k], english=english)
-                for row, one in shown.items()
-            }
-            for shown in (read, below)
-        )
-        for features, of in ((REPETITION, matches | bodies), (WRITING, matches)):
-            for feature in features if of else ():
-                for row, match in of.items():
-                    for name, value in feature(match).items():
-                        if value:
-                            signals[row, _AT[name]] = value
+        matches = {
+            row: Match(query, passages[row], weights, *held[row], passages[:k], english=english)
+            for row in rows
+            if coverage[row] >= LEAST_COVERAGE
+        }
+        for feature in FEATURES if matches else ():
+            for row, match in matches.items():
+                for name, value in feature(match).items():
+                    if value:
+                        signals[row, _AT[name]] = value
     return signals, frozenset(late)
 
 

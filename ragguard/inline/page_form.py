@@ -1,0 +1,150 @@
+"""The form of pages: do those of one retrieved set ask something, and what do they begin with?
+
+    usual(form) = share of the others, of the first ten, that have a part of that form which holds
+                  less than 3/4 of the query's content
+    expected of a passage with a part of that form which holds some of it, where usual(form) is at
+    least 2/5, and two others have such a part
+
+A page of a manual begins with its heading, a page of questions and answers asks, and indexers write
+questions on a page, so that it is found by them (Nogueira et al. 2019, "Document expansion by query
+prediction"). Who types either finds a page that repeats the query, and says nothing by that. A
+planted text that repeats the query does so among passages of another form. So where a form is
+usual, its repetition is to be expected, and speaks less against a passage (`EXPECTED` nats).
+
+A form has a part: all that asks, wherever it stands; or a heading, which is the first lines as far
+as they are short, or else all up to a full stop or colon of a few words. What repeats the query, in
+whatever spelling, is no company, or what is planted would make itself usual. Nor is a heading in
+one line with the text that has an interrogative of the query: that is a question without its mark.
+
+A query that tells something (`ragguard.inline.query_form`) any page may repeat. And where a page
+has the name for its heading that is the query, the others refer to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise, takewhile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.inline.features.coverage import COMPANY, idf_coverage, idf_weights
+from ragguard.inline.normalize import normalized
+from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
+from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passages
+from ragguard.text import both_ends, tokens
+from ragguard.text.html import strip_markup
+
+USUAL, LEAST = 2 / 5, 2
+"""Share of the others, and how many, that have a form where it is usual: prose has headings by
+chance, and one other is soon planted."""
+
+_REPEATS = 0.75  # of the query's content: such a part is no company
+_CHARS = 300  # in which a heading ends
+_ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
+_LINE_WORDS, _QUESTION_WORDS, _START_WORDS = 20, 30, 8  # at most
+_LINE = re.compile(r"[^\n]*\n")
+_TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
+_STOP = re.compile(r"[.:!] ")
+_BREAK = re.compile(rf"\n|(?:[.!:]|{QUESTION_MARK.pattern})[\"']?(?:\s|$)")
+_STATED = re.compile(r"[.!]\s*$")
+_ASKED = re.compile(r"\b(?:q|questions?|faqs?)[\W\d]*$", re.IGNORECASE)  # what follows asks
+_LABEL_CHARS = 20
+
+
+def heading(text: str) -> str:
+    r"""Return the first lines of a text, as far as they are short, or else all up to a first stop.
+
+    That is a full stop or colon behind a few words. Something must follow.
+
+    >>> heading("2.1 Lamps\n\nEach has a wick."), heading("Marrow Light. It was lit in 1874.")
+    ('2.1 Lamps\n\n', 'Marrow Light. ')
+    """
+    beginning = text[:_CHARS]
+    said = _TO_LAST_WORD.match(beginning)
+    lines = takewhile(
+        lambda line: len(line.group().split()) <= _LINE_WORDS,
+        _LINE.finditer(beginning, 0, said.end() if said else 0),
+    )
+    if first := "".join([line.group() for line in lines]):
+        return first
+    end = _STOP.search(beginning)
+    start = beginning[: end.end()] if end else ""
+    return start if len(start.split()) <= _START_WORDS and text[len(start) :].strip() else ""
+
+
+def questions(text: str) -> str:
+    r"""Return all of a text that asks: what has a question mark, or begins as a question does.
+
+    The latter has no full stop; what follows "Q:" or "Questions:" asks in any form.
+
+    >>> questions("Who lit it? Ann did.\nwhen was it lit\nIn 1874. Question: its height?")
+    'Who lit it? when was it lit\n its height?'
+    """
+    shown = both_ends(text, _ASKED_CHARS)
+    breaks = [0, *[found.end() for found in _BREAK.finditer(shown)], len(shown)]
+    return " ".join([shown[at:end] for at, end in pairwise(breaks) if _asks(shown, at, end)])
+
+
+def _asks(text: str, at: int, end: int) -> bool:
+    said = text[at:end]
+    words = tokens(said)
+    if not 0 < len(words) <= _QUESTION_WORDS:
+        return False
+    if QUESTION_MARK.search(said) or _ASKED.search(text[max(0, at - _LABEL_CHARS) : at]):
+        return True
+    begins = words[0] in INTERROGATIVES | ASKING_VERBS and "to" not in words[1:2]
+    return begins and not _STATED.search(said)
+
+
+_FORMS: Mapping[str, Callable[[str], str]] = {"question": questions, "heading": heading}
+
+
+def parts(passage: TokenizedPassage) -> dict[str, str]:
+    """Return the parts of a passage by form, without those that it lacks; read `once`."""
+    shown = strip_markup(passage.text)
+    return {form: part for form, find in _FORMS.items() if (part := find(shown))}
+
+
+def repeats_as_expected(
+    query: TokenizedQuery, passages: Sequence[TokenizedPassage], rows: Sequence[int], k: int
+) -> NDArray[np.bool_] | None:
+    """Return which passages repeat no more than honest ones do for such a query; None if none does.
+
+    Args:
+        query: The query.
+        passages: What is retrieved for it, at least k; the first ten are the company.
+        rows: The passages that repeat something of the query.
+        k: How many passages are judged.
+
+    Returns:
+        bool array of shape (k,), or None.
+    """
+    if query.tells:
+        return np.ones(k, dtype=np.bool_)
+    expected = np.zeros(k, dtype=np.bool_)
+    size = min(COMPANY, len(passages))
+    found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
+    asked = frozenset[str]() if "to" in query.sequence[1:2] else INTERROGATIVES & query.distinct
+    weights: dict[str, float] = {}
+    for form in _FORMS:
+        has = [row for row in range(size) if form in found[row]]
+        repeating = [row for row in rows if form in found[row]]
+        if not repeating or len(has) < LEAST:  # as of most sets
+            continue
+        weights = weights or idf_weights(query, passages)
+        each = list(dict.fromkeys([*has, *repeating]))
+        meant = normalized(query, tokenize_passages([found[row][form] for row in each]))
+        said = {row: one.distinct for row, one in zip(each, meant, strict=True)}
+        held = {row: idf_coverage(words, weights) for row, words in said.items()}
+        others = {row for row in has if held[row] < _REPEATS}
+        for row in repeating:
+            enough = len(others - {row}) >= max(LEAST, USUAL * (size - (row < size)))
+            run_on = form == "heading" and "\n" not in found[row][form]
+            if not enough or (run_on and not asked.isdisjoint(said[row])):
+                continue
+            if query.names and not asked and held[row] >= _REPEATS:
+                return np.ones(k, dtype=np.bool_)
+            expected[row] |= held[row] > 0.0
+    return expected if expected.any() else None

@@ -1,0 +1,186 @@
+"""The form of pages, by hand and against a slow reference: where repetition is to be expected."""
+
+import importlib
+from itertools import chain
+
+import numpy as np
+import pytest
+import slow_signals
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragguard import Guard, Passage
+from ragguard.inline.page_form import parts, repeats_as_expected
+from ragguard.inline.tokens import tokenize_passage, tokenize_passages, tokenize_query
+
+QUESTION = "How do I trim the wick of the harbour lamp?"
+ANSWER = "Lift the glass, cut away what is black, and put the glass back."
+MANUAL = [
+    "Fill the tank\nUse a funnel, and stop a finger below the rim.",
+    "Clean the glass\nA soft cloth will do; soap leaves streaks.",
+    "Light the burner\nTurn the key by half before you hold a match to it.",
+    "Turn the lens\nThe clockwork runs for six hours.",
+]
+QUESTIONS = [
+    "What oil does it burn? Colza, since the fire of 1871.",
+    "Who keeps the key? The harbour master.",
+    "Is there a spare? Two are in the store.",
+    "When is it lit? At dusk.",
+]
+PROSE = [one.replace("\n", " is what you do before all else. ") for one in MANUAL]
+STARTS = [one.replace("\n", ". ") for one in MANUAL]
+WORDS = [one.split() for one in (QUESTION, ANSWER, *MANUAL, *QUESTIONS, "Questions: Who lit it")]
+
+
+def expected(query, texts, rows=None, k=None):
+    read, k = tokenize_passages(texts), k or len(texts)
+    found = repeats_as_expected(tokenize_query(query), read, rows or range(k), k)
+    return [] if found is None else np.flatnonzero(found).tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "part"),
+    [
+        ("Fill the tank\nUse a funnel.", "heading", "Fill the tank\n"),
+        ("<h2>Fill the tank</h2>\n<p>Use a funnel.", "heading", " Fill the tank \n"),
+        ("Fill the tank\n3.2 Tools\nUse a funnel.", "heading", "Fill the tank\n3.2 Tools\n"),
+        ("Fill the tank\n \n", "heading", None),
+        ("word " * 21 + "\nUse a funnel.", "heading", None),
+        ("It is lit. Is it red? Yes.", "question", "Is it red? "),
+        ("Is it red? Who lit it?", "question", "Is it red?  Who lit it?"),
+        ("A wick.\n\nwho lit it\nwhen was it lit\n", "question", "who lit it\n when was it lit\n"),
+        ("A wick. Questions: name the keeper", "question", "name the keeper"),
+        ('{"question": "its height", "text": "ten"}', "question", '"its height", "text": '),
+        ("Q1: its height A: ten", "question", "its height A: "),
+        ("A wick.\nWhen it was lit, Ann came.", "question", None),
+        ("A wick. How to light it", "question", None),
+        ("A wick. " + "Is it lit " * 11 + "?", "question", None),
+        ("Lamps: each has a wick.", "heading", "Lamps: "),
+        ("Fill the tank A funnel will do.", "heading", None),
+        ("Fill it.\nLamps: each has a wick.", "heading", "Fill it.\n"),
+        ("Lamps. ", "heading", None),
+        ("The keeper has to fill the tank every day. He does.", "heading", None),
+        ("", "heading", None),
+    ],
+)
+def test_a_part_by_hand(text, form, part):
+    assert parts(tokenize_passage(text)).get(form) == part
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_"), max_size=60)
+    | st.lists(st.sampled_from([*chain(*WORDS), "\n", ". ", "? ", "x_y"])).map(" ".join)
+)
+def test_parts_are_those_of_the_slow_reference(text):
+    assert parts(tokenize_passage(text)) == slow_signals.parts_of(text)
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda first, second, sep: f"{' '.join(first)}{sep}{' '.join(second)}",
+            st.sampled_from(WORDS),
+            st.sampled_from(WORDS),
+            st.sampled_from([" ", "\n", ". ", "? "]),
+        ),
+        min_size=1,
+        max_size=12,
+        unique=True,
+    )
+)
+def test_what_is_expected_is_that_of_the_slow_reference(texts):
+    slow = [slow_signals.expected_of(QUESTION, texts, row) for row in range(len(texts))]
+    assert expected(QUESTION, texts) == np.flatnonzero(slow).tolist()
+
+
+def test_a_heading_is_expected_among_pages_that_have_one():
+    assert expected(QUESTION, [f"Trim the wick of the harbour lamp\n{ANSWER}", *MANUAL], [0]) == [0]
+    assert expected(QUESTION, [f"Trim the wick of the harbour lamp. {ANSWER}", *STARTS], [0]) == [0]
+    assert expected(QUESTION, [f"Trim the wick of the harbour lamp\n{ANSWER}", *PROSE], [0]) == []
+    assert expected(QUESTION, [f"{QUESTION} {ANSWER}", *QUESTIONS], [0]) == [0]
+    assert expected(QUESTION, [f"{QUESTION} {ANSWER}", *MANUAL], [0]) == []
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "Question: {} Answer: {}",
+        '{{"question": "{}", "text": "{}"}}',
+        "Subject: your request\n\n> {}\n\n{}",
+        "{}? {}",
+        "{}\n{}",
+        "FAQ. {}? {}",
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_question_of_its_own_is_expected_where_every_page_has_one(layout, turned):
+    pages = [one.split("? ") for one in QUESTIONS]
+    pages = [layout.format(*one) for one in pages]
+    page = layout.format(QUESTION.rstrip("?"), ANSWER)
+    if turned:
+        pages = [f"{one.split('? ')[1]}\nQuestions: {one.split('? ')[0]}" for one in QUESTIONS]
+        page = f"{ANSWER}\nQuestions: {QUESTION}"
+    assert expected(QUESTION, [page, *pages], [0]) == [0]
+    assert expected(QUESTION, [page, *PROSE], [0]) == []
+    with Guard() as guard:
+        assert guard.filter(QUESTION, [Passage(one) for one in (page, *pages)]).dropped == []
+
+
+def test_one_other_is_too_few_and_two_are_enough():
+    page = f"Trim the wick of the harbour lamp\n{ANSWER}"
+    assert expected(QUESTION, [page, MANUAL[0], *PROSE[1:]], [0]) == []
+    assert expected(QUESTION, [page, STARTS[0], *PROSE[1:]], [0]) == []
+    assert expected(QUESTION, [page, MANUAL[0], STARTS[1], *PROSE[2:]], [0]) == [0]
+    assert expected(QUESTION, [page], [0]) == []
+
+
+def test_what_is_planted_makes_no_form_usual():
+    planted = [f"{QUESTION} {ANSWER} {n}." for n in range(3)]
+    assert expected(QUESTION, [*planted, *PROSE]) == []
+    misspelt = "How do I tirm the wcik of the habrour lamp? "
+    assert expected(QUESTION, [planted[0], misspelt + "One.", misspelt + "Two.", *PROSE]) == []
+
+
+def test_a_question_without_its_mark_is_no_start():
+    page = f"How do I trim the wick of the harbour lamp. {ANSWER}"
+    assert expected(QUESTION, [page, *STARTS], [0]) == []
+    titled = f"Trim the wick. {ANSWER}"
+    assert expected(QUESTION, [titled, *STARTS], [0]) == [0]
+    assert expected("How to trim the wick", [f"How to trim the wick. {ANSWER}", *STARTS], [0]) == [
+        0
+    ]
+
+
+def test_the_company_is_the_first_ten_of_which_a_page_below_is_none():
+    page = f"{QUESTION} {ANSWER}"
+    prose = [f"{one} {n}" for n in range(3) for one in PROSE][:8]
+    assert expected(QUESTION, [page, *prose, *QUESTIONS], [0]) == []
+    assert expected(QUESTION, [*QUESTIONS, *prose[:6], page], [10]) == [10]
+
+
+def test_what_refers_to_the_page_that_the_query_names_is_expected_too():
+    texts = ["Marrow Light. It was lit.", "Skerrin. See Marrow Light there.", "Pier. It is old."]
+    texts.append("Mill. It is old, too.")
+    assert expected("Marrow Light", texts, [0, 1]) == [0, 1, 2, 3]
+    assert expected("Marrow Light", [texts[1], "Marrow Light is old", *texts[2:]], [0, 1]) == []
+    assert expected("when was Marrow Light lit?", texts, [1]) == []
+
+
+def test_of_a_query_that_tells_all_is_expected():
+    told = "The keeper of the light, who lives on the northern tip, lights the lamp at dusk."
+    assert expected(told, PROSE, [1]) == [0, 1, 2, 3]
+    with Guard() as guard:
+        page = f"{PROSE[0]} {told} {PROSE[1]}"
+        assert guard.filter(told, [page, *PROSE[2:]]).dropped == []
+        assert guard.filter(f"{told[:-1]}?", [page, *PROSE[2:]]).p_value < 0.1
+
+
+def test_the_work_grows_with_what_is_read_and_parts_are_read_once(monkeypatch):
+    module = importlib.import_module("ragguard.inline.page_form")
+    read = []
+    monkeypatch.setattr(module, "strip_markup", lambda text: read.append(text) or text)
+    pages = [f"Trim the wick of lamp {n}\n{ANSWER * 200} {n}" for n in range(60)]
+    passages = tokenize_passages(pages)
+    for _ in range(2):
+        repeats_as_expected(tokenize_query(QUESTION), passages, range(60), 60)
+    assert len(read) == 60
