@@ -296,11 +296,11 @@ def test_a_record_that_is_half_attacked_is_refused_in_plain_words():
     with Guard() as guard:
         guard.filter_batch([*quiet_queries(64), *attacked], k=5)
         with pytest.raises(
-            CalibrationError, match=r"48% of this record looks attacked.*fires on 62 of 128 queries"
+            CalibrationError, match=r"50% of this record looks attacked.*fires on 64 of 128 queries"
         ):
             guard.calibrate_from_store()
         adopted = guard.calibrate_from_store(clean_looking=True)
-    assert "the gate in force fires on 62 of them and counts as just below" in adopted.source
+    assert "the gate in force fires on 64 of them and counts as just below" in adopted.source
 
 
 def test_too_little_was_recorded():
