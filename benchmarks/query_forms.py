@@ -252,7 +252,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the tables of a result."""
     yield listed(
         "Queries touched / planted texts found, by how much less expected repetition says",
-        sections["expected_offset"],
+        [row for row in sections["expected_offset"] if not row["with_reference"]],
         {
             **{"queries": "group", "setting": _said, "sets": "sets"},
             **{f"{nats:g} nats": _at(nats) for nats in OFFSETS},
