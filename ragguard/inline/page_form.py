@@ -1,7 +1,7 @@
 """The form of pages: do those of one retrieved set ask something, and what do they begin with?
 
-    usual(form) = share of the others, of the first ten, that have a part of that form which holds
-                  less than 3/4 of the query's content
+    usual(form) = share of the others, of the first ten, that do not quote the question, and have a
+                  part of that form which holds less than 3/4 of the query's content
     expected of a passage with a part of that form which holds some of it, where usual(form) is at
     least 2/5, and two others have such a part
 
@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.features.coverage import COMPANY, idf_coverage, idf_weights
+from ragguard.inline.features.verbatim import quotes
 from ragguard.inline.normalize import normalized
 from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passages
@@ -127,6 +128,7 @@ def repeats_as_expected(
     size = min(COMPANY, len(passages))
     found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
     asked = frozenset[str]() if "to" in query.sequence[1:2] else INTERROGATIVES & query.distinct
+    asks = not query.names  # what is named other pages name as well
     weights: dict[str, float] = {}
     for form in _FORMS:
         has = [row for row in range(size) if form in found[row]]
@@ -138,7 +140,11 @@ def repeats_as_expected(
         meant = normalized(query, tokenize_passages([found[row][form] for row in each]))
         said = {row: one.distinct for row, one in zip(each, meant, strict=True)}
         held = {row: idf_coverage(words, weights) for row, words in said.items()}
-        others = {row for row in has if held[row] < _REPEATS}
+        others = {
+            row
+            for row in has
+            if held[row] < _REPEATS and not (asks and quotes(query, passages[row]))
+        }
         for row in repeating:
             enough = len(others - {row}) >= max(LEAST, USUAL * (size - (row < size)))
             run_on = form == "heading" and "\n" not in found[row][form]

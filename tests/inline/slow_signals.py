@@ -349,6 +349,13 @@ def parts_of(text):
     return {form: part for form, part in found.items() if part}
 
 
+def longest_run_of(asked, said):
+    """How many words of the question stand in a text in one run, at most."""
+    runs = [asked[at:end] for at in range(len(asked)) for end in range(at + 1, len(asked) + 1)]
+    joined = f" {' '.join(said)} "
+    return max([len(run) for run in runs if f" {' '.join(run)} " in joined], default=0)
+
+
 def expected_of(query, texts, row):
     """Whether a text in a row that repeats the query does so as expected, but for names."""
     asked = list(ngrams(tokens(query)))
@@ -364,7 +371,9 @@ def expected_of(query, texts, row):
         run_on = form == "heading" and "\n" not in parts_of(texts[row])["heading"]
         if run_on and asking & said[row]:
             continue
-        others = [one for at, one in enumerate(said[:10]) if at != row]
+        runs = [longest_run_of(asked, words_of(text)) for text in texts[:10]]
+        quoting = [run >= max(3, 0.9 * len(asked)) for run in runs]
+        others = [None if quoting[at] else said[at] for at in range(len(runs)) if at != row]
         usual = sum(one is not None and held(one, weights) < 0.75 for one in others)
         if usual >= max(2, 2 / 5 * len(others)):
             return True

@@ -137,6 +137,10 @@ def test_one_other_is_too_few_and_two_are_enough():
 def test_what_is_planted_makes_no_form_usual():
     planted = [f"{QUESTION} {ANSWER} {n}." for n in range(3)]
     assert expected(QUESTION, [*planted, *PROSE]) == []
+    quoting = [f"{one} {QUESTION} {ANSWER}" for one in ("Re: help.", "Quiz night.", "Page two.")]
+    page = f"Trim the wick of the harbour lamp\n{ANSWER}"
+    assert expected(QUESTION, [page, *quoting, *PROSE], [0]) == []
+    assert expected(QUESTION, [page, *STARTS[:3], *PROSE], [0]) == [0]
     misspelt = "How do I tirm the wcik of the habrour lamp? "
     assert expected(QUESTION, [planted[0], misspelt + "One.", misspelt + "Two.", *PROSE]) == []
 

@@ -68,6 +68,15 @@ def verbatim_signals(match: Match) -> dict[str, float]:
     }
 
 
+def quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
+    """Return True if the whole question, or nearly, stands in a passage in one run."""
+    return _is_whole(longest_run(query.sequence, passage)[0], query)
+
+
+def _is_whole(length: int, query: TokenizedQuery) -> bool:
+    return length >= max(_WHOLE_WORDS, _WHOLE * len(query.sequence))
+
+
 def longest_run(query: Sequence[str], passage: TokenizedPassage) -> tuple[int, int]:
     """Return length and start (in the question) of its longest word-for-word run in a passage.
 
@@ -145,7 +154,7 @@ def runs(
     if length < _LEAST_BOUNDARY:
         return _NOTHING
     inside = asked[start : start + length]
-    whole = length >= max(_WHOLE_WORDS, _WHOLE * len(asked))
+    whole = _is_whole(length, query)
     at_boundary = 0.0
     if whole:
         stretch, joined = f" {' '.join(inside)} ", passage.joined
