@@ -272,7 +272,7 @@ def _calibrated(base: KnowledgeBase) -> ConformalFilter:
     asked = [text for one in load_corpus().questions for text in (one.text, one.paraphrase)]
     traffic = [(text, base.ranked(text, ())[:TOP_K]) for text in asked]
     embedder = HashedEmbedder()
-    calibration = calibrated_on(traffic, ConformalFilter(embedder), TOP_K)
+    calibration = calibrated_on(traffic, TOP_K)
     return ConformalFilter(embedder, calibration=calibration)
 
 

@@ -20,6 +20,7 @@ from ragguard.inline.calibration_file import gate_threshold, promise, save_calib
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import SetFilter, Strategy
 from ragguard.inline.drift import Drift, DriftWatch
+from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
@@ -98,7 +99,7 @@ class Calibrator:
                 it is refused by `ragguard.inline.admission`.
             InvalidInputError: Passages are of the wrong type.
         """
-        return self._adopt(calibrated_on(traffic, self._filter_by(), k), force=force)
+        return self._adopt(calibrated_on(traffic, k), force=force)
 
     def adopt_recorded(
         self,
@@ -175,7 +176,7 @@ class Calibrator:
         if not force:
             if fired is not None:
                 require_calm(fired)
-            require_admissible(calibration, self.adopted, self._alpha, made)
+            require_admissible(calibration, self.adopted, self._alpha)
         self.filter = made
         self.adopted = calibration
         self.in_force = self._named()
@@ -201,13 +202,12 @@ def _digest(calibration: Calibration) -> str:
 
 
 def calibrated_on(
-    traffic: Iterable[tuple[str, Sequence[str | Passage]]], by: ConformalFilter, k: int | None
+    traffic: Iterable[tuple[str, Sequence[str | Passage]]], k: int | None
 ) -> Calibration:
     """Return the calibration of trusted clean traffic.
 
     Args:
         traffic: Pairs of query and passages, without attacks; queries without passages are skipped.
-        by: Scores them.
         k: How many passages the generator gets, where the traffic is over-fetched; None: all.
 
     Raises:
@@ -221,7 +221,7 @@ def calibrated_on(
         if not given:
             continue
         judged = len(given) if k is None else min(k, len(given))
-        scored = by.score(query, given, judged)
+        scored = gather(query, given, judged)
         learned.append((scored.naming, scored.score, scored.suspicion))
         size = max(size, judged)
         with_reference |= len(given) > judged

@@ -111,7 +111,7 @@ def found(made, alpha=0.01):
     Of those on questions that ask, as what is recorded here does.
     """
     asking = np.array([not attack.naming for attack in reference_attacks()])
-    scores = reference_scores(made.filter, 5, with_reference=False)[asking]
+    scores = reference_scores(5, with_reference=False)[asking]
     shipped = scores >= gate_threshold(None, alpha, 5, with_reference=False)
     return (scores >= line(made, alpha)).sum() / shipped.sum()
 

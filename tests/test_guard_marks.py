@@ -16,6 +16,7 @@ from ragguard.embedding import HashedEmbedder
 from ragguard.errors import RagguardError
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Scored
+from ragguard.inline.evidence import gather
 from ragguard.inline.explanations import CLEAN, with_marks
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.pipeline import ConformalFilter
@@ -42,8 +43,7 @@ def calibration(scores, *, passages=None, size=5, with_reference=False, in_block
 
 def suspicion(*texts, k=None):
     passages = [Passage(text) for text in texts]
-    judge = ConformalFilter(HashedEmbedder())
-    return judge.score(QUESTION, passages, k or len(passages)).suspicion[0]
+    return gather(QUESTION, passages, k or len(passages)).suspicion[0]
 
 
 @pytest.fixture(scope="module")

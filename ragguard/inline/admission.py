@@ -25,7 +25,7 @@ from ragguard.errors import CalibrationError
 from ragguard.inline.calibration_file import default_calibration, gate_threshold
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift
-from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.evidence import gather
 from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
 
@@ -62,14 +62,12 @@ def require_calm(fired: Drift) -> None:
         )
 
 
-def require_admissible(
-    made: Calibration, in_force: Calibration | None, alpha: float, judge: ConformalFilter
-) -> None:
+def require_admissible(made: Calibration, in_force: Calibration | None, alpha: float) -> None:
     """Check that a calibration raises the threshold by little, and that attacks are still found.
 
     For queries that ask and for those that only name something, each with their own reference
-    attacks, which `judge` scores. A class without a sample of its own goes by the shipped one,
-    which may always be. It would replace what is `in_force`; None for the shipped one.
+    attacks. A class without a sample of its own goes by the shipped one, which may always be. It
+    would replace what is `in_force`; None for the shipped one.
 
     Raises:
         CalibrationError: The threshold would rise by more than `MAX_STEP`, or the gate would find
@@ -90,7 +88,7 @@ def require_admissible(
     # Of an alpha that is too small for its size, the shipped calibration could find nothing.
     least = 1 / (1 + len(default_calibration(size, with_reference=below).scores))
     shipped = gate_threshold(None, max(alpha, least), size, with_reference=below)
-    scores = reference_scores(judge, size, with_reference=below).tolist()
+    scores = reference_scores(size, with_reference=below).tolist()
     scored = list(zip(reference_attacks(), scores, strict=True))
     for naming, (new, old) in lines.items():
         chosen = [(attack, score) for attack, score in scored if attack.naming is naming]
@@ -164,18 +162,15 @@ def reference_attacks() -> tuple[ReferenceAttack, ...]:
     return tuple(found)
 
 
-def reference_scores(
-    judge: ConformalFilter, size: int, *, with_reference: bool
-) -> NDArray[np.float64]:
+def reference_scores(size: int, *, with_reference: bool) -> NDArray[np.float64]:
     """Return what the attacks score: float64 array of shape (n,).
 
     Args:
-        judge: Scores them; its calibration has no part in it.
         size: How many passages of a query are judged, at most; of an attack `K` are.
         with_reference: Whether the passages below those are shown as reference.
     """
     k = min(size, K)
     shown = None if with_reference else k
     return np.array(
-        [judge.score(one.query, one.passages[:shown], k).score for one in reference_attacks()]
+        [gather(one.query, one.passages[:shown], k).score for one in reference_attacks()]
     )

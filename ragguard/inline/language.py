@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
-from ragguard.text import STOP_WORDS
+from ragguard.text import has_function_words
 
-_FUNCTION_WORDS = 0.2  # of the words of an English text at least
 _LISTED = 2 / 3  # of the different words of one at least
 
 
@@ -25,19 +24,14 @@ def reads_english(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -
     The question comes first, since no attacker writes it. Titles and key words have no function
     words in any language; there the passages tell, of which there is one at least.
     """
-    if _has_function_words(query.sequence):
+    if has_function_words(query.sequence):
         return True
     return 2 * sum([one.written.once(is_english) for one in passages]) >= len(passages)
 
 
 def is_english(passage: TokenizedPassage) -> bool:
     """Return True if a passage is in English; read it as it is written, and `once`."""
-    if _has_function_words(passage.sequence):
+    if has_function_words(passage.sequence):
         return True
     listed = len(passage.distinct & class_bigram().listed)
     return listed >= _LISTED * len(passage.distinct)
-
-
-def _has_function_words(words: Sequence[str]) -> bool:
-    found = sum(map(STOP_WORDS.__contains__, words))
-    return found > 0 and found >= _FUNCTION_WORDS * len(words)

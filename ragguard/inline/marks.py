@@ -21,10 +21,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ragguard.inline.evidence import gather
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.features.verbatim import longest_run
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK, TELLING
+from ragguard.inline.query_form import (
+    ASKING_VERBS,
+    BEFORE,
+    INTERROGATIVES,
+    QUESTION_MARK,
+    TELLING,
+)
 from ragguard.inline.scoring import BY_HAND
 from ragguard.inline.tokens import (
     TokenizedQuery,
@@ -39,7 +46,6 @@ from ragguard.text.ngrams import ngrams
 _WHOLE = 0.9  # of the question's words
 _WHOLE_WORDS = 3
 _MORE_VERBS = frozenset("may might must shall will".split())  # which names and months are, too
-_BEFORE = frozenset("about at by for from in of on to with".split())
 _OF_TIME = frozenset("when where why".split())
 _TELLING = TELLING | {"most"}  # as in "when most had left"
 _ASKED = re.compile(r"\?(?!\w)|[\uff1f\u061f\u037e]")  # and not within an address
@@ -77,19 +83,25 @@ def mark_p_values(
     """
     asked = tokenize_query(query)
     calibration = judge.calibration_for(k, with_reference=len(passages) > k, naming=asked.names)
-    scored = judge.score(query, passages if calibration.with_reference else passages[:k], k)
+    scored = gather(query, passages if calibration.with_reference else passages[:k], k)
     injection = BY_HAND["prompt_injection"]
     (weight,) = injection.weights.values()
     addressed = injection.bias + weight * scored.signals[:, _INJECTION]
-    headings = _are_headings_usual(asked, beside) and (
-        sum(asks(asked, text) for text in {passage.text for passage in passages}) == 1
+    questions = (asked, *asked.reduced)
+
+    def asks_any(text: str, *, headings: bool = False) -> bool:
+        return any(asks(question, text, headings=headings) for question in questions)
+
+    others = [text for text in beside if not asks_any(text)]
+    headings = _are_headings_usual(others, len(beside)) and (
+        sum(asks_any(text) for text in {passage.text for passage in passages}) == 1
     )
     found = np.ones(k)
     for row, passage in enumerate(passages[:k]):
         if scored.signals[row, _INJECTION]:
             found[row] = calibration.p_value(float(addressed[row]), k)
         usual = headings and not scored.signals[row, _MANNER]
-        if asks(asked, passage.text, headings=usual):
+        if asks_any(passage.text, headings=usual):
             found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
     return found
 
@@ -130,7 +142,7 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
 
 
 def _begins_as_one(run: Sequence[str]) -> bool:
-    first, second = run[1:3] if run[0] in _BEFORE else run[:2]
+    first, second = run[1:3] if run[0] in BEFORE else run[:2]
     if first in ASKING_VERBS:
         return first == run[0] and second != "not"
     if first in _OF_TIME:
@@ -138,9 +150,9 @@ def _begins_as_one(run: Sequence[str]) -> bool:
     return first in INTERROGATIVES and second not in _TELLING
 
 
-def _are_headings_usual(query: TokenizedQuery, beside: Sequence[str]) -> bool:
-    headed = sum(_is_headed(text) and not asks(query, text) for text in beside)
-    return headed > 0 and headed >= _HEADED * len(beside)
+def _are_headings_usual(texts: Sequence[str], of: int) -> bool:
+    headed = sum(map(_is_headed, texts))
+    return headed > 0 and headed >= _HEADED * of
 
 
 def _is_headed(text: str) -> bool:

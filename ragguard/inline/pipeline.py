@@ -16,27 +16,23 @@ from ragguard.inline.calibration_file import default_calibration, measure_for
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import Decision, Gated, Scored, Strategy
+from ragguard.inline.evidence import gather
 from ragguard.inline.explanations import explained
-from ragguard.inline.features import signals_in_time
 from ragguard.inline.features.concentration import content_words
 from ragguard.inline.features.manner import shipped
-from ragguard.inline.page_form import repeats_as_expected
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
-from ragguard.inline.scoring import nonconformity, repeating, suspicions
+from ragguard.inline.scoring import nonconformity
 from ragguard.inline.selection import alike, companions, rejected, select
 from ragguard.inline.spending import evident_by, spent, spent_p_value
 from ragguard.inline.tokens import (
     ENDS,
     tokenize_ends,
     tokenize_passage,
-    tokenize_passages,
     tokenize_query,
 )
 from ragguard.passage import Passage
 from ragguard.trust import Trust
-
-_LATE = "there was time for its ends only"
 
 
 class ConformalFilter:
@@ -100,7 +96,7 @@ class ConformalFilter:
         calibration = self.calibration_for(k, with_reference=over_fetched, naming=naming)
         budget = budget or Budget()
         shown = passages if calibration.with_reference else passages[:k]
-        scored = self.score(query, shown, k, budget)
+        scored = gather(query, shown, k, budget)
         gated = scored.suspicion[: calibration.reach(self._alpha)]
         p_value = unspent = calibration.p_value(nonconformity(gated), len(gated))
         shares = None if self._trust is None else self._trust.shares(passages)
@@ -115,7 +111,7 @@ class ConformalFilter:
         # What would move up must be judged as well.
         judged = scored
         if over_fetched:
-            judged = _extended(scored, self.score(query, passages, len(passages), budget), k)
+            judged = _extended(scored, gather(query, passages, len(passages), budget), k)
         p_values = calibration.passage_p_values(judged.suspicion)
         # Of many passages few can be discoveries; one that would fire the gate by itself goes.
         gate = calibration.threshold(self._alpha, len(gated))
@@ -198,58 +194,6 @@ class ConformalFilter:
             unusual=gated.unusual | {place for place, flag in enumerate(flags) if flag},
             undecided=[place for place in judged.undone if not flags[place]],
             failure=failure,
-        )
-
-    def score(
-        self, query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None
-    ) -> Scored:
-        """Compute the evidence of the first `k` passages; the others are the reference.
-
-        Equal texts count once, or a benign page stored twice would keep itself company. Of long
-        passages for which the budget does not suffice both ends are read, the shortest first.
-        """
-        budget = budget or Budget()
-        texts = [passage.text for passage in passages]
-        row_of = {text: row for row, text in enumerate(dict.fromkeys(texts[:k]))}
-        distinct = [*row_of, *[text for text in dict.fromkeys(texts[k:]) if text not in row_of]]
-        hurried: set[str] = set()
-        if max(map(len, distinct)) <= ENDS:  # there is time for all
-            read = tokenize_passages(distinct)
-        else:
-            by_text = {}
-            for text in sorted(distinct, key=len):
-                if len(text) > ENDS and budget.spent():
-                    hurried.add(text)
-                    by_text[text] = tokenize_ends(text)
-                else:
-                    by_text[text] = tokenize_passage(text)
-            read = [by_text[text] for text in distinct]
-        words = tokenize_query(query)
-        signals, late = signals_in_time(words, read, len(row_of), budget)
-        rows = repeating(signals)
-        expected = repeats_as_expected(words, read, rows, len(row_of)) if rows else None
-        if len(row_of) < k:
-            places = [row_of[text] for text in texts[:k]]
-            signals = signals[places]
-            expected = None if expected is None else expected[places]
-        suspicion = suspicions(signals, expected)
-        undone: dict[int, str] = {}
-        if hurried or late or sum([one.unread for one in read]):
-            for row, text in enumerate(texts[:k]):
-                one = row_of[text]
-                if text in hurried or one in late:
-                    undone[row] = _LATE
-                elif read[one].unread:
-                    undone[row] = f"{read[one].unread} characters in its middle were not read"
-        return Scored(
-            signals,
-            suspicion,
-            nonconformity(suspicion),
-            len(passages) > k,
-            expected,
-            words.names,
-            undone,
-            late=[row for row, why in undone.items() if why is _LATE],
         )
 
 

@@ -15,11 +15,14 @@ import re
 from collections.abc import Sequence
 from importlib import resources
 
-from ragguard.text import STOP_WORDS
+from ragguard.text import STOP_WORDS, has_function_words
 from ragguard.text.ngrams import words_meant
 
 INTERROGATIVES = frozenset("who whom whose what which when where why how".split())
 """The words that a question asks with."""
+
+CLAUSES = frozenset("when where who".split())
+"""Those that often begin a clause instead."""
 
 ASKING_VERBS = frozenset("are can could did do does had has have is should was were would".split())
 """The verbs that a question without such a word begins with."""
@@ -30,9 +33,19 @@ TELLING = frozenset(
 )
 """Words with which a clause goes on that tells: "when the war ended", "who it was"."""
 
+_ASKING = INTERROGATIVES | frozenset("describe explain list show tell whats whos".split())
+
+REQUESTING = _ASKING - INTERROGATIVES | frozenset(
+    """compare define discuss find give identify name please provide state summarise summarize
+    write""".split()
+)
+"""The words that a request begins with."""
+
+BEFORE = frozenset("about at by for from in of on to with".split())
+"""Words before an interrogative with which a question begins: "in which year"."""
+
 QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
 
-_ASKING = INTERROGATIVES | frozenset("describe explain list show tell whats whos".split())
 _FRONT = frozenset("am can could may might must shall should will would".split())
 _ANYWHERE = frozenset("are did do does had has have is was were".split())
 _DEFINED = frozenset("who what".split())
@@ -44,11 +57,11 @@ _LONGEST_TITLE = 8  # words
 _LONGEST_NAME = 6  # words; what is longer asks for more than a name, unless it is written as one
 _TYPED = 11  # words that somebody types without a stop or comma; a longer row was pasted
 _STOPS = re.compile(r"[.,:;!](?:\s|$)")
+_CLOSED = re.compile(r"(?:[^\W_]{3}[.!]|[\u3002\uff01\u0964])[\"')\]\u201d\u2019]*\s*$")
 _EDGE = 3  # words at both ends of a query: there an interrogative asks
-_TO_COMPLETE = frozenset("are called is named was were".split())  # as one of the last two words
+_TO_COMPLETE = frozenset("are called is named was were".split())  # what follows, but for one word
 _LONGEST_QUESTION = 30  # words without a mark; a longer text may hold any word inside
-_NO_CLAUSE = INTERROGATIVES - frozenset("when where who".split())  # seldom begin a clause
-_FUNCTION_WORDS = 0.2  # of the words of an English text, at least
+_ASKERS = frozenset("i me my us we".split())  # "I wonder why", "let me know which"
 
 # How other scripts than Latin ask: by words, or by letters anywhere where no spaces part them.
 _FILE = resources.files("ragguard.inline") / "interrogatives.json"
@@ -90,10 +103,14 @@ def names(text: str, words: Sequence[str]) -> bool:
 def tells(text: str, words: Sequence[str]) -> bool:
     """Return True if a query tells something and asks nothing, as pasted text does.
 
-    It has more words than a name, a stop or comma or a dozen words, no question mark, and does not
-    begin as a question or request, nor end as what is to be completed ("is called the"); no
-    interrogative is among its first or last three words, and in thirty words or less none but
-    "who", "when" and "where" anywhere. It is in English: of other languages this is not known.
+    It has more words than a name and no question mark, and does not begin with a request or a verb
+    that asks. Further,
+
+    - it is a sentence: a full stop ends it, nobody says "I", and it does not begin as a question
+      ("what", "in which", "when did", but not "when the war ended");
+    - or it is English, has a comma or stop or a dozen words, and does not end as what is to be
+      completed ("is called the"); no interrogative is among its first or last three words, and in
+      thirty words or less none but "who", "when" and "where" anywhere.
 
     Args:
         text: The query.
@@ -104,15 +121,22 @@ def tells(text: str, words: Sequence[str]) -> bool:
     >>> tells("keeper of the lamp when it was new", "keeper of the lamp when it was new".split())
     False
     """
-    if len(words) <= _LONGEST_NAME or words[0] in _ASKING | _FRONT | _ANYWHERE:
+    if len(words) <= _LONGEST_NAME or words[0] in REQUESTING | _FRONT | _ANYWHERE:
         return False
+    if _MARK.search(text) or _asks_elsewhere(text):
+        return False
+    if _CLOSED.search(text) and _ASKERS.isdisjoint(words):
+        if words[0] in INTERROGATIVES:
+            return words[0] in CLAUSES and words[1] in TELLING
+        return words[0] not in BEFORE or words[1] not in INTERROGATIVES
     if len(words) <= _TYPED and not _STOPS.search(text):
         return False
-    inside = _NO_CLAUSE if len(words) <= _LONGEST_QUESTION else frozenset[str]()
+    inside = INTERROGATIVES - CLAUSES if len(words) <= _LONGEST_QUESTION else frozenset[str]()
     asking = not INTERROGATIVES.isdisjoint([*words[:_EDGE], *words[-_EDGE:]])
-    asking = asking or not _TO_COMPLETE.isdisjoint(words[-2:])
-    english = sum([word in STOP_WORDS for word in words]) >= _FUNCTION_WORDS * len(words)
-    return english and not (asking or not inside.isdisjoint(words) or _MARK.search(text))
+    to_complete = words[-1] in _TO_COMPLETE or (
+        words[-2] in _TO_COMPLETE and words[-1] in STOP_WORDS
+    )
+    return has_function_words(words) and not (asking or to_complete or not inside.isdisjoint(words))
 
 
 def _has_capitals(text: str, *, skipped: int) -> bool:
@@ -123,9 +147,7 @@ def _has_capitals(text: str, *, skipped: int) -> bool:
 
 
 def _asks(text: str, named: Sequence[str], *, defined: bool) -> bool:
-    if not text.isascii() and (
-        _WITHIN.search(text) or not _ELSEWHERE.isdisjoint(_WORD.findall(text.casefold()))
-    ):
+    if _asks_elsewhere(text):
         return True
     functions = STOP_WORDS.intersection(named)
     if defined:
@@ -134,3 +156,11 @@ def _asks(text: str, named: Sequence[str], *, defined: bool) -> bool:
     verb = named[0] in _FRONT or not _ANYWHERE.isdisjoint(functions)
     told = named[2:] if tuple(named[:2]) == _LIST else named
     return verb or not _ASKING.isdisjoint(told) or _MARK.search(text) is not None
+
+
+def _asks_elsewhere(text: str) -> bool:
+    """Return True if a text has an interrogative of another script than Latin."""
+    if text.isascii():
+        return False
+    words = _WORD.findall(text.casefold())
+    return _WITHIN.search(text) is not None or not _ELSEWHERE.isdisjoint(words)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
 from ragguard.inline.query_form import INTERROGATIVES, names, tells
+from ragguard.inline.query_reduction import questions_in
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import (
@@ -122,6 +123,7 @@ class TokenizedQuery(_Tokenized):
         names: True if it only names something (`ragguard.inline.query_form`).
         tells: True if it tells something, as pasted text does, and asks nothing.
         length: How many words it has; n-grams count as parts of one.
+        reduced: The questions in it, where it holds more than one question; they have none.
     """
 
     sequence: tuple[str, ...]
@@ -133,6 +135,7 @@ class TokenizedQuery(_Tokenized):
     names: bool
     tells: bool
     length: float
+    reduced: tuple[TokenizedQuery, ...] = ()
 
     @cached_property
     def letters(self) -> str:
@@ -198,6 +201,13 @@ def tokenize_query(text: str) -> TokenizedQuery:
 
 def _read_query(text: str) -> TokenizedQuery:
     shown = both_ends(text, _QUERY_CHARS)
+    whole = _read_question(shown)
+    parts = [] if whole.names else [_read_question(part) for part in questions_in(shown)]
+    reduced = tuple([part for part in parts if part.sequence != whole.sequence])
+    return replace(whole, tells=whole.tells and not parts, reduced=reduced)
+
+
+def _read_question(shown: str) -> TokenizedQuery:
     sequence = tuple(ngrams(tokens(shown)))
     if len(sequence) > _QUERY_WORDS:
         half = _QUERY_WORDS // 2
@@ -218,7 +228,13 @@ def _read_query(text: str) -> TokenizedQuery:
 def _query_bytes(text: str, query: TokenizedQuery) -> int:
     # The keys by which misspelt words are found, where they have been asked for, are most of it.
     keys = sum([(len(word) + 2) * (len(word) + 160) for word in query.distinct if len(word) <= 32])
-    return 4 * len(text) + 2 * 150 * len(query.sequence) + keys + 1000
+    return (
+        4 * len(text)
+        + 2 * 150 * len(query.sequence)
+        + keys
+        + 1000
+        + sum([_query_bytes("", part) for part in query.reduced])
+    )
 
 
 _queries = Remembered(

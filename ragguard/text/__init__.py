@@ -27,6 +27,7 @@ __all__ = [
     "fold",
     "fold_counted",
     "fold_whole",
+    "has_function_words",
     "letters_of",
     "letters_whole",
     "parted_words",
@@ -64,6 +65,7 @@ STOP_WORDS = frozenset(
 )
 """English function words: they say nothing of what a text is about."""
 
+_FUNCTION_WORDS = 0.2  # of the words of an English text at least
 
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # Unicode categories
 _TOKEN = re.compile(r"[^\W_]+")
@@ -191,6 +193,12 @@ def letters_of(texts: Sequence[str]) -> list[bytes]:
 def split_words(folded: str) -> list[str]:
     """Return the words and numbers of a text that is folded already, in order."""
     return _TOKEN.findall(folded)
+
+
+def has_function_words(words: Sequence[str]) -> bool:
+    """Return True if words have as many English function words among them as an English text."""
+    found = sum(map(STOP_WORDS.__contains__, words))
+    return found > 0 and found >= _FUNCTION_WORDS * len(words)
 
 
 def sentences(text: str) -> list[str]:

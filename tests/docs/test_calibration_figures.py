@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from benchmarks.report.result import read
-from ragguard.embedding import HashedEmbedder
 from ragguard.inline.admission import (
     MAX_STEP,
     REFERENCE_SHARE,
@@ -15,7 +14,6 @@ from ragguard.inline.admission import (
     reference_scores,
 )
 from ragguard.inline.calibration_file import gate_threshold
-from ragguard.inline.pipeline import ConformalFilter
 from tests.docs.claims import ROOT, claim
 
 OPERATIONS, ATTACKER = "docs/operations.md", "docs/attacker.md"
@@ -37,9 +35,8 @@ def test_the_constants():
 
 @pytest.mark.parametrize("with_reference", [False, True])
 def test_where_small_steps_end(with_reference):
-    judge = ConformalFilter(HashedEmbedder())
     asking = np.array([not attack.naming for attack in reference_attacks()])
-    scores = reference_scores(judge, K, with_reference=with_reference)[asking]
+    scores = reference_scores(K, with_reference=with_reference)[asking]
     found = np.sort(scores[scores >= gate_threshold(None, 0.01, K, with_reference=with_reference)])
     # The highest threshold at which enough is found: the score of the last that may be lost.
     end = found[int(len(found) * (1 - REFERENCE_SHARE) + 1e-9)]

@@ -44,7 +44,7 @@ def naming(highest, **changes):
 
 def admitted(made, in_force=None):
     try:
-        require_admissible(made, in_force, ALPHA, JUDGE)
+        require_admissible(made, in_force, ALPHA)
     except CalibrationError as refusal:
         return str(refusal)
     return None
@@ -103,7 +103,7 @@ def test_the_line_of_each_class_rises_by_one_step_at_most():
 @pytest.mark.parametrize("class_of", [calibration, naming])
 def test_the_reference_attacks_must_still_be_found(class_of, with_reference):
     named = np.array([attack.naming for attack in reference_attacks()])
-    scores = reference_scores(JUDGE, 5, with_reference=with_reference)
+    scores = reference_scores(5, with_reference=with_reference)
     scores = np.sort(scores[named == (class_of is naming)])
     shipped = gate_threshold(None, ALPHA, 5, with_reference=with_reference)
     found = scores[scores >= shipped]
@@ -137,8 +137,8 @@ def test_an_alpha_too_small_for_the_shipped_calibration_is_measured_by_its_small
         return Calibration(scores, scores, 5, False, SCORER, "test")
 
     with pytest.raises(CalibrationError, match="of the reference attacks"):
-        require_admissible(made(11.9), made(11.0), 0.0002, JUDGE)
-    require_admissible(made(11.0), made(11.0), 0.0002, JUDGE)
+        require_admissible(made(11.9), made(11.0), 0.0002)
+    require_admissible(made(11.0), made(11.0), 0.0002)
 
 
 def test_a_record_in_which_the_gate_fires_as_often_as_it_may_is_calm():

@@ -8,6 +8,7 @@ import pytest
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.admission import K, reference_attacks, reference_scores
 from ragguard.inline.calibration_file import gate_threshold
+from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.text import tokens
 
@@ -46,8 +47,8 @@ def test_they_are_of_all_forms_counts_and_kinds_of_question():
 
 @pytest.mark.parametrize("size", [1, 3, 5, 10])
 @pytest.mark.parametrize("with_reference", [False, True])
-def test_the_shipped_gate_finds_nearly_all_of_them(judge, size, with_reference):
-    scores = reference_scores(judge, size, with_reference=with_reference)
+def test_the_shipped_gate_finds_nearly_all_of_them(size, with_reference):
+    scores = reference_scores(size, with_reference=with_reference)
     line = gate_threshold(None, 0.01, size, with_reference=with_reference)
     assert (scores >= line).mean() >= 0.85
     if size >= K:
@@ -57,14 +58,14 @@ def test_the_shipped_gate_finds_nearly_all_of_them(judge, size, with_reference):
 def test_what_is_found_is_what_was_planted(judge):
     line = gate_threshold(None, 0.01, K, with_reference=False)
     for attack in reference_attacks():
-        suspicion = judge.score(attack.query, attack.passages[:K], K).suspicion
+        suspicion = gather(attack.query, attack.passages[:K], K).suspicion
         assert set(np.flatnonzero(suspicion >= line)) <= set(attack.planted)
         clean = [p for at, p in enumerate(attack.passages) if at not in attack.planted]
         assert not judge.decide(attack.query, clean, K).attacked
 
 
-def test_scores_are_those_of_the_guard(judge):
+def test_scores_are_those_of_the_guard():
     attack = reference_attacks()[7]
-    scores = [reference_scores(judge, K, with_reference=below)[7] for below in (False, True)]
-    assert scores[0] == judge.score(attack.query, attack.passages[:K], K).score
-    assert scores[1] == judge.score(attack.query, attack.passages, K).score
+    scores = [reference_scores(K, with_reference=below)[7] for below in (False, True)]
+    assert scores[0] == gather(attack.query, attack.passages[:K], K).score
+    assert scores[1] == gather(attack.query, attack.passages, K).score

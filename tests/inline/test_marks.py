@@ -5,6 +5,7 @@ import pytest
 
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.conformal import Calibration
+from ragguard.inline.evidence import gather
 from ragguard.inline.marks import asks, mark_p_values
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.scoring import SCORER
@@ -123,8 +124,7 @@ def test_only_the_first_k_are_judged_and_the_rest_is_reference():
 
 def test_what_clean_queries_retrieve_as_often_is_no_mark():
     text = f"{QUESTION} The lighthouse of Marrow Bay was built in 1911."
-    judge = ConformalFilter(HashedEmbedder())
-    high = judge.score(QUESTION, [Passage(t) for t in (text, *QUIET)], 4).score
+    high = gather(QUESTION, [Passage(t) for t in (text, *QUIET)], 4).score
     scores = np.array([0.0] * 90 + [high] * 10)
     usual = Calibration(scores, scores, 5, False, SCORER, "a help desk")
     assert p_values(QUESTION, [text, *QUIET], calibration=usual)[0] >= 11 / 101

@@ -11,6 +11,7 @@ from ragguard import Passage
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.conformal import Calibration
+from ragguard.inline.evidence import gather
 from ragguard.inline.explanations import CLEAN, describe
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.pipeline import ConformalFilter
@@ -159,7 +160,7 @@ def test_what_comes_after_the_judging_does_not_change_the_evidence():
 
 def test_the_gate_fires_from_alpha_on():
     judged = passages(*POISON, *QUIET[:2])
-    score = judge().score(QUESTION, judged, 5).score
+    score = gather(QUESTION, judged, 5).score
     for below in (0, 1, 3):
         sample = calibration([score] * below + [score - 1.0] * (19 - below))
         found = judge(alpha=0.1, calibration=sample).decide(QUESTION, judged, 5)
@@ -185,8 +186,8 @@ def test_one_passage_is_judged_without_embedding_it():
 
 
 def test_a_passage_stored_twice_keeps_itself_no_company():
-    once = judge().score(QUESTION, passages(*QUIET[:3], QUESTION), 4)
-    twice = judge().score(QUESTION, passages(*QUIET[:3], QUESTION, QUESTION, QUESTION), 6)
+    once = gather(QUESTION, passages(*QUIET[:3], QUESTION), 4)
+    twice = gather(QUESTION, passages(*QUIET[:3], QUESTION, QUESTION, QUESTION), 6)
     assert twice.signals[:4] == pytest.approx(once.signals)
     assert twice.signals[4] == pytest.approx(once.signals[3])
     assert twice.suspicion.shape == (6,)
@@ -194,8 +195,8 @@ def test_a_passage_stored_twice_keeps_itself_no_company():
 
 
 def test_a_judged_text_is_no_reference_for_itself():
-    alone = judge().score(QUESTION, passages(QUESTION, *QUIET[:2], QUIET[2]), 3)
-    again = judge().score(QUESTION, passages(QUESTION, *QUIET[:2], QUIET[2], QUESTION), 3)
+    alone = gather(QUESTION, passages(QUESTION, *QUIET[:2], QUIET[2]), 3)
+    again = gather(QUESTION, passages(QUESTION, *QUIET[:2], QUIET[2], QUESTION), 3)
     assert (alone.signals == again.signals).all()
 
 

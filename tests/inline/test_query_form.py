@@ -87,6 +87,9 @@ def test_a_name_has_six_words_at_most_where_they_are_ngrams():
         "It stands on the northern tip, where the pilots of Ravenmouth once lived.",
         "OSError: the lamp cannot be lit, since the tank of the light holds no oil",
         "the pilots of ravenmouth once lived on the northern tip of the old island",
+        "When the lamp was lit, the pilots did not know which of them was the oldest.",
+        "The official report told the board that four of the pilots were unhurt",
+        "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft.",
         "The pier of Ravenmouth, which has no roof, was sold. "
         + "It is of oak and the rails are of iron. " * 4,
     ],
@@ -107,7 +110,11 @@ def test_what_tells_and_asks_nothing(text):
         "The pier, which has no roof, was sold to Ann",  # "which" may ask
         "in what year was it that the keeper, old Ann, left",
         "the part of a lighthouse in which the lamp stands and turns is called the",
-        "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft.",
+        "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft",
+        "In which year the lamp of the old island was lit.",
+        "I wonder what the name of the keeper was.",
+        "Please give the name of the keeper of the lamp.",
+        "Give the full name of the keeper of the lamp.",
     ],
 )
 def test_what_does_not_tell(text):

@@ -1,0 +1,113 @@
+"""The evidence of a retrieved set: tokens -> features -> score, for each question of the query.
+
+    suspicion(passage) = max over the questions q of the query of suspicion(passage | q)
+
+A query is a question itself, and may hold others (`ragguard.inline.query_reduction`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragguard.inline.budget import Budget
+from ragguard.inline.decision import Scored
+from ragguard.inline.features import signals_in_time
+from ragguard.inline.page_form import repeats_as_expected
+from ragguard.inline.scoring import nonconformity, repeating, suspicions
+from ragguard.inline.tokens import (
+    ENDS,
+    TokenizedPassage,
+    TokenizedQuery,
+    tokenize_ends,
+    tokenize_passage,
+    tokenize_passages,
+    tokenize_query,
+)
+from ragguard.passage import Passage
+
+_LATE = "there was time for its ends only"
+
+
+def gather(query: str, passages: Sequence[Passage], k: int, budget: Budget | None = None) -> Scored:
+    """Compute the evidence of the first `k` passages; the others are the reference.
+
+    Equal texts count once, or a benign page stored twice would keep itself company. Of long
+    passages for which the budget does not suffice both ends are read, the shortest first.
+    """
+    budget = budget or Budget()
+    texts = [passage.text for passage in passages]
+    row_of = {text: row for row, text in enumerate(dict.fromkeys(texts[:k]))}
+    distinct = [*row_of, *[text for text in dict.fromkeys(texts[k:]) if text not in row_of]]
+    hurried: set[str] = set()
+    if max(map(len, distinct)) <= ENDS:  # there is time for all
+        read = tokenize_passages(distinct)
+    else:
+        by_text = {}
+        for text in sorted(distinct, key=len):
+            if len(text) > ENDS and budget.spent():
+                hurried.add(text)
+                by_text[text] = tokenize_ends(text)
+            else:
+                by_text[text] = tokenize_passage(text)
+        read = [by_text[text] for text in distinct]
+    words = tokenize_query(query)
+    most = _evidence(words, read, len(row_of), budget)
+    for part in words.reduced:
+        most = most.or_more(_evidence(part, read, len(row_of), budget))
+    signals, suspicion, expected, late = most
+    if len(row_of) < k:
+        places = [row_of[text] for text in texts[:k]]
+        signals, suspicion = signals[places], suspicion[places]
+        expected = None if expected is None else expected[places]
+    undone: dict[int, str] = {}
+    if hurried or late or sum([one.unread for one in read]):
+        for row, text in enumerate(texts[:k]):
+            one = row_of[text]
+            if text in hurried or one in late:
+                undone[row] = _LATE
+            elif read[one].unread:
+                undone[row] = f"{read[one].unread} characters in its middle were not read"
+    return Scored(
+        signals,
+        suspicion,
+        nonconformity(suspicion),
+        len(passages) > k,
+        expected,
+        words.names,
+        undone,
+        late=[row for row, why in undone.items() if why is _LATE],
+    )
+
+
+class _Evidence(NamedTuple):
+    """What is read of passages for one question, as in `Scored`."""
+
+    signals: NDArray[np.float64]
+    suspicion: NDArray[np.float64]
+    expected: NDArray[np.bool_] | None
+    late: frozenset[int]
+
+    def or_more(self, other: _Evidence) -> _Evidence:
+        """Return for each passage the evidence that makes it more suspicious."""
+        more = other.suspicion > self.suspicion
+        none = np.zeros(len(more), dtype=np.bool_)
+        own, its = (none if one.expected is None else one.expected for one in (self, other))
+        return _Evidence(
+            np.where(more[:, np.newaxis], other.signals, self.signals),
+            np.maximum(other.suspicion, self.suspicion),
+            np.where(more, its, own),
+            self.late | other.late,
+        )
+
+
+def _evidence(
+    query: TokenizedQuery, passages: Sequence[TokenizedPassage], k: int, budget: Budget
+) -> _Evidence:
+    signals, late = signals_in_time(query, passages, k, budget)
+    rows = repeating(signals)
+    expected = repeats_as_expected(query, passages, rows, k) if rows else None
+    return _Evidence(signals, suspicions(signals, expected), expected, late)

@@ -1,0 +1,91 @@
+"""Query reduction: what of a long query asks?
+
+A query often holds more than its question: a greeting, what was said before, an instruction how to
+answer, the template of a prompt. A planted text repeats the question that its author expects, and
+of the longer query that is a small share. Reducing a verbose query to a part of it is known from
+retrieval (Kumaran and Carvalho 2009, "Reducing long queries using query quality predictors"). Here
+each sentence that asks is a query too, and so is what is left of it without the words that only
+lead to the question. A passage is as suspicious as the one of them says for which it is most so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ragguard.inline.query_form import (
+    ASKING_VERBS,
+    BEFORE,
+    CLAUSES,
+    INTERROGATIVES,
+    QUESTION_MARK,
+    REQUESTING,
+    TELLING,
+)
+from ragguard.text import STOP_WORDS, tokens
+
+MOST = 3
+"""Questions of a query that are looked at, the last ones."""
+
+_LEAST_WORDS, _LEAST_CONTENT = 3, 2
+_LEAST_MARKED = 5  # words of a sentence without a word that asks, but with a question mark
+_LEADING = frozenset(
+    """anybody anyone ask asking curious find happen hello hey hi idea know like need ok okay please
+    question say so tell uh um want wonder wondering""".split()
+)
+_THANKS = frozenset("please thank thanks you".split())
+_ASKS_AT_ONCE = "|".join(sorted(INTERROGATIVES | ASKING_VERBS | REQUESTING))
+# A full stop behind three letters may be that of "Mrs.", unless what follows asks.
+_END = re.compile(
+    rf"""(?:(?<=[?!])|(?<=[^\W_]{{4}}\.)|(?<=[^\W_]\.)(?=["']?\s+(?:{_ASKS_AT_ONCE})\b))
+    ["')\]\u201d\u2019]*\s+|(?<=[\u3002\uff01\uff1f])|\n|\b(?=please\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LABEL = re.compile(
+    r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:\uff1a]""", re.IGNORECASE
+)
+
+
+def questions_in(text: str) -> list[str]:
+    r"""Return the parts of a query that ask, at most `MOST`, in order.
+
+    >>> questions_in("Hi! I like lamps. Can you tell me who lit the Marrow lamp? Be brief.")
+    ['who lit the marrow lamp']
+    >>> questions_in("Use the context. Question: when was it lit first\nAnswer:")
+    ['when was it lit first']
+    """
+    return list(dict.fromkeys(_asking(text)))[-MOST:]
+
+
+def _asking(text: str) -> Iterator[str]:
+    for sentence in _END.split(text):
+        for place, said in enumerate(_LABEL.split(sentence)):
+            asked = _without_lead(tokens(said))
+            while asked and asked[-1] in _THANKS:
+                asked.pop()
+            content = {word for word in asked if word not in STOP_WORDS}
+            if len(asked) < _LEAST_WORDS or len(content) < _LEAST_CONTENT:
+                continue
+            if place or _asks(asked, said):
+                yield " ".join(asked)
+
+
+def _without_lead(words: list[str]) -> list[str]:
+    """Return words from the first interrogative on, if those before it only lead to it."""
+    if words[:1] == ["please"]:
+        words = words[1:]
+    first = next((at for at, word in enumerate(words) if word in INTERROGATIVES), 0)
+    leads = [word for word in words[:first] if word not in STOP_WORDS]
+    return words[first:] if leads and _LEADING.issuperset(leads) else words
+
+
+def _asks(words: list[str], said: str) -> bool:
+    marked = QUESTION_MARK.search(said) is not None
+    if words[0] in CLAUSES and not marked and (words[1] in TELLING or "," in said):
+        return False  # "when the war ended", "when Ann left, she ..."
+    if words[0] in INTERROGATIVES | ASKING_VERBS | REQUESTING:
+        return True
+    if words[0] in BEFORE and words[1] in INTERROGATIVES:
+        return True
+    asking = not (INTERROGATIVES | ASKING_VERBS).isdisjoint(words)
+    return marked and (asking or len(words) >= _LEAST_MARKED)
