@@ -26,6 +26,7 @@ from ragguard.attribution.result import Attribution
 from ragguard.content import content_keys
 from ragguard.inline.marks import mark_p_values
 from ragguard.inline.pipeline import ConformalFilter
+from ragguard.inline.query_reduction import reduced
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
 from ragguard.text import tokens
@@ -91,7 +92,7 @@ def _support(found: Attribution, scope: Sequence[Passage]) -> NDArray[np.float64
         support = np.array(given)
         if support.shape == (len(scope),) and np.isfinite(support).all():
             return support
-    meter = SupportMeter(LexicalProxy(), found.query, found.response)
+    meter = SupportMeter(LexicalProxy(), reduced(found.query), found.response)
     return meter.support([passage.text for passage in scope])
 
 

@@ -33,7 +33,7 @@ _LEADING = frozenset(
     """anybody anyone ask asking curious find happen hello hey hi idea know like need ok okay please
     question say so tell uh um want wonder wondering""".split()
 )
-_THANKS = frozenset("please thank thanks you".split())
+_THANKS = re.compile(r"\b(?:please|thanks|thank you)\W*$", re.IGNORECASE)
 _ASKS_AT_ONCE = "|".join(sorted(INTERROGATIVES | ASKING_VERBS | REQUESTING))
 # A full stop behind three letters may be that of "Mrs.", unless what follows asks.
 _END = re.compile(
@@ -41,6 +41,7 @@ _END = re.compile(
     ["')\]\u201d\u2019]*\s+|(?<=[\u3002\uff01\uff1f])|\n|\b(?=please\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re.IGNORECASE)
 _LABEL = re.compile(
     r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:\uff1a]""", re.IGNORECASE
 )
@@ -49,20 +50,32 @@ _LABEL = re.compile(
 def questions_in(text: str) -> list[str]:
     r"""Return the parts of a query that ask, at most `MOST`, in order.
 
+    Of a conversation these are parts of what the user said last, if it asks at all.
+
     >>> questions_in("Hi! I like lamps. Can you tell me who lit the Marrow lamp? Be brief.")
     ['who lit the marrow lamp']
     >>> questions_in("Use the context. Question: when was it lit first\nAnswer:")
     ['when was it lit first']
     """
-    return list(dict.fromkeys(_asking(text)))[-MOST:]
+    turns = [found.start() for found in _TURN.finditer(text)]
+    asked = list(_asking(text[turns[-1] :])) if turns else []
+    return list(dict.fromkeys(asked or _asking(text)))[-MOST:]
+
+
+def reduced(text: str) -> str:
+    """Return the questions of a query as one text, or the query where nothing else is in it.
+
+    >>> reduced("Who lit it first?"), reduced("Who lit the old lamp? I ask for a friend of mine.")
+    ('Who lit it first?', 'who lit the old lamp')
+    """
+    asked = " ".join(questions_in(text))
+    return asked if asked and asked != " ".join(tokens(text)) else text
 
 
 def _asking(text: str) -> Iterator[str]:
     for sentence in _END.split(text):
         for place, said in enumerate(_LABEL.split(sentence)):
-            asked = _without_lead(tokens(said))
-            while asked and asked[-1] in _THANKS:
-                asked.pop()
+            asked = _without_lead(tokens(_THANKS.sub("", said)))
             content = {word for word in asked if word not in STOP_WORDS}
             if len(asked) < _LEAST_WORDS or len(content) < _LEAST_CONTENT:
                 continue

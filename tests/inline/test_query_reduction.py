@@ -64,6 +64,11 @@ def test_a_planted_text_is_found_in_whatever_the_question_stands(wrapped):
             "Who lit the lamp? Who sold the old pier? When was the mill built? Who owns the inn?",
             ["who sold the old pier", "when was the mill built", "who owns the inn"],
         ),
+        (
+            "User: Who sold it? Bot: Ann. User: Who lit it, the lamp? Thank you",
+            ["who lit it the lamp"],
+        ),
+        ("Who sings I cannot do this without you", ["who sings i cannot do this without you"]),
         ("Who lit the old lamp? Who lit the old lamp?", ["who lit the old lamp"]),
         ("In which year was the lamp lit? Be brief.", ["in which year was the lamp lit"]),
         ("Wann wurde die alte Lampe entzuendet? Kurz bitte.", None),

@@ -23,6 +23,7 @@ from ragguard.attribution.search import search_of
 from ragguard.attribution.text_model import Usage, as_text_model
 from ragguard.embedding import CachedEmbedder
 from ragguard.errors import InvalidInputError
+from ragguard.inline.query_reduction import reduced
 from ragguard.passage import Passage
 from ragguard.proxy import Proxy, as_proxy
 
@@ -93,7 +94,8 @@ class RAGOrigin:
         search = search_of(query, response, retrieve)
         generate = None if self._generate is None else self._generate.metered()
         judge = None if self._judge is None else self._judge.metered()
-        meter = SupportMeter(self._proxy, query, response)
+        question = reduced(query)
+        meter = SupportMeter(self._proxy, question, response)
         probe: Probe = meter
         unaided = False
         if generate is not None:
@@ -107,11 +109,11 @@ class RAGOrigin:
             Ranking(search, query), probe, top_k=self._top_k, max_scope=self._max_scope
         )
         texts = [passage.text for passage in scope.passages]
-        similarity = embedding_similarity(self._embedder, query, _comparable(scope.passages))
+        similarity = embedding_similarity(self._embedder, question, _comparable(scope.passages))
         columns = (similarity, *meter.scores(texts))
         support = meter.support(texts)
         influence = support if meter.wordless and (support >= MIN_SUPPORT).any() else columns[2]
-        evidence = Evidence(query, (*columns[:2], influence), support, meter.carried(texts))
+        evidence = Evidence(question, (*columns[:2], influence), support, meter.carried(texts))
         finding = find_cause(scope, evidence, probe, top_k=self._top_k, unaided=unaided)
         return Attribution.of(
             query,
