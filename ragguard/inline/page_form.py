@@ -48,6 +48,8 @@ _LINE_WORDS, _QUESTION_WORDS, _START_WORDS = 20, 30, 8  # at most
 _LINE = re.compile(r"[^\n]*\n")
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
 _STOP = re.compile(r"[.:!] ")
+_FIELD = re.compile(r"""[\W_]*\w+["']?: *["']?""")  # its name
+_FIELD_END = re.compile(r"""[.:!;|,"][,"']*\s""")
 _BREAK = re.compile(rf"\n|(?:[.!:]|{QUESTION_MARK.pattern})[\"']?(?:\s|$)")
 _STATED = re.compile(r"[.!]\s*$")
 _ASKED = re.compile(r"\b(?:q|questions?|faqs?)[\W\d]*$", re.IGNORECASE)  # what follows asks
@@ -75,6 +77,19 @@ def heading(text: str) -> str:
     return start if len(start.split()) <= _START_WORDS and text[len(start) :].strip() else ""
 
 
+def field(text: str) -> str:
+    r"""Return the first field of a record, behind its name of one word; "" if there is none.
+
+    >>> field("Title: Marrow Light; Keeper: Ann"), field('{"title": "Marrow Light", "year": 1874}')
+    ('Marrow Light', 'Marrow Light')
+    """
+    beginning = text[:_CHARS]
+    name = _FIELD.match(beginning)
+    end = _FIELD_END.search(beginning, name.end()) if name else None
+    said = beginning[name.end() : end.start()] if name and end else ""
+    return said if len(said.split()) <= _START_WORDS else ""
+
+
 def questions(text: str) -> str:
     r"""Return all of a text that asks: what has a question mark, or begins as a question does.
 
@@ -99,7 +114,11 @@ def _asks(text: str, at: int, end: int) -> bool:
     return begins and not _STATED.search(said)
 
 
-_FORMS: Mapping[str, Callable[[str], str]] = {"question": questions, "heading": heading}
+_FORMS: Mapping[str, Callable[[str], str]] = {
+    "question": questions,
+    "heading": heading,
+    "field": field,
+}
 
 
 def parts(passage: TokenizedPassage) -> dict[str, str]:
@@ -147,7 +166,7 @@ def repeats_as_expected(
         }
         for row in repeating:
             enough = len(others - {row}) >= max(LEAST, USUAL * (size - (row < size)))
-            run_on = form == "heading" and "\n" not in found[row][form]
+            run_on = form != "question" and "\n" not in found[row][form]
             if not enough or (run_on and not asked.isdisjoint(said[row])):
                 continue
             if query.names and not asked and held[row] >= _REPEATS:

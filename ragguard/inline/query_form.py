@@ -41,6 +41,9 @@ REQUESTING = _ASKING - INTERROGATIVES | frozenset(
 )
 """The words that a request begins with."""
 
+ASKERS = frozenset("i me my us we".split())
+"""Who asks: "I wonder why", "let me know which"."""
+
 BEFORE = frozenset("about at by for from in of on to with".split())
 """Words before an interrogative with which a question begins: "in which year"."""
 
@@ -61,7 +64,6 @@ _CLOSED = re.compile(r"(?:[^\W_]{3}[.!]|[\u3002\uff01\u0964])[\"')\]\u201d\u2019
 _EDGE = 3  # words at both ends of a query: there an interrogative asks
 _TO_COMPLETE = frozenset("are called is named was were".split())  # what follows, but for one word
 _LONGEST_QUESTION = 30  # words without a mark; a longer text may hold any word inside
-_ASKERS = frozenset("i me my us we".split())  # "I wonder why", "let me know which"
 
 # How other scripts than Latin ask: by words, or by letters anywhere where no spaces part them.
 _FILE = resources.files("ragguard.inline") / "interrogatives.json"
@@ -125,7 +127,7 @@ def tells(text: str, words: Sequence[str]) -> bool:
         return False
     if _MARK.search(text) or _asks_elsewhere(text):
         return False
-    if _CLOSED.search(text) and _ASKERS.isdisjoint(words):
+    if _CLOSED.search(text) and ASKERS.isdisjoint(words):
         if words[0] in INTERROGATIVES:
             return words[0] in CLAUSES and words[1] in TELLING
         return words[0] not in BEFORE or words[1] not in INTERROGATIVES

@@ -1,4 +1,4 @@
-"""Query reduction: what of a long query asks?
+"""Query reduction: what of a long query asks, and what does it tell?
 
 A query often holds more than its question: a greeting, what was said before, an instruction how to
 answer, the template of a prompt. A planted text repeats the question that its author expects, and
@@ -6,6 +6,9 @@ of the longer query that is a small share. Reducing a verbose query to a part of
 retrieval (Kumaran and Carvalho 2009, "Reducing long queries using query quality predictors"). Here
 each sentence that asks is a query too, and so is what is left of it without the words that only
 lead to the question. A passage is as suspicious as the one of them says for which it is most so.
+
+What a query quotes or tells beside its question stands in the page that it is from, and that page
+repeats it (`ragguard.inline.query_form.tells`).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import re
 from collections.abc import Iterator
 
 from ragguard.inline.query_form import (
+    ASKERS,
     ASKING_VERBS,
     BEFORE,
     CLAUSES,
@@ -41,6 +45,13 @@ _END = re.compile(
     ["')\]\u201d\u2019]*\s+|(?<=[\u3002\uff01\uff1f])|\n|\b(?=please\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_LEAST_QUOTED = 7  # words
+_QUOTED = re.compile(r"""["\u201c]([^"\u201c\u201d]+)["\u201d]""")
+_ANNOUNCED = re.compile(r"^\W*(?:\w+\W+){0,4}\w+:\s+")
+_TAG = re.compile(
+    r",?\s+(?:(?:is|isn't|was|wasn't)\s+(?:it|that|this)(?:\s+\w+)?|correct|right|true|yes)\s*\?\s*$",
+    re.IGNORECASE,
+)
 _TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re.IGNORECASE)
 _LABEL = re.compile(
     r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:\uff1a]""", re.IGNORECASE
@@ -62,6 +73,28 @@ def questions_in(text: str) -> list[str]:
     return list(dict.fromkeys(asked or _asking(text)))[-MOST:]
 
 
+def told_in(text: str) -> str:
+    """Return what a query tells: a quotation in it, or else its sentences that ask nothing.
+
+    What announces the rest ("Explain:"), and "right?" at the end, belong to neither, nor what the
+    user tells of themselves beside a question.
+
+    >>> told_in("Who lit it? It was dark then."), told_in("The old pier is of oak, right?")
+    ('It was dark then.', 'The old pier is of oak.')
+    >>> told_in('Explain: "the keepers of the lamp lived in a house of oak" to me')
+    'the keepers of the lamp lived in a house of oak'
+    """
+    said = _TAG.sub(".", text)
+    quoted = max(_QUOTED.findall(said), key=len, default="")
+    if len(tokens(quoted)) >= _LEAST_QUOTED:
+        return quoted
+    said = _ANNOUNCED.sub("", said)
+    sentences = _END.split(said)
+    rest = " ".join([one for one in sentences if not _asks_at_all(one)])
+    own = rest != " ".join(sentences) and not ASKERS.isdisjoint(tokens(rest))
+    return "" if own else rest
+
+
 def reduced(text: str) -> str:
     """Return the questions of a query as one text, or the query where nothing else is in it.
 
@@ -74,7 +107,8 @@ def reduced(text: str) -> str:
 
 def _asking(text: str) -> Iterator[str]:
     for sentence in _END.split(text):
-        for place, said in enumerate(_LABEL.split(sentence)):
+        said_first, *labelled = _LABEL.split(sentence)
+        for place, said in enumerate([_ANNOUNCED.sub("", said_first), *labelled]):
             asked = _without_lead(tokens(_THANKS.sub("", said)))
             content = {word for word in asked if word not in STOP_WORDS}
             if len(asked) < _LEAST_WORDS or len(content) < _LEAST_CONTENT:
@@ -90,6 +124,10 @@ def _without_lead(words: list[str]) -> list[str]:
     first = next((at for at, word in enumerate(words) if word in INTERROGATIVES), 0)
     leads = [word for word in words[:first] if word not in STOP_WORDS]
     return words[first:] if leads and _LEADING.issuperset(leads) else words
+
+
+def _asks_at_all(sentence: str) -> bool:
+    return QUESTION_MARK.search(sentence) is not None or any(_asking(sentence))
 
 
 def _asks(words: list[str], said: str) -> bool:

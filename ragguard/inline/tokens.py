@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
 from ragguard.inline.query_form import INTERROGATIVES, names, tells
-from ragguard.inline.query_reduction import questions_in
+from ragguard.inline.query_reduction import questions_in, told_in
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import (
@@ -121,8 +121,8 @@ class TokenizedQuery(_Tokenized):
         asking: The words that make it a question: its interrogatives, or else the verb or other
             function word that it begins with; empty if it is no question.
         names: True if it only names something (`ragguard.inline.query_form`).
-        tells: True if it tells something, as pasted text does, and asks nothing.
         length: How many words it has; n-grams count as parts of one.
+        tells: True if it tells something as well, as pasted text does.
         reduced: The questions in it, where it holds more than one question; they have none.
     """
 
@@ -133,8 +133,8 @@ class TokenizedQuery(_Tokenized):
     parted: frozenset[tuple[str, str]]
     asking: frozenset[str]
     names: bool
-    tells: bool
     length: float
+    tells: bool = False
     reduced: tuple[TokenizedQuery, ...] = ()
 
     @cached_property
@@ -204,7 +204,8 @@ def _read_query(text: str) -> TokenizedQuery:
     whole = _read_question(shown)
     parts = [] if whole.names else [_read_question(part) for part in questions_in(shown)]
     reduced = tuple([part for part in parts if part.sequence != whole.sequence])
-    return replace(whole, tells=whole.tells and not parts, reduced=reduced)
+    told = told_in(shown)
+    return replace(whole, tells=tells(told, tokens(told)), reduced=reduced)
 
 
 def _read_question(shown: str) -> TokenizedQuery:
@@ -221,8 +222,7 @@ def _read_question(shown: str) -> TokenizedQuery:
     asking = INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
     named = names(shown, sequence)
     distinct, length = frozenset(sequence), words_meant(sequence)
-    told = tells(shown, sequence)
-    return TokenizedQuery(sequence, distinct, content, pairs, parted, asking, named, told, length)
+    return TokenizedQuery(sequence, distinct, content, pairs, parted, asking, named, length)
 
 
 def _query_bytes(text: str, query: TokenizedQuery) -> int:

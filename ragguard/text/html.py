@@ -3,7 +3,8 @@
 A question whose letters are written as character references, or whose words stand in tags of their
 own, is read by people and by language models as the question; a comparison word for word sees the
 markup. Taken out are tags, character references and percent-encoding. What a tag holds besides its
-name is text to a retriever, so it is not dropped but put behind the text.
+name is text to a retriever, so it is not dropped but put behind the text. Where an element begins
+a new line, a line begins.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ _LEADING_ZEROS = re.compile(r"&#0+(?=[0-9])")
 _NO_CHARACTER = re.compile(r"&#[0-9]{8,};?")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)((?:\s[^<>]*)?)/?>")
-_ELEMENTS = frozenset(
-    """a abbr b big blockquote br center cite code dd del div dl dt em font h1 h2 h3 h4 h5 h6 hr i
-    img ins kbd li mark nobr ol p pre q s samp section small span strike strong sub sup table tbody
-    td th thead tr tt u ul wbr""".split()
+_BLOCKS = frozenset(
+    """article blockquote br center dd div dl dt h1 h2 h3 h4 h5 h6 header hr li ol p pre section
+    table tbody thead title tr ul""".split()
 )
+_ELEMENTS = _BLOCKS | frozenset(
+    """a abbr b big cite code del em font i img ins kbd mark nobr q s samp small span strike strong
+    sub sup td th tt u wbr""".split()
+)
+_MARKDOWN = re.compile(r"^#{1,6}[ \t]+|\*\*|`", re.MULTILINE)
 
 
 def strip_markup(text: str) -> str:
@@ -53,10 +58,19 @@ def strip_markup(text: str) -> str:
             held.append(name)
         if rest:
             held.append(rest.strip())
-        return " "
+        return "\n" if name.lower() in _BLOCKS else " "
 
     shown = _TAG.sub(drop, text)
     return f"{shown} {' '.join(held)}" if held else shown
+
+
+def strip_markdown(text: str) -> str:
+    r"""Return a text without the signs of Markdown for headings, strong emphasis and code.
+
+    >>> strip_markdown("# The pier\n- It is **old**.")
+    'The pier\n- It is old.'
+    """
+    return _MARKDOWN.sub("", text)
 
 
 def _decoded(octets: re.Match[str]) -> str:

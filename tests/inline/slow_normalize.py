@@ -3,6 +3,7 @@
 import re
 
 from ragguard.inline.class_bigram import class_bigram
+from ragguard.inline.query_form import INTERROGATIVES
 from ragguard.text import STOP_WORDS, parted_words, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams
@@ -106,7 +107,8 @@ def row_is_alike(asked, said):
     differing = [pair for pair in zip(asked, said, strict=True) if pair[0] != pair[1]]
     unlike = [one for one, other in differing if not alike(one, other)]
     content = [pair for pair in differing if pair[0] not in STOP_WORDS]
-    if len(unlike) > len(asked) // 5:
+    asking = INTERROGATIVES.intersection(asked) or STOP_WORDS.intersection(asked[:1])
+    if len(unlike) > len(asked) // 5 or asking.intersection(unlike):
         return False
     if len(content) == 1:
         return one_letter_off(*content[0])

@@ -283,7 +283,7 @@ def in_english(asked, said, below):
 def manner(text):
     """How a text is written, by the shipped weights, window by window and as a whole."""
     model = shipped()
-    hashed = buckets(strip_markup(text)).T
+    hashed = buckets(text).T
     last = max(0, len(hashed) - 48)
     found = []
     for start in [*range(0, last, 12), last]:
@@ -345,8 +345,22 @@ def parts_of(text):
     begin = shown[: min(stops) + 2] if stops else ""
     if len(begin.split()) > 8 or not shown[len(begin) :].strip():
         begin = ""
-    found = {"question": " ".join(asking), "heading": "".join(lines) or begin}
+    found = {
+        "question": " ".join(asking),
+        "heading": "".join(lines) or begin,
+        "field": field_of(shown[:300]),
+    }
     return {form: part for form, part in found.items() if part}
+
+
+def field_of(shown):
+    """What stands behind the one word and colon that a text begins with, as far as it is short."""
+    name = re.match(r"""[\W_]*\w+["']?: *["']?""", shown)
+    for at in range(name.end() if name else len(shown), len(shown)):
+        if shown[at] in '.:!;|,"' and shown[at + 1 :].lstrip(",\"'")[:1].isspace():
+            said = shown[name.end() : at]
+            return said if len(said.split()) <= 8 else ""
+    return ""
 
 
 def longest_run_of(asked, said):
@@ -360,7 +374,7 @@ def expected_of(query, texts, row):
     """Whether a text in a row that repeats the query does so as expected, but for names."""
     asked = list(ngrams(tokens(query)))
     weights = weights_of(asked, [words_of(text) for text in texts])
-    for form in ("question", "heading"):
+    for form in ("question", "heading", "field"):
         said = [
             set(normalized(asked, part)) if (part := parts_of(text).get(form)) else None
             for text in texts
@@ -368,7 +382,7 @@ def expected_of(query, texts, row):
         if said[row] is None or not held(said[row], weights):
             continue
         asking = set(INTERROGATIVES) & set(asked) if asked[1:2] != ["to"] else set()
-        run_on = form == "heading" and "\n" not in parts_of(texts[row])["heading"]
+        run_on = form != "question" and "\n" not in parts_of(texts[row])[form]
         if run_on and asking & said[row]:
             continue
         runs = [longest_run_of(asked, words_of(text)) for text in texts[:10]]
@@ -407,8 +421,11 @@ def own_signals(query, texts, k):
             others = [one for at, one in enumerate(coverages[:10]) if at != row]
             lead = coverage - sum(others) / len(others) if others else 0.0
             relevance = 2.0 * above(coverage, 0.0, 0.5) + 2.5 * above(lead, -0.1, 0.35)
+            content = {word for word in words_of(text) if word not in STOP_WORDS}
             shared = 3.0 * above(concentration(text, texts[: min(k, 10)]), 0.0, 0.2)
-            nats = manner(shown) + by_length * relevance + shared
+            shared *= min(1.0, len(content) / 12)
+            plain = re.sub(r"(?m)^#{1,6}[ \t]+|\*\*|`", "", strip_markup(shown))
+            nats = min(manner(strip_markup(shown)), manner(plain)) + by_length * relevance + shared
             own["manner"] = above(nats, 4.5, 15.0)
         own.update(keyword_runs(asked, said, english))
         wording = len(set(asked) & set(said)) / len(set(asked))

@@ -42,7 +42,7 @@ def expected(query, texts, rows=None, k=None):
     ("text", "form", "part"),
     [
         ("Fill the tank\nUse a funnel.", "heading", "Fill the tank\n"),
-        ("<h2>Fill the tank</h2>\n<p>Use a funnel.", "heading", " Fill the tank \n"),
+        ("<h2>Fill the tank</h2>\n<p>Use a funnel.", "heading", "\nFill the tank\n\n\n"),
         ("Fill the tank\n3.2 Tools\nUse a funnel.", "heading", "Fill the tank\n3.2 Tools\n"),
         ("Fill the tank\n \n", "heading", None),
         ("word " * 21 + "\nUse a funnel.", "heading", None),

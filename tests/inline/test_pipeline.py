@@ -123,7 +123,9 @@ def test_an_attack_is_found_and_the_poison_goes():
 
 def test_a_set_is_embedded_only_where_its_vectors_can_change_what_goes():
     # The other lies give themselves away by their own words; of one, its company has to tell.
-    doubtful = passages(*POISON[:2], *QUIET[:2], "Built, lighthouse, Bay when: 1914 on the moor.")
+    doubtful = passages(
+        *POISON[:2], *QUIET[:2], "Built: lighthouse Marrow Bay when? In 1914 on the moor."
+    )
     sample = replace(calibration([8.5] * 99), passage_scores=np.zeros(30))
     opened = judge(NoEmbedder(), calibration=sample).gate(QUESTION, doubtful, 5)
     assert list(opened.needs) == doubtful

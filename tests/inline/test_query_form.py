@@ -85,19 +85,20 @@ def test_a_name_has_six_words_at_most_where_they_are_ngrams():
     "text",
     [
         "It stands on the northern tip, where the pilots of Ravenmouth once lived.",
-        "OSError: the lamp cannot be lit, since the tank of the light holds no oil",
+        "OSError: the lamp of the light cannot be lit, since the tank of the light holds no oil",
         "the pilots of ravenmouth once lived on the northern tip of the old island",
         "When the lamp was lit, the pilots did not know which of them was the oldest.",
         "The official report told the board that four of the pilots were unhurt",
         "Der Leuchtturm, der auf der Insel steht, wurde im Jahr 1874 gebaut und 1911 verkauft.",
-        "The pier of Ravenmouth, which has no roof, was sold. "
-        + "It is of oak and the rails are of iron. " * 4,
+        "The pier of Ravenmouth, which has no roof, was sold; "
+        + "it is of oak and the rails are of iron; " * 4,
     ],
 )
 def test_what_tells_and_asks_nothing(text):
     assert tokenize_query(text).tells
-    assert not tokenize_query(f"{text}?").tells
-    assert not tokenize_query(f"Tell me: {text}").tells
+    assert not tokenize_query(f"{text.rstrip(' .;')}?").tells
+    assert tokenize_query(f"Explain: {text}").tells
+    assert tokenize_query(f"{text.rstrip(' .;')}. Who says that?").tells
     assert not tokenize_query(f"{text.rstrip('.')}, and why").tells
 
 
@@ -115,6 +116,7 @@ def test_what_tells_and_asks_nothing(text):
         "I wonder what the name of the keeper was.",
         "Please give the name of the keeper of the lamp.",
         "Give the full name of the keeper of the lamp.",
+        "Tell me whether it stands on the northern tip, where the pilots once lived",
     ],
 )
 def test_what_does_not_tell(text):

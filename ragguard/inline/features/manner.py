@@ -3,7 +3,7 @@
     window = bias + sum of w[n-gram] over its n-grams / max(tokens, 48)
     whole  = the same of all n tokens
     manner = max(mean of the three highest windows, u + (whole - u) sqrt(min(max(n / 48, 1), 4)))
-    relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1)
+    relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1) min(m / 12, 1)
     signal = (manner + relevance - 4.5) / 10.5, at least 0 and at most 1
 
 u = -6.5 nats is what honest passages show at the median: the longer a text, the less its mean
@@ -22,6 +22,7 @@ nor are the honest pages of language models on other things. But an honest page 
 by chance, and counts only as far as it speaks of the question: by its coverage c of the question,
 by its lead, which is c less the mean of the others' from -0.1 (0) to 0.35 (1), and by how much of
 it the others say as well. Of a short question less is said by chance: long is min(words / 8, 1).
+A passage of few content words, m, shares them by chance: so do sentences of one form, as facts are.
 Support: Kobak et al. (2025) on
 excess words of language models; the PAN shared task of 2024, where a linear model over n-grams was
 a strong baseline.
@@ -39,13 +40,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.features.concentration import concentration
+from ragguard.inline.features.concentration import concentration, content_words
 from ragguard.inline.features.coverage import Match, rescale
 from ragguard.inline.tokens import TokenizedPassage
 from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, both_ends
 from ragguard.text.characters import FOLDED_LETTERS, respelled
-from ragguard.text.html import strip_markup
+from ragguard.text.html import strip_markdown, strip_markup
 
 BUCKETS = 2**16
 """How many weights there are."""
@@ -64,6 +65,7 @@ _HIGHEST = 3  # windows that count
 _USUAL = -6.5  # nats: the median of honest passages, by their windows alone
 _MOST_WINDOWS = 4  # that a text is taken to have: what is longer has several authors
 _HELD, _AHEAD, _SHARED = (0.0, 0.5), (-0.1, 0.35), (0.0, 0.2)  # what says nothing, and all
+_ENOUGH = 12  # content words of a passage; fewer are shared by chance
 _RANGE = (4.5, 15.0)  # nats: hardly any clean passage is above the middle
 _LONG = 7  # letters of a short word
 _CHARS = 10_000  # of a longer text both ends are read
@@ -162,8 +164,12 @@ class MannerModel:
         return max(highest, _USUAL + (whole - _USUAL) * sqrt(count))
 
     def of(self, passage: TokenizedPassage) -> float:
-        """Return the manner of a passage as it is written, markup aside."""
-        return self.manner(strip_markup(both_ends(passage.text, 2 * _CHARS)))
+        """Return the manner of a passage, markup aside, and with the signs of Markdown or without.
+
+        They speak neither for a passage nor against it: the lesser of both counts.
+        """
+        text = strip_markup(both_ends(passage.text, 2 * _CHARS))
+        return min(map(self.manner, {text, strip_markdown(text)}))
 
 
 @cache
@@ -184,5 +190,6 @@ def manner_signals(match: Match) -> dict[str, float]:
     nats += match.long * held
     if nats <= _RANGE[0] - CONCENTRATION:  # as of most passages
         return {}
-    shared = concentration(match.passage, match.retrieved)
-    return {"manner": rescale(nats + CONCENTRATION * rescale(shared, _SHARED), _RANGE)}
+    enough = min(1.0, len(match.passage.written.once(content_words)) / _ENOUGH)
+    shared = enough * rescale(concentration(match.passage, match.retrieved), _SHARED)
+    return {"manner": rescale(nats + CONCENTRATION * shared, _RANGE)}

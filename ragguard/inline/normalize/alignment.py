@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from itertools import accumulate
 from operator import eq
 
@@ -81,7 +81,7 @@ def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage 
             _KNOWN * (known + unlisted) >= n
             and (unlisted or any(map(eq, asked[:_FIRST], there)))
             and len(there) == n
-            and _alike(asked, there)
+            and _alike(asked, there, query.asking)
         ):
             return passage.rewritten((*said[:first], *asked, *said[first + n :]))
     return None
@@ -155,8 +155,11 @@ def _strewn_through(
     return tuple(between), stop
 
 
-def _alike(asked: Sequence[str], said: Sequence[str]) -> bool:
-    """Return True if two rows of words of one length are the same but for errors of typing."""
+def _alike(asked: Sequence[str], said: Sequence[str], asking: Container[str]) -> bool:
+    """Return True if two rows of words of one length are the same but for errors of typing.
+
+    What has another word where the question asks, answers it: "Ann is the keeper of the pier".
+    """
     unlike = others = 0
     content = []
     for one, other in zip(asked, said, strict=True):
@@ -165,6 +168,8 @@ def _alike(asked: Sequence[str], said: Sequence[str]) -> bool:
         if one not in STOP_WORDS:
             content.append((one, other))
         if not dice_similar(one, other):
+            if one in asking:
+                return False
             unlike += 1
             others += one not in STOP_WORDS
             if unlike > len(asked) // _UNLIKE:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragguard.inline.features.concentration import concentration
 from ragguard.inline.features.coverage import Match
-from ragguard.inline.features.manner import CONCENTRATION, manner_signals
+from ragguard.inline.features.manner import CONCENTRATION, manner_signals, shipped
 from ragguard.inline.tokens import tokenize_passage, tokenize_passages, tokenize_query
 
 WORDS = st.lists(st.sampled_from("pier lamp keeper harbour tower bell the of".split()), max_size=6)
@@ -47,14 +47,23 @@ def test_it_adds_to_manner_what_is_said_of_it():
     passage = tokenize_passage(text)
     others = tokenize_passages([f"{text} It stands {where}." for where in ("here", "there", "yet")])
     found = [
-        manner_signals(Match(query, passage, {}, 1.0, 0.0, retrieved))["manner"]
+        manner_signals(Match(query, passage, {}, 1.0, 0.35, retrieved))["manner"]
         for retrieved in ((), (passage, *others))
-        if manner_signals(Match(query, passage, {}, 1.0, 0.0, retrieved))
+        if manner_signals(Match(query, passage, {}, 1.0, 0.35, retrieved))
     ]
     assert found[-1] > 0.0
     alone = found[0] if len(found) == 2 else 0.0
-    assert found[-1] - alone <= CONCENTRATION / 10.5 + 1e-9
+    assert found[-1] - alone <= CONCENTRATION * 9 / 12 / 10.5 + 1e-9  # of nine content words
     assert found[-1] > alone
+
+
+def test_a_text_of_few_content_words_shares_them_by_chance():
+    query = tokenize_query("who built the old pier of norhaven")
+    short = "The old pier of Norhaven was built by Ada Thornbury in 1874."  # seven content words
+    retrieved = tokenize_passages([short, *[f"{short} {n}" for n in "123"]])
+    match = Match(query, retrieved[0], {}, 1.0, 0.35, retrieved)
+    nats = shipped().of(retrieved[0]) + 2.0 * 7 / 8 + 2.5 * 7 / 8 + 3.0 * 7 / 12
+    assert manner_signals(match)["manner"] == pytest.approx((nats - 4.5) / 10.5)
 
 
 @given(WORDS, st.lists(WORDS, max_size=6))
