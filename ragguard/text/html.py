@@ -2,9 +2,9 @@
 
 A question whose letters are written as character references, or whose words stand in tags of their
 own, is read by people and by language models as the question; a comparison word for word sees the
-markup. Taken out are tags, character references and percent-encoding. What a tag holds besides its
-name is text to a retriever, so it is not dropped but put behind the text. Where an element begins
-a new line, a line begins.
+markup. Taken out are tags, character references, percent-encoding, and the escapes of JSON and of
+programs for a character by its number. What a tag holds besides its name is text to a retriever, so
+it is not dropped but put behind the text. Where an element begins a new line, a line begins.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ragguard.text import MOST_CHARS, both_ends
 _LEADING_ZEROS = re.compile(r"&#0+(?=[0-9])")
 _NO_CHARACTER = re.compile(r"&#[0-9]{8,};?")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
+_ESCAPES = re.compile(r"(?:\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}))+")
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)((?:\s[^<>]*)?)/?>")
 _BLOCKS = frozenset(
     """article blockquote br center dd div dl dt h1 h2 h3 h4 h5 h6 header hr li ol p pre section
@@ -37,12 +38,16 @@ def strip_markup(text: str) -> str:
 
     >>> strip_markup("<b>Who</b> <i>wr&#111;te</i>%20it?")
     ' Who   wrote  it?'
+    >>> strip_markup(r"\u0057ho \x6cit it?")
+    'Who lit it?'
     >>> strip_markup('So <a title="who wrote it">they</a> say')
     'So  they  say title="who wrote it"'
     """
-    if "&" not in text and "<" not in text and "%20" not in text:
+    if "&" not in text and "<" not in text and "%20" not in text and "\\" not in text:
         return text
     text = both_ends(text, MOST_CHARS)
+    if "\\" in text:
+        text = _ESCAPES.sub(_numbered, text)
     if "%20" in text:
         text = _PERCENT.sub(_decoded, text)
     if "&" in text:
@@ -71,6 +76,12 @@ def strip_markdown(text: str) -> str:
     'The pier\n- It is old.'
     """
     return _MARKDOWN.sub("", text)
+
+
+def _numbered(escapes: re.Match[str]) -> str:
+    units = [int(one[1:], 16) for one in escapes[0].split("\\")[1:]]
+    octets = b"".join([unit.to_bytes(2, "little") for unit in units])
+    return octets.decode("utf-16-le", "replace")  # outside the basic plane two escapes are one sign
 
 
 def _decoded(octets: re.Match[str]) -> str:

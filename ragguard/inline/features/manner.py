@@ -71,6 +71,7 @@ _LONG = 7  # letters of a short word
 _CHARS = 10_000  # of a longer text both ends are read
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|[\n\x02\x03]")
+_NO_WORD = re.compile(r"\w{30,}")  # a key, an address, something encoded
 _ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
 _SIGNS = 500  # what has more distinct ones is no English text, and takes long to read
@@ -118,7 +119,7 @@ def buckets(text: str) -> NDArray[np.intp]:
     shown = both_ends(text, _CHARS)
     if len(set(shown)) <= _SIGNS:
         shown = respelled(shown, FOLDED_LETTERS)
-    found = _TOKEN.findall(f"\x02{shown}\x03")
+    found = _TOKEN.findall(f"\x02{_NO_WORD.sub(' ', shown)}\x03")
     classes = np.array(list(map(_CLASSES.__getitem__, found)), dtype=np.uint64)
     out = np.full((3, len(classes)), BUCKETS, dtype=np.intp)
     one = (classes + np.uint64(1)) * _ODD
