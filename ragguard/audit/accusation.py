@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ragguard.audit.quarantine import MAX_ACCUSERS, Accused, Limits, QuarantineEntry
+from ragguard.audit.trail import Change, of_entry
 
 HOUR = timedelta(hours=1)
 
@@ -46,6 +47,31 @@ class Load:
             sum(entry.updated_at > now - HOUR for entry in unseen),
             sum(entry.status == "proposed" for entry in theirs),
         )
+
+
+def decided_all(
+    accusations: Sequence[QuarantineEntry],
+    known: dict[str, QuarantineEntry],
+    limits: Limits,
+    load: Load,
+    now: datetime,
+    tenant: str,
+) -> tuple[list[Accused], list[Change]]:
+    """Return what becomes of a tenant's accusations, and what the trail is to tell of it.
+
+    The store has `known` by their keys; what it is to keep is added, and counted in `load`.
+    """
+    found, told = [], []
+    for accusation in accusations:
+        before = known.get(accusation.key)
+        one = decided(accusation, before, limits, load, now)
+        found.append(one)
+        if one.kept:
+            known[accusation.key] = one.entry
+            change = of_entry(one.entry, tenant)
+            if before is None or of_entry(before, tenant) != change:
+                told.append(change)
+    return found, told
 
 
 def decided(

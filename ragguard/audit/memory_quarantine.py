@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from ragguard.audit.accusation import Load, decided
+from ragguard.audit.accusation import Load, decided_all
 from ragguard.audit.allow_list import Allowance, Effect, as_allowed
-from ragguard.audit.memory_records import MemoryTrail
+from ragguard.audit.memory_records import MemoryRecords
 from ragguard.audit.quarantine import (
     ALLOWED,
     HELD,
@@ -97,22 +96,19 @@ class _Holdings:
         return self.by_tenant[tenant]
 
 
-class MemoryQuarantine(MemoryTrail):
+class MemoryQuarantine(MemoryRecords):
     """The quarantine of a `MemoryStore`, and its allow-list.
 
     Attributes:
         place: Names this store among all of the process.
-        tenant: Whose store it is.
     """
 
     place: str
-    tenant: str
 
     def __init__(self) -> None:
         super().__init__()
         self.place = f"memory:{uuid.uuid4().hex}"
         self.tenant = ""
-        self._lock = threading.RLock()
         self._holdings = _Holdings()
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
@@ -138,24 +134,16 @@ class MemoryQuarantine(MemoryTrail):
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
         now = utc_now()
         with self._lock:
-            load = Load.of(self._mine.entries.values(), entries[:1], now)
-            new: dict[str, QuarantineEntry] = {}
-            found, told = [], []
-            for entry in entries:
-                before = new.get(entry.key, self._mine.entries.get(entry.key))
-                one = decided(entry, before, limits, load, now)
-                found.append(one)
-                if one.kept:
-                    new[entry.key] = one.entry
-                    change = of_entry(one.entry, self.tenant)
-                    if before is None or of_entry(before, self.tenant) != change:
-                        told.append(change)
-            if new:
+            mine = self._mine.entries
+            load = Load.of(mine.values(), entries[:1], now)
+            known = {one.key: mine[one.key] for one in entries if one.key in mine}
+            found, told = decided_all(entries, known, limits, load, now, self.tenant)
+            kept = [one for one in found if one.kept]
+            if kept:
                 self._holdings.to_change(self.tenant)
             head = self._append(told)
-            for one in found:
-                if one.kept:
-                    self._keep(one.entry, changes=one.quarantined)
+            for one in kept:
+                self._keep(one.entry, changes=one.quarantined)
             self._holdings.version += any(one.quarantined for one in found)
         announce(self.place, self.tenant, head, (one.entry for one in found if one.quarantined))
         return found

@@ -15,14 +15,14 @@ from ragguard.audit.records import ScoredQuery, tenant_view
 from ragguard.audit.sql_allow_list import SqlAllowing
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
-from ragguard.audit.sql_records import SqlAnswers, SqlTrail, SqlVerdicts
+from ragguard.audit.sql_records import SqlRecords
 from ragguard.audit.trail import Keys
 from ragguard.errors import StoreError
 
 _POLL_S = 5.0  # for a statement that asks what the filter drops
 
 
-class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers, SqlTrail):
+class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlRecords):
     """The audit store in SQLite or PostgreSQL; safe to share between threads and across forks.
 
     Texts come back exactly as they were given, on both databases. Of a passage the text, id,

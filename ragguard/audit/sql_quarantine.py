@@ -10,7 +10,7 @@ from typing import Any, cast
 from sqlalchemy import Select, false, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from ragguard.audit.accusation import HOUR, Load, decided
+from ragguard.audit.accusation import HOUR, Load, decided_all
 from ragguard.audit.database import VERSION, Database, insert_into, next_version, set_version
 from ragguard.audit.decision_models import QuarantineRow
 from ragguard.audit.encoding import from_json
@@ -77,25 +77,17 @@ class SqlQuarantine:
         with self._database.write() as session:
             changed = next_version(session)  # before the first look: accusations queue up here
             now = utc_now()
-            found, told = [], []
             keys = {entry.key for entry in entries}
-            rows = session.scalars(self._mine.where(QuarantineRow.key.in_(keys)))
-            known = {row.key: row for row in rows}
+            found_rows = session.scalars(self._mine.where(QuarantineRow.key.in_(keys)))
+            rows = {row.key: row for row in found_rows}
+            known = {key: row.to_entry() for key, row in rows.items()}
             load = self._load(session, entries[0], now)
-            for entry in entries:
-                row = known.get(entry.key)
-                before = None if row is None else row.to_entry()
-                one = decided(entry, before, limits, load, now)
-                found.append(one)
-                if not one.kept:
-                    continue
-                change = of_entry(one.entry, self.tenant)
-                if before is None or of_entry(before, self.tenant) != change:
-                    told.append(change)
-                if row is None:
-                    row = known[entry.key] = QuarantineRow(changed=0)
+            found, told = decided_all(entries, known, limits, load, now, self.tenant)
+            for one in found:
+                if one.kept:
+                    row = rows.setdefault(one.entry.key, QuarantineRow(changed=0))
+                    row.take(one.entry, self.tenant, changed if one.quarantined else row.changed)
                     session.add(row)
-                row.take(one.entry, self.tenant, changed if one.quarantined else row.changed)
             if any(one.quarantined for one in found):
                 set_version(session, changed)
             head = append(session, told)

@@ -23,8 +23,8 @@ _FORGET_EVERY = 100  # answers: finding the oldest to keep reads all that are ke
 _ONE = 1
 
 
-class SqlVerdicts:
-    """The verdicts of a `SqlStore`."""
+class SqlRecords:
+    """Verdicts, answers and trail of a `SqlStore`."""
 
     tenant: str
     _database: Database
@@ -64,13 +64,6 @@ class SqlVerdicts:
                 raise no_verdict(verdict_id)
             return row.to_record()
 
-
-class SqlAnswers:
-    """The answers of a `SqlStore`."""
-
-    tenant: str
-    _database: Database
-
     def answer_key(self) -> bytes:
         key = select(AnswerKeyRow.value).where(AnswerKeyRow.id == _ONE)
         with self._database.read() as session:
@@ -104,31 +97,6 @@ class SqlAnswers:
         with self._database.read() as session:
             return [row.to_answer() for row in session.scalars(newest)]
 
-
-_Rows = type[VerdictRow] | type[AnswerRow]
-
-
-def _but_newest(table: _Rows, tenant: str, keep: int) -> ColumnElement[bool]:
-    """Return which rows of a tenant are not among the newest `keep`."""
-    mine = table.tenant == tenant
-    newest = select(table.seq).where(mine).order_by(table.seq.desc())
-    return and_(mine, table.seq <= newest.offset(keep).limit(1).scalar_subquery())
-
-
-def _forget(session: Session, table: _Rows, over: Iterable[ColumnElement[bool]]) -> None:
-    """Delete rows; those that another writer is about to delete are left to it."""
-    for some in over:
-        gone = select(table.seq).where(some).with_for_update(skip_locked=True)
-        forgotten = delete(table).where(table.seq.in_(gone))
-        session.execute(forgotten.execution_options(synchronize_session=False))
-
-
-class SqlTrail:
-    """The trail of a `SqlStore`."""
-
-    tenant: str
-    _database: Database
-
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._database.read() as session:
             rows = _rows(session, self.tenant).where(TrailTable.seq > after)
@@ -149,6 +117,24 @@ class SqlTrail:
             head = append(session, [change])
         tell_head(head)
         return True
+
+
+_Rows = type[VerdictRow] | type[AnswerRow]
+
+
+def _but_newest(table: _Rows, tenant: str, keep: int) -> ColumnElement[bool]:
+    """Return which rows of a tenant are not among the newest `keep`."""
+    mine = table.tenant == tenant
+    newest = select(table.seq).where(mine).order_by(table.seq.desc())
+    return and_(mine, table.seq <= newest.offset(keep).limit(1).scalar_subquery())
+
+
+def _forget(session: Session, table: _Rows, over: Iterable[ColumnElement[bool]]) -> None:
+    """Delete rows; those that another writer is about to delete are left to it."""
+    for some in over:
+        gone = select(table.seq).where(some).with_for_update(skip_locked=True)
+        forgotten = delete(table).where(table.seq.in_(gone))
+        session.execute(forgotten.execution_options(synchronize_session=False))
 
 
 def append(session: Session, changes: Iterable[Change]) -> str | None:
