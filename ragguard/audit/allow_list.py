@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from ragguard.audit.quarantine import as_utc, utc_now
 from ragguard.content import content_key
-from ragguard.errors import AllowanceNotFoundError, InvalidInputError
+from ragguard.errors import InvalidInputError
 from ragguard.inline.quarantined import Allowed
 from ragguard.passage import Passage
 
@@ -126,14 +126,6 @@ def identity(target: Passage | str) -> tuple[str, str, str]:
     if is_key(target):
         return target, "", ""
     return content_key(target), target if len(target) <= _LONGEST_SOURCE else "", target
-
-
-def not_allowed(target: Passage | str) -> AllowanceNotFoundError:
-    """Return the error for what is not on the allow-list."""
-    return AllowanceNotFoundError(
-        f"{str(getattr(target, 'id', target))[:80]!r} is not on the allow-list; "
-        "`ragguard allowed` shows what is"
-    )
 
 
 def as_allowed(found: Iterable[Allowance], released: Iterable[str] = ()) -> Allowed:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity, not_allowed
+from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import AuditStore
 from ragguard.content import content_key
-from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
 from ragguard.passage import Passage
 
 Target = QuarantineEntry | Passage | str
@@ -112,7 +112,10 @@ class Decisions:
             changed = change(key, "rejected", actor=actor, said=said)
             ended.append(_of_release(entry, changed.updated_at, actor))
         if not ended:
-            raise not_allowed(target)
+            raise AllowanceNotFoundError(
+                f"{str(getattr(target, 'id', target))[:80]!r} is not on the allow-list; "
+                "`ragguard allowed` shows what is"
+            )
         return ended
 
     def allowed(self) -> list[Allowance]:

@@ -35,7 +35,6 @@ class MemoryStore(MemoryQuarantine):
 
     Attributes:
         shared: False: no other process sees it.
-        tenant: Whose store it is; "" for the default tenant.
     """
 
     shared = False
@@ -77,8 +76,9 @@ class MemoryStore(MemoryQuarantine):
                 self._put(replace(event, created_at=as_utc(event.created_at)))
                 while len(self._turns) > self._max_open or self._turns.size > _OPEN_BYTES:
                     too_large = self._turns.size > _OPEN_BYTES
-                    last = self._turns.last_of_fullest(lane, by_size=too_large)
-                    self._give_up(self._events[last])
+                    lost = self._events[self._turns.last_of_fullest(lane, by_size=too_large)]
+                    self._put(replace(lost, status="failed", error=_LOST, passages=()))
+                    self.add_counts({"reports_lost": lost.reports})
                 return
             lanes = self._lanes[event.id]
             if len(lanes) < MAX_REPORTERS:
@@ -198,10 +198,6 @@ class MemoryStore(MemoryQuarantine):
         if found is None:
             raise no_event(event_id)
         return found
-
-    def _give_up(self, event: Event) -> None:
-        self._put(replace(event, status="failed", error=_LOST, passages=()))
-        self.add_counts({"reports_lost": event.reports})
 
     def _put(self, event: Event, claimable_at: float = 0.0) -> None:
         self._events[event.id] = event

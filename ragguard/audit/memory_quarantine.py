@@ -37,18 +37,11 @@ MAX_TENANTS = 1_000
 
 @dataclass
 class _Holding:
-    """What one tenant has.
+    """What one tenant has."""
 
-    Attributes:
-        version: Of the last change.
-        entries: By key.
-        changed: The version of each key's last change, oldest first.
-        allowances: By key, source and effect.
-    """
-
-    version: int = 0
+    version: int = 0  # of the last change
     entries: dict[str, QuarantineEntry] = field(default_factory=dict)
-    changed: dict[str, int] = field(default_factory=dict)
+    changed: dict[str, int] = field(default_factory=dict)  # version of each key's, oldest first
     allowances: dict[tuple[str, str, Effect], Allowance] = field(default_factory=dict)
 
     def of(self, keys: Collection[str], statuses: Collection[QuarantineStatus]) -> frozenset[str]:
@@ -70,22 +63,13 @@ class _Holding:
 
 @dataclass
 class _Holdings:
-    """What all tenants have.
+    """What all tenants have; that of the default tenant is always there."""
 
-    Attributes:
-        version: Grows with every change of what the filter is told.
-        by_tenant: The default tenant's is always there.
-    """
-
-    version: int = 0
+    version: int = 0  # grows with every change of what the filter is told
     by_tenant: dict[str, _Holding] = field(default_factory=lambda: {"": _Holding()})
 
     def to_change(self, tenant: str) -> _Holding:
-        """Return what a tenant has, also where it had nothing.
-
-        Raises:
-            InvalidInputError: There are too many tenants already.
-        """
+        """Return what a tenant has; raises `InvalidInputError` where there are too many."""
         if tenant not in self.by_tenant:
             if len(self.by_tenant) > MAX_TENANTS:
                 raise InvalidInputError(
@@ -115,12 +99,8 @@ class MemoryQuarantine(MemoryRecords):
         with self._lock:
             new: dict[str, QuarantineEntry] = {}
             for entry in entries:
-                if entry.key not in self._mine.entries and entry.key not in new:
-                    created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
-                    until = None if entry.until is None else as_utc(entry.until)
-                    new[entry.key] = replace(
-                        entry, created_at=created, updated_at=updated, until=until
-                    )
+                if entry.key not in self._mine.entries:
+                    new.setdefault(entry.key, _in_utc(entry))
             fresh = list(new.values())
             if fresh:
                 self._holdings.to_change(self.tenant)  # which may refuse it: before it is told
@@ -253,19 +233,17 @@ class MemoryQuarantine(MemoryRecords):
         now = utc_now()
         with self._lock:
             mine = self._mine
-            allowances = mine.allowances
-            ended = [
-                replace(one, ended_at=now, ended_by=actor)
-                for one in allowances.values()
-                if (one.key, one.source) == (key, source) and one.ended_at is None
-            ]
-            head = self._append([of_allowance(one, self.tenant, said) for one in ended])
-            for one in ended:
-                allowances[one.key, one.source, one.effect] = one
+            ended = {
+                name: replace(one, ended_at=now, ended_by=actor)
+                for name, one in mine.allowances.items()
+                if name[:2] == (key, source) and one.ended_at is None
+            }
+            head = self._append(of_allowance(one, self.tenant, said) for one in ended.values())
+            mine.allowances.update(ended)
             if ended:
                 self._holdings.version = mine.version = self._holdings.version + 1
         announce(self.place, self.tenant, head)
-        return ended
+        return list(ended.values())
 
     def allowances(self) -> list[Allowance]:
         with self._lock:
@@ -283,3 +261,9 @@ class MemoryQuarantine(MemoryRecords):
         mine.entries[entry.key] = entry
         if changes:
             mine.note_change(entry.key, self._holdings.version + 1)
+
+
+def _in_utc(entry: QuarantineEntry) -> QuarantineEntry:
+    until = None if entry.until is None else as_utc(entry.until)
+    created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
+    return replace(entry, created_at=created, updated_at=updated, until=until)

@@ -43,11 +43,9 @@ class AnyText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Escape what databases refuse."""
         return None if value is None else escape(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Return the text as it was given."""
         return None if value is None else unescape(value)
 
 
@@ -58,11 +56,10 @@ class UtcDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Turn it to UTC."""
         return None if value is None else as_utc(value)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Return it in UTC; SQLite keeps no timezone."""
+        # SQLite keeps no timezone.
         return None if value is None else as_utc(value)
 
 
@@ -161,7 +158,6 @@ class EventRow(Base):
 
     @classmethod
     def values(cls, event: Event, turn: int) -> dict[str, Any]:
-        """Return the row's columns."""
         lane = lane_of(event.reporter, event.tenant)
         return {
             **cls.shared(event),
@@ -173,7 +169,6 @@ class EventRow(Base):
         }
 
     def to_event(self) -> Event:
-        """Return the row as the record that the protocol names."""
         passages = tuple(passage.to_passage() for passage in self.passages)
         reporters = len(self.lanes.split())
         return Event(**self.shared(self), passages=passages, reporters=reporters)
@@ -205,7 +200,6 @@ class PassageRow(Base):
         }
 
     def to_passage(self) -> Passage:
-        """Return the row as a `Passage`."""
         metadata = from_json(self.metadata_json)
         return Passage(self.text, id=self.passage_id, score=self.score, metadata=metadata)
 
@@ -248,11 +242,9 @@ class ScoreRow(Base):
 
     @classmethod
     def values(cls, scored: ScoredQuery) -> dict[str, Any]:
-        """Return the row's columns."""
         return {**cls.shared(scored), "suspicions_json": to_json(scored.suspicions)}
 
     def to_scored(self) -> ScoredQuery:
-        """Return the row as the record that the protocol names."""
         suspicions = tuple(from_json(self.suspicions_json))
         shared = {**self.shared(self), "question": self.question or ""}
         return ScoredQuery(**shared, suspicions=suspicions)

@@ -139,8 +139,8 @@ class Accused:
     Attributes:
         entry: As the store has it now, if it does.
         quarantined: Whether it came into force by this.
-        limited: Which limit kept it from coming into force, or from being proposed, in words, or
-            None; what only waits for further reporters is not limited.
+        limited: Which limit kept it from coming into force, or from being proposed, in words;
+            what only waits for further reporters is not limited.
         kept: Whether the store has it.
     """
 

@@ -58,7 +58,6 @@ class Event:
         response: The response that was flagged.
         passages: The passages that the generator saw, best first; may be empty.
         reporter: Who flagged it, or None.
-        status: "pending", "running", "done" or "failed".
         created_at: When it was flagged, UTC.
         attempts: How often a worker has begun on it.
         error: Why the last attempt failed, or None.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Self
 
 from sqlalchemy import delete, select, union
@@ -37,9 +36,6 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlRecords):
         tenant: Whose store it is; "" for the default tenant.
         place: The URL without secrets: the same for all stores of a process on one database.
     """
-
-    path: Path | None
-    tenant: str
 
     def __init__(self, url: str) -> None:
         """Open the store and create its tables where they are missing.

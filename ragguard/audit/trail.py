@@ -65,8 +65,7 @@ class TrailRow:
     Attributes:
         seq: Its place: 1, 2, 3 ...
         at: When, UTC, in ISO 8601.
-        tenant, actor, action, subject: As in `Change`.
-        details: As in `Change`, as JSON.
+        tenant, actor, action, subject, details: As in `Change`; the last as JSON.
         key: The id of the key that signed it, or "" for none.
         mac: The signature of all of these and of the `mac` of the row before.
     """

@@ -38,15 +38,10 @@ class QuarantineWatch(Repeater):
         error: Why the last look at the store failed, or None.
     """
 
-    place: str
     error: str | None
 
     def __init__(self, store: AuditStore, interval_s: float = 0.1) -> None:
-        """Load the keys and begin to watch.
-
-        Args:
-            store: The store whose quarantine is watched.
-            interval_s: Seconds between two polls.
+        """Load the keys and begin to watch, with so many seconds between two polls.
 
         Raises:
             InvalidInputError: `interval_s` is not positive.

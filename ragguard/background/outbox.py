@@ -48,11 +48,6 @@ class Outbox:
         thread: What saves, once there is something to save.
     """
 
-    work: threading.Event
-    saved: threading.Event
-    stop: threading.Event
-    thread: threading.Thread | None
-
     def __init__(self, store: AuditStore, max_events: int, counter: VerdictCounter | None) -> None:
         self._store = store
         self._max_events = max_events
@@ -72,7 +67,7 @@ class Outbox:
         self._settled = 0
         self._at_once = _BATCH
         self.work, self.saved, self.stop = (threading.Event() for _ in range(3))
-        self.thread = None
+        self.thread: threading.Thread | None = None
 
     @property
     def unsaved(self) -> int:

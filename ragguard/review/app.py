@@ -215,21 +215,23 @@ class _Site:
 
 def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001
     status = 404 if isinstance(error, LookupError) else 400
-    status = 503 if isinstance(error, StoreError) else status
-    body = rendered("failed.html", title="Not done", words=str(error))
-    return Response(body, status, media_type="text/html")
+    return _error("Not done", str(error), 503 if isinstance(error, StoreError) else status)
 
 
 def _defect(request: Request, error: Exception) -> Response:  # noqa: ARG001
     # Starlette raises the error again, so that the server logs it.
     words = "This is a defect of ragguard; please report it with what the command has printed."
-    body = rendered("failed.html", title="Not done", words=words)
-    return Response(body, 500, HEADERS, media_type="text/html")
+    return _error("Not done", words, 500)
 
 
 def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    body = rendered("failed.html", title="Not found", words="There is no such page.")
-    return Response(body, 404, media_type="text/html")
+    return _error("Not found", "There is no such page.", 404)
+
+
+def _error(title: str, words: str, status: int) -> Response:
+    body = rendered("failed.html", title=title, words=words)
+    # What is answered outside of `Door`, as a defect is, needs the headers as well.
+    return Response(body, status, HEADERS, media_type="text/html")
 
 
 def _address(request: Request) -> str:
