@@ -20,17 +20,11 @@ HOUR = timedelta(hours=1)
 
 @dataclass
 class Load:
-    """How much rests on reports alone.
+    """How much rests on reports alone."""
 
-    Attributes:
-        of_reporter: Of how many other events of the same reporter something is in force.
-        within_hour: How many entries came into force within the last hour, by whomever.
-        proposed: How many proposals of the same reporter wait for a person.
-    """
-
-    of_reporter: int
-    within_hour: int
-    proposed: int = 0
+    of_reporter: int  # other events of the same reporter of which something is in force
+    within_hour: int  # entries that came into force within the last hour, by whomever
+    proposed: int = 0  # proposals of the same reporter that wait for a person
 
     @classmethod
     def of(

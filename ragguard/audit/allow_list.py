@@ -32,13 +32,10 @@ class Allowance:
         source: The source's name, or "" for a passage.
         effect: "allowed": neither the filter nor the quarantine drops it. "protected": only a
             person drops it: the filter marks it, and what attributions accuse is proposed.
-        why: Why, in words.
         text: How the passage begins, for a person.
         actor: Who vouches for it, or None.
-        created_at: Since when, UTC.
-        until: Until when, UTC; None: until somebody ends it.
-        ended_at: When somebody has ended it, UTC, or None.
-        ended_by: Who has.
+        until: Until when, UTC as all moments; None: until somebody ends it.
+        ended_at, ended_by: When somebody has ended it, and who.
     """
 
     key: str

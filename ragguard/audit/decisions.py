@@ -83,12 +83,9 @@ class Decisions:
         actor: str | None = None,
         said: str | None = None,
     ) -> Allowance:
-        """Put a passage or a source on the allow-list, and return its entry.
+        """Put what `ragguard.audit.allow_list.allowance` makes on the list, and return it.
 
         Of `why` the trail has a hash.
-
-        Raises:
-            InvalidInputError: As `ragguard.audit.allow_list.allowance`.
         """
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
         self._store.allow(made, said=said)

@@ -41,9 +41,8 @@ def lane_of(reporter: str | None, tenant: str = "") -> str:
 def next_turn(served: int | None, last: int | None) -> int:
     """Return the turn of a new event.
 
-    Args:
-        served: The turn that is served next; None if no event waits.
-        last: The last turn of the event's own lane; None if it has no open event.
+    `served` is the turn that is served next, and `last` the last one of the event's own lane; None
+    if there is no such event.
 
     >>> next_turn(None, None), next_turn(7, None), next_turn(7, 9)
     (0, 7, 10)

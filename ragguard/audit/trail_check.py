@@ -47,7 +47,6 @@ class Checked:
     """What a check of the trail found.
 
     Attributes:
-        rows: How many rows there are.
         head: The head to keep elsewhere, or None for an empty trail or one whose last row is signed
             with a key that is not here.
         findings: What is wrong, in words.

@@ -62,17 +62,14 @@ class VerdictRecord:
     """A verdict that dropped, flagged or marked a passage, found an attack, or failed.
 
     Attributes:
-        id: That of the `Verdict`.
         question: Hash of the question's content words, as in `ScoredQuery`.
-        attacked, p_value, mode, error: As in `Verdict`.
+        id, attacked, p_value, mode, error: As in `Verdict`.
         size: How many passages the set had.
         kept: How many of them were let through.
         passages: Those that were not simply kept, in rank order, `MOST_PASSAGES` at most.
         calibration: Which calibration was in force: where it came from, and the first digits of
             its hash.
-        scorer: Version of the signals and weights.
-        version: Of ragguard.
-        recorded_at: When, UTC.
+        scorer, version: Of the signals and weights, and of ragguard.
         query: The question, where the guard records texts.
         tenant: Whose it is; "" is the default tenant.
     """

@@ -107,11 +107,7 @@ class EventAttributor:
         return self._with_evidence(_told(found, len(search.left_out)))
 
     def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
-        """Quarantine or propose what is responsible, as the policy says; return what became of it.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Quarantine or propose what is responsible; return what became of it."""
         return self._accuser.accuse(event, attribution)
 
     def _hindrance(self, event: Event) -> str | None:
@@ -150,9 +146,6 @@ def was_given(store: AuditStore, event: Event) -> bool:
     """Return whether an event is about an answer that `Guard.answered` recorded in the day before.
 
     It may name fewer passages than the generator saw, and none that it did not see.
-
-    Raises:
-        StoreError: The store fails.
     """
     mine = store.of_tenant(event.tenant or None)
     told = answer_of(event.query, event.response, event.passages, mine.answer_key())

@@ -139,10 +139,7 @@ class Outbox:
     def wait(self, address: Address, timeout: float | None, *, poll_s: float) -> bool:
         """Block until the event, of this or any other process, is done or failed for good.
 
-        Args:
-            address: The event's tenant and its id.
-            timeout: Seconds to wait at most; None waits without limit.
-            poll_s: Seconds between two looks for what other processes have settled.
+        Every `poll_s` seconds it looks for what other processes have settled.
 
         Returns:
             True when it is; False when the time is up or all was closed before.
@@ -184,11 +181,7 @@ class Outbox:
             return [event_id for _, event_id in islice(self._passageless, _MAX_CLAIMABLE)]
 
     def forget_settled(self) -> None:
-        """Drop ids of events without passages that other processes have settled.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Drop ids of events without passages that other processes have settled."""
         while True:
             with self._changed:
                 if (first := next(iter(self._passageless), None)) is None:

@@ -28,20 +28,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Visit:
-    """A request of somebody who may see the page.
-
-    Attributes:
-        asked: The query's fields.
-        form: The form's fields; empty for what only reads.
-        others: The tenants that this person may see besides; "" is the default one.
-    """
+    """A request of somebody who may see the page."""
 
     store: AuditStore
     person: Person
-    asked: Fields
-    form: Fields = field(default_factory=dict)
+    asked: Fields  # of the query
+    form: Fields = field(default_factory=dict)  # empty for what only reads
     settings: Settings = field(default_factory=Settings)
-    others: Sequence[str] = ()
+    others: Sequence[str] = ()  # the tenants that this person may see besides
 
     @property
     def here(self) -> dict[str, str]:
