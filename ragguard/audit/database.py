@@ -91,11 +91,7 @@ class Database:
             gate.release()
 
     def upgrade(self) -> str:
-        """Move the tables on to the schema of this ragguard, and return the one that they had.
-
-        Raises:
-            StoreError: The database fails, or the schema is none that this ragguard can move on.
-        """
+        """Move the tables on, as `ragguard.audit.schema.upgrade` does, and return their schema."""
         with self.write() as session:
             lock(session, _SCHEMA_LOCK)
             return upgrade(session, self.name)

@@ -177,12 +177,7 @@ def _named(target: Target) -> str:
 
 
 def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry:
-    """Return the entry that a target names.
-
-    Raises:
-        InvalidInputError: It names several.
-        QuarantineNotFoundError: It names none.
-    """
+    """Return the entry that a target names; raises as `Decisions.decide`."""
     name = _named(target)
     matches = [e for e in entries if name and name.lower() == e.key] or [
         entry

@@ -92,23 +92,18 @@ def engine(where: URL, path: Path | None, statement_s: float) -> Engine:
     Raises:
         MissingExtraError: The driver for PostgreSQL is not installed.
     """
-    if where.get_backend_name() == "sqlite":
-        return _sqlite_engine(where, path)
-    try:
-        return _postgres_engine(where, statement_s)
-    except ImportError as error:
-        raise MissingExtraError("an audit store in PostgreSQL", "postgres") from error
-
-
-def _sqlite_engine(where: URL, path: Path | None) -> Engine:
-    """Return an engine in WAL mode; a file that it makes is for its owner alone."""
-    engine = create_engine(where, connect_args={"timeout": _BUSY_S})
+    if where.get_backend_name() != "sqlite":
+        try:
+            return _postgres_engine(where, statement_s)
+        except ImportError as error:
+            raise MissingExtraError("an audit store in PostgreSQL", "postgres") from error
+    made = create_engine(where, connect_args={"timeout": _BUSY_S})
     if path is not None:
-        # Before SQLite makes it; the log and the index get the mode of the file.
-        event.listen(engine, "do_connect", lambda *_: make_private(path))
-    event.listen(engine, "connect", _set_up)
-    event.listen(engine, "begin", _begin)
-    return engine
+        # Before SQLite makes it, for its owner alone; the log and the index get its mode.
+        event.listen(made, "do_connect", lambda *_: make_private(path))
+    event.listen(made, "connect", _set_up)
+    event.listen(made, "begin", _begin)
+    return made
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:

@@ -35,11 +35,7 @@ _Store = TypeVar("_Store")
 
 
 def tenant_view(store: _Store, tenant: str | None) -> _Store:
-    """Return a store as a tenant sees it: an object of its own that shares all else.
-
-    Raises:
-        InvalidInputError: `tenant` is no name of a tenant.
-    """
+    """Return a store as a tenant sees it: an object of its own that shares all else."""
     name = require_tenant(tenant)
     if name == store.__dict__["tenant"]:
         return store

@@ -141,9 +141,6 @@ def append(session: Session, changes: Iterable[Change]) -> str | None:
     """Add rows that tell of changes, in the transaction that makes them; return the new head.
 
     Writers queue up here until the transaction ends.
-
-    Raises:
-        StoreError: The last row is signed with a key that this process does not have.
     """
     told = list(changes)
     if not told:

@@ -104,7 +104,12 @@ class EventAttributor:
 
         search = _Unquarantined(of_tenant(self._retrieve, event.tenant), self._held(event))
         found = self._attributor.attribute(query, response, search)
-        return self._with_evidence(_told(found, len(search.left_out)))
+        if left_out := len(search.left_out):
+            reason, details = found.reason, {**found.details, "left_out": left_out}
+            if found.cause != "poisoning":
+                reason += f"; {left_out} in quarantine already were left out of the search"
+            found = replace(found, reason=reason, details=details)
+        return self._with_evidence(found)
 
     def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
         """Quarantine or propose what is responsible; return what became of it."""
@@ -176,12 +181,3 @@ class _Unquarantined:
         if key in self._held:
             self.left_out.add(key)
         return key not in self._held
-
-
-def _told(found: Attribution, left_out: int) -> Attribution:
-    if not left_out:
-        return found
-    reason = found.reason
-    if found.cause != "poisoning":
-        reason += f"; {left_out} in quarantine already were left out of the search"
-    return replace(found, reason=reason, details={**found.details, "left_out": left_out})
