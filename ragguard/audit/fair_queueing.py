@@ -9,6 +9,7 @@ stored but the turn, so that the next event is found by an index.
 from __future__ import annotations
 
 import hashlib
+import math
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Hashable, Iterator
@@ -62,8 +63,8 @@ class Turns(Generic[N]):
     >>> turns = Turns()
     >>> for name in ("a1", "a2", "a3", "b1"):
     ...     turns.place(name, name[0], turns.next(name[0]))
-    >>> list(turns), turns.last_of_fullest("b")
-    (['a1', 'b1', 'a2', 'a3'], 'a3')
+    >>> list(turns), turns.surplus("b", 3), turns.surplus("b", 4)
+    (['a1', 'b1', 'a2', 'a3'], 'a3', None)
     """
 
     def __init__(self) -> None:
@@ -124,13 +125,17 @@ class Turns(Generic[N]):
         if not self._lanes[lane]:
             del self._lanes[lane], self._sizes[lane]
 
-    def last_of_fullest(self, newest: str, *, by_size: bool = False) -> N:
-        """Return the name with the last turn in the lane with most names, or of the largest size.
+    def surplus(self, newest: str, most: int, most_size: float = math.inf) -> N | None:
+        """Return which name has to go while there are too many, or they are too large; else None.
 
-        Of lanes that are equally full it is `newest`, which has just grown.
+        It is the last one of the lane with most names, or of the largest one. Of lanes that are
+        equally full it is `newest`, which has just grown.
         """
+        too_large = self.size > most_size
+        if not too_large and len(self) <= most:
+            return None
 
         def fullness(lane: str) -> tuple[int, bool]:
-            return self._sizes[lane] if by_size else len(self._lanes[lane]), lane == newest
+            return self._sizes[lane] if too_large else len(self._lanes[lane]), lane == newest
 
         return self._lanes[max(self._lanes, key=fullness)][-1][2]

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allow_list import Allowance
-from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
+from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns
 from ragguard.audit.memory_quarantine import MemoryQuarantine
 from ragguard.audit.quarantine import QuarantineEntry, as_utc
 from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event, tenant_view
@@ -65,7 +65,7 @@ class MemoryStore(MemoryQuarantine):
 
     def add_event(self, event: Event) -> None:
         with self._lock:
-            lane = lane_of(event.reporter, event.tenant)
+            lane = event.lane
             known = self._events.get(event.id)
             served = next(self._claimable(), None)
             turn = self._turns.next(lane, 0 if served is None else self._turns.turn(served))
@@ -74,9 +74,8 @@ class MemoryStore(MemoryQuarantine):
                 if event.status in OPEN:
                     self._turns.place(event.id, lane, turn, event.nbytes)
                 self._put(replace(event, created_at=as_utc(event.created_at)))
-                while len(self._turns) > self._max_open or self._turns.size > _OPEN_BYTES:
-                    too_large = self._turns.size > _OPEN_BYTES
-                    lost = self._events[self._turns.last_of_fullest(lane, by_size=too_large)]
+                while (name := self._turns.surplus(lane, self._max_open, _OPEN_BYTES)) is not None:
+                    lost = self._events[name]
                     self._put(replace(lost, status="failed", error=_LOST, passages=()))
                     self.add_counts({"reports_lost": lost.reports})
                 return

@@ -28,7 +28,7 @@ from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator
 
 from ragguard.audit.encoding import escape, from_json, to_json, unescape
-from ragguard.audit.fair_queueing import NOBODY, lane_of
+from ragguard.audit.fair_queueing import NOBODY
 from ragguard.audit.quarantine import as_utc
 from ragguard.audit.records import OPEN, Event, ScoredQuery
 from ragguard.passage import Passage
@@ -158,12 +158,11 @@ class EventRow(Base):
 
     @classmethod
     def values(cls, event: Event, turn: int) -> dict[str, Any]:
-        lane = lane_of(event.reporter, event.tenant)
         return {
             **cls.shared(event),
             "claimable_at": 0.0 if event.status in OPEN else None,
-            "lanes": lane,
-            "lane": lane,
+            "lanes": event.lane,
+            "lane": event.lane,
             "turn": turn,
             "bare": not event.passages,
         }

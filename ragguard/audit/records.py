@@ -12,6 +12,7 @@ from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allow_list import AllowanceStore
 from ragguard.audit.answers import AnswerStore
+from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import QuarantineStore, utc_now
 from ragguard.audit.trail import TrailStore
 from ragguard.audit.verdicts import VerdictStore
@@ -83,6 +84,11 @@ class Event:
     def address(self) -> tuple[str, str]:
         """Its tenant and its id."""
         return self.tenant, self.id
+
+    @property
+    def lane(self) -> str:
+        """The lane in which it waits (`ragguard.audit.fair_queueing`)."""
+        return lane_of(self.reporter, self.tenant)
 
     @property
     def nbytes(self) -> int:

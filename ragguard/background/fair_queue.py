@@ -7,7 +7,7 @@ import time
 from collections import Counter, OrderedDict
 from dataclasses import replace
 
-from ragguard.audit.fair_queueing import Turns, lane_of
+from ragguard.audit.fair_queueing import Turns
 from ragguard.audit.records import Event
 from ragguard.audit.verdict_counter import VerdictCounter
 
@@ -42,7 +42,7 @@ class FairQueue:
             Whether the event is one more, and the events that found no room in the end: the newest
             of the fullest lane, which may be this one.
         """
-        lane = lane_of(event.reporter, event.tenant)
+        lane = event.lane
         known = self._events.get(lane + event.id)
         if known is not None:
             again = replace(known, reports=known.reports + event.reports)
@@ -50,9 +50,8 @@ class FairQueue:
             return False, []
         self._add(event, lane, self._turns.next(lane))
         dropped = []
-        while len(self._turns) > self._max_events or self._turns.size > self._max_bytes:
-            too_large = self._turns.size > self._max_bytes
-            dropped.append(self._remove(self._turns.last_of_fullest(lane, by_size=too_large)))
+        while (key := self._turns.surplus(lane, self._max_events, self._max_bytes)) is not None:
+            dropped.append(self._remove(key))
         return True, dropped
 
     def take(self, most: int, max_bytes: int) -> list[Event]:
@@ -73,7 +72,7 @@ class FairQueue:
         """
         again = []
         for event in events if last else events[::-1]:
-            lane = lane_of(event.reporter, event.tenant)
+            lane = event.lane
             front, reports = self._turns.first(lane), event.reports
             if lane + event.id in self._events:
                 reports += self._remove(lane + event.id).reports

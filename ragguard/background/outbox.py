@@ -14,7 +14,7 @@ from collections import Counter
 from contextlib import suppress
 from itertools import islice
 
-from ragguard.audit.fair_queueing import Turns, lane_of
+from ragguard.audit.fair_queueing import Turns
 from ragguard.audit.records import OPEN, AuditStore, Event
 from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.background.fair_queue import FairQueue, HourlyQuota, Losses
@@ -85,7 +85,7 @@ class Outbox:
             if self.closed:
                 self._losses.add(event, "the guard is closed")
                 return False
-            lane = lane_of(event.reporter, event.tenant)
+            lane = event.lane
             if not self._quota.covers(lane, event.nbytes):
                 self._losses.add(event, "its reporter has filed too much within the hour")
                 return False
@@ -93,8 +93,8 @@ class Outbox:
             self._unsaved[event.address] += is_more
             if not event.passages and event.address not in self._passageless:
                 self._passageless.place(event.address, lane, self._passageless.next(lane))
-                if len(self._passageless) > _MAX_PASSAGELESS:
-                    self._passageless.remove(self._passageless.last_of_fullest(lane))
+                if (over := self._passageless.surplus(lane, _MAX_PASSAGELESS)) is not None:
+                    self._passageless.remove(over)
             for one in dropped:
                 self._lose(one, "too many reports wait for the store, most of them of its reporter")
             return event.address in self._unsaved

@@ -148,7 +148,11 @@ class Worker:
         return not self.outbox.unsaved and not any(thread.is_alive() for thread in self.threads)
 
     def run_once(self) -> bool:
-        """Claim one event and attribute it in the caller's thread; False if there is none."""
+        """Claim one event and attribute it in the caller's thread; False if there is none.
+
+        Raises:
+            StoreError: The store fails.
+        """
         event = self._claim()
         if event is None:
             return False
