@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from ragguard.audit.allow_list import Allowance, as_allowed
-from ragguard.audit.database import Database, next_version, set_version
+from ragguard.audit.database import Database, insert_into, next_version, set_version
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
 from ragguard.audit.quarantine import ALLOWED, utc_now
 from ragguard.audit.sql_records import append
@@ -29,14 +29,11 @@ class SqlAllowing:
     def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
         with self._database.write() as session:
             changed = next_version(session)
-            named = self._named(allowance.key, allowance.source)
-            row = session.scalar(named.where(AllowanceRow.effect == allowance.effect))
-            if row is None:
-                row = AllowanceRow(tenant=self.tenant)
-                session.add(row)
-            for name, value in AllowanceRow.shared(allowance).items():
-                setattr(row, name, value)
-            row.changed = changed
+            shared = AllowanceRow.shared(allowance)
+            values = {**shared, "tenant": self.tenant, "changed": changed}
+            put = insert_into(session, AllowanceRow).values(values)
+            named = ["tenant", "key", "source", "effect"]
+            session.execute(put.on_conflict_do_update(index_elements=named, set_=values))
             set_version(session, changed)
             head = append(session, [of_allowance(allowance, self.tenant, said)])
         announce(self.place, self.tenant, head)
@@ -46,8 +43,9 @@ class SqlAllowing:
     ) -> list[Allowance]:
         with self._database.write() as session:
             changed = next_version(session)
-            held = self._named(key, source).where(AllowanceRow.ended_at.is_(None))
-            rows = session.scalars(held).all()
+            named = (AllowanceRow.tenant == self.tenant, AllowanceRow.key == key)
+            held = select(AllowanceRow).where(*named, AllowanceRow.source == source)
+            rows = session.scalars(held.where(AllowanceRow.ended_at.is_(None))).all()
             for row in rows:
                 row.ended_at, row.ended_by, row.changed = utc_now(), actor, changed
             if rows:
@@ -62,13 +60,6 @@ class SqlAllowing:
         newest = mine.order_by(AllowanceRow.created_at.desc(), AllowanceRow.seq.desc())
         with self._database.read() as session:
             return [row.to_allowance() for row in session.scalars(newest)]
-
-    def _named(self, key: str, source: str) -> Select[AllowanceRow]:
-        return select(AllowanceRow).where(
-            AllowanceRow.tenant == self.tenant,
-            AllowanceRow.key == key,
-            AllowanceRow.source == source,
-        )
 
 
 def changes_of_the_list(session: Session, since: int) -> Sequence[Any]:
