@@ -32,10 +32,8 @@ def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
             returned as it is.
 
     Raises:
-        InvalidInputError: The URL is blank or names neither a SQLite file nor a PostgreSQL
-            database, or `store` is of another type.
-        MissingExtraError: The driver for PostgreSQL is not installed.
-        StoreError: The store cannot be opened.
+        InvalidInputError: `store` is blank, of another type or a tenant's view.
+        RagguardError: As `SqlStore`.
     """
     if store is None:
         return MemoryStore()

@@ -13,23 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ragguard.audit.quarantine import MAX_ACCUSERS, Accused, Limits, QuarantineEntry
+from ragguard.audit.trail import Change, of_entry
 
 HOUR = timedelta(hours=1)
 
 
 @dataclass
 class Load:
-    """How much rests on reports alone.
+    """How much rests on reports alone."""
 
-    Attributes:
-        of_reporter: Of how many other events of the same reporter something is in force.
-        within_hour: How many entries came into force within the last hour, by whomever.
-        proposed: How many proposals of the same reporter wait for a person.
-    """
-
-    of_reporter: int
-    within_hour: int
-    proposed: int = 0
+    of_reporter: int  # other events of the same reporter of which something is in force
+    within_hour: int  # entries that came into force within the last hour, by whomever
+    proposed: int = 0  # proposals of the same reporter that wait for a person
 
     @classmethod
     def of(
@@ -46,6 +41,31 @@ class Load:
             sum(entry.updated_at > now - HOUR for entry in unseen),
             sum(entry.status == "proposed" for entry in theirs),
         )
+
+
+def decided_all(
+    accusations: Sequence[QuarantineEntry],
+    known: dict[str, QuarantineEntry],
+    limits: Limits,
+    load: Load,
+    now: datetime,
+    tenant: str,
+) -> tuple[list[Accused], list[Change]]:
+    """Return what becomes of a tenant's accusations, and what the trail is to tell of it.
+
+    The store has `known` by their keys; what it is to keep is added, and counted in `load`.
+    """
+    found, told = [], []
+    for accusation in accusations:
+        before = known.get(accusation.key)
+        one = decided(accusation, before, limits, load, now)
+        found.append(one)
+        if one.kept:
+            known[accusation.key] = one.entry
+            change = of_entry(one.entry, tenant)
+            if before is None or of_entry(before, tenant) != change:
+                told.append(change)
+    return found, told
 
 
 def decided(

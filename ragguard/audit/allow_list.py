@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from ragguard.audit.quarantine import as_utc, utc_now
 from ragguard.content import content_key
-from ragguard.errors import AllowanceNotFoundError, InvalidInputError
+from ragguard.errors import InvalidInputError
 from ragguard.inline.quarantined import Allowed
 from ragguard.passage import Passage
 
@@ -32,13 +32,10 @@ class Allowance:
         source: The source's name, or "" for a passage.
         effect: "allowed": neither the filter nor the quarantine drops it. "protected": only a
             person drops it: the filter marks it, and what attributions accuse is proposed.
-        why: Why, in words.
         text: How the passage begins, for a person.
         actor: Who vouches for it, or None.
-        created_at: Since when, UTC.
-        until: Until when, UTC; None: until somebody ends it.
-        ended_at: When somebody has ended it, UTC, or None.
-        ended_by: Who has.
+        until: Until when, UTC as all moments; None: until somebody ends it.
+        ended_at, ended_by: When somebody has ended it, and who.
     """
 
     key: str
@@ -126,14 +123,6 @@ def identity(target: Passage | str) -> tuple[str, str, str]:
     if is_key(target):
         return target, "", ""
     return content_key(target), target if len(target) <= _LONGEST_SOURCE else "", target
-
-
-def not_allowed(target: Passage | str) -> AllowanceNotFoundError:
-    """Return the error for what is not on the allow-list."""
-    return AllowanceNotFoundError(
-        f"{str(getattr(target, 'id', target))[:80]!r} is not on the allow-list; "
-        "`ragguard allowed` shows what is"
-    )
 
 
 def as_allowed(found: Iterable[Allowance], released: Iterable[str] = ()) -> Allowed:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -46,30 +46,21 @@ class Database:
         path: Absolute path of the SQLite file, or None.
     """
 
-    name: str
-    on_sqlite: bool
-    path: Path | None
-
     def __init__(
         self, url: str, *, statement_s: float = _STATEMENT_S, any_schema: bool = False
     ) -> None:
-        """Connect, and make the tables where there are none.
+        """Connect, and make the tables where there are none; raises as `SqlStore`.
 
         Args:
-            url: A path, `sqlite:///path`, `postgresql://...` or `postgresql+psycopg://...`.
+            url: As `SqlStore` takes it.
             statement_s: Seconds that PostgreSQL may take for a statement.
             any_schema: Take tables of another release as well, to `upgrade` them.
-
-        Raises:
-            InvalidInputError: `url` names neither a SQLite file nor a PostgreSQL database.
-            MissingExtraError: The driver for PostgreSQL is not installed.
-            StoreError: The database fails, or its tables are of another release of ragguard.
         """
         where = store_url(url)
         shown = {key: value for key, value in where.query.items() if key in _SHOWN}
         self.name = where.set(query=shown).render_as_string(hide_password=True)
         self.on_sqlite = where.get_backend_name() == "sqlite"
-        self.path = None
+        self.path: Path | None = None
         if self.on_sqlite and not str(where.database).startswith("file:"):
             self.path = Path(str(where.database))
         self._closed = False
@@ -100,43 +91,34 @@ class Database:
             gate.release()
 
     def upgrade(self) -> str:
-        """Move the tables on to the schema of this ragguard, and return the one that they had.
-
-        Raises:
-            StoreError: The database fails, or the schema is none that this ragguard can move on.
-        """
+        """Move the tables on, as `ragguard.audit.schema.upgrade` does, and return their schema."""
         with self.write() as session:
             lock(session, _SCHEMA_LOCK)
             return upgrade(session, self.name)
 
-    @contextlib.contextmanager
-    def read(self) -> Iterator[Session]:
+    def read(self) -> AbstractContextManager[Session]:
         """Open a session that reads.
 
         Raises:
             StoreError: The database fails, its file is gone, or it was closed.
         """
-        with self._transaction(self._reading, self._reads, writes=False) as session:
-            yield session
+        return self._transaction(writes=False)
 
-    @contextlib.contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self) -> AbstractContextManager[Session]:
         """Open a session that commits at its end, or rolls back when anything is raised.
 
         Raises:
             InvalidInputError: A value has no place in its column.
             StoreError: The database fails, or was closed.
         """
-        with self._transaction(self._writing, self._writes, writes=True) as session:
-            yield session
+        return self._transaction(writes=True)
 
-    @contextlib.contextmanager
-    def _transaction(
-        self, gate: Any, sessions: sessionmaker[Session], *, writes: bool
-    ) -> Iterator[Session]:
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[Session]:
         if self._closed:
             raise StoreError(f"the audit store {self.name} is closed; open it anew")
         self._follow_the_file(writes=writes)
+        gate, sessions = (self._writing, self._writes) if writes else (self._reading, self._reads)
         try:
             with gate, sessions.begin() as session:
                 yield session
@@ -208,8 +190,8 @@ class Database:
     def _make_gates(self) -> None:
         # SQLite must have no connection open while the process forks, so every use of one goes
         # through a gate that a fork closes. In WAL mode readers do not wait for the writer.
-        self._reading: Any = threading.RLock() if self.on_sqlite else contextlib.nullcontext()
-        self._writing: Any = threading.RLock() if self.on_sqlite else contextlib.nullcontext()
+        self._reading: Any = threading.RLock() if self.on_sqlite else nullcontext()
+        self._writing: Any = threading.RLock() if self.on_sqlite else nullcontext()
 
     def _gates(self) -> list[Any]:
         return [self._writing, self._reading] if self.on_sqlite else []

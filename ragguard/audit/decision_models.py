@@ -56,7 +56,6 @@ class QuarantineRow(Base):
 
     @classmethod
     def values(cls, entry: QuarantineEntry, tenant: str, changed: int) -> dict[str, Any]:
-        """Return the row's columns."""
         return {
             **cls.shared(entry),
             "tenant": tenant,
@@ -66,12 +65,10 @@ class QuarantineRow(Base):
         }
 
     def take(self, entry: QuarantineEntry, tenant: str, changed: int) -> None:
-        """Become the row of this entry."""
         for name, value in self.values(entry, tenant, changed).items():
             setattr(self, name, value)
 
     def to_entry(self) -> QuarantineEntry:
-        """Return the row as the record that the protocol names."""
         return QuarantineEntry(**self.shared(self), reporters=tuple(from_json(self.reporters_json)))
 
 
@@ -101,7 +98,6 @@ class AllowanceRow(Base):
     )
 
     def to_allowance(self) -> Allowance:
-        """Return the row as the record that the protocol names."""
         return Allowance(**self.shared(self))
 
 
@@ -151,7 +147,6 @@ class AnswerRow(Base):
     )
 
     def to_answer(self) -> Answer:
-        """Return the row as the record that the protocol names."""
         return Answer(self.digest, frozenset(self.hashes.split()), self.given_at)
 
 
@@ -185,11 +180,9 @@ class VerdictRow(Base):
 
     @classmethod
     def values(cls, kept: VerdictRecord) -> dict[str, Any]:
-        """Return the row's columns."""
         passages = [asdict(passage) for passage in kept.passages]
         return {**cls.shared(kept), "passages_json": to_json(passages)}
 
     def to_record(self) -> VerdictRecord:
-        """Return the row as the record that the protocol names."""
         passages = [JudgedPassage(**passage) for passage in from_json(self.passages_json)]
         return VerdictRecord(**self.shared(self), passages=tuple(passages))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity, not_allowed
+from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import AuditStore
 from ragguard.content import content_key
-from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
 from ragguard.passage import Passage
 
 Target = QuarantineEntry | Passage | str
@@ -83,12 +83,9 @@ class Decisions:
         actor: str | None = None,
         said: str | None = None,
     ) -> Allowance:
-        """Put a passage or a source on the allow-list, and return its entry.
+        """Put what `ragguard.audit.allow_list.allowance` makes on the list, and return it.
 
         Of `why` the trail has a hash.
-
-        Raises:
-            InvalidInputError: As `ragguard.audit.allow_list.allowance`.
         """
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
         self._store.allow(made, said=said)
@@ -112,7 +109,10 @@ class Decisions:
             changed = change(key, "rejected", actor=actor, said=said)
             ended.append(_of_release(entry, changed.updated_at, actor))
         if not ended:
-            raise not_allowed(target)
+            raise AllowanceNotFoundError(
+                f"{str(getattr(target, 'id', target))[:80]!r} is not on the allow-list; "
+                "`ragguard allowed` shows what is"
+            )
         return ended
 
     def allowed(self) -> list[Allowance]:
@@ -177,12 +177,7 @@ def _named(target: Target) -> str:
 
 
 def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry:
-    """Return the entry that a target names.
-
-    Raises:
-        InvalidInputError: It names several.
-        QuarantineNotFoundError: It names none.
-    """
+    """Return the entry that a target names; raises as `Decisions.decide`."""
     name = _named(target)
     matches = [e for e in entries if name and name.lower() == e.key] or [
         entry

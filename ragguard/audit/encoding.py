@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import numbers
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,6 @@ _MAX_DEPTH = 100
 _MAX_PARTS = 100_000
 _MAX_BITS = 2_000  # fewer than the 640 digits that Python reads under any setting
 _REST = "..."
-
-_Many = Mapping[Any, Any] | list[Any] | tuple[Any, ...]
 
 
 def escape(text: str) -> str:
@@ -56,7 +55,7 @@ def to_json(value: object) -> str:
     '{"page": 3, "seen": "{1}", "7": [true, null]}'
     """
     # Not ASCII: "\\ud83d\\ude00" would be read back as one character, not as two surrogates.
-    return json.dumps(_Plain().of(value, ()), ensure_ascii=False)
+    return json.dumps(_plain(value, (), count(1)), ensure_ascii=False)
 
 
 def from_json(stored: str) -> Any:
@@ -64,38 +63,30 @@ def from_json(stored: str) -> Any:
     return json.loads(stored)
 
 
-class _Plain:
-    """Turns one value into what `json` takes."""
-
-    def __init__(self) -> None:
-        self._parts = 0
-
-    def of(self, value: object, ancestors: tuple[int, ...]) -> object:
-        self._parts += 1
-        if value is None or isinstance(value, (str, bool)):
-            return value
-        try:
-            if isinstance(value, np.bool_):
-                return bool(value)
-            if isinstance(value, numbers.Integral):
-                number = int(value)
-                return number if number.bit_length() <= _MAX_BITS else hex(number)
-            if isinstance(value, numbers.Real):
-                return float(value)
-            if isinstance(value, (Mapping, list, tuple)):
-                return self._of_many(value, ancestors)
-        except Exception:  # a caller's types may raise anything; the record must still be kept
-            return _words(value)
+def _plain(value: object, ancestors: tuple[int, ...], parts: Iterator[int]) -> object:
+    """Return a value as `json` takes it; `parts` counts what it has."""
+    part = next(parts)
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    try:
+        if isinstance(value, np.bool_):
+            return bool(value)
+        if isinstance(value, numbers.Integral):
+            number = int(value)
+            return number if number.bit_length() <= _MAX_BITS else hex(number)
+        if isinstance(value, numbers.Real):
+            return float(value)
+        if isinstance(value, (Mapping, list, tuple)):
+            # Parts that are shared would else be written as often as there are ways to them.
+            if id(value) in ancestors or len(ancestors) == _MAX_DEPTH or part > _MAX_PARTS:
+                return _REST
+            inside = (*ancestors, id(value))
+            if isinstance(value, Mapping):
+                return {_words(key): _plain(item, inside, parts) for key, item in value.items()}
+            return [_plain(item, inside, parts) for item in value]
+    except Exception:  # a caller's types may raise anything; the record must still be kept
         return _words(value)
-
-    def _of_many(self, value: _Many, ancestors: tuple[int, ...]) -> object:
-        # Parts that are shared would else be written as often as there are ways to them.
-        if id(value) in ancestors or len(ancestors) == _MAX_DEPTH or self._parts > _MAX_PARTS:
-            return _REST
-        inside = (*ancestors, id(value))
-        if isinstance(value, Mapping):
-            return {_words(key): self.of(item, inside) for key, item in value.items()}
-        return [self.of(item, inside) for item in value]
+    return _words(value)
 
 
 def _words(value: object) -> str:

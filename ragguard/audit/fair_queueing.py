@@ -9,8 +9,10 @@ stored but the turn, so that the next event is found by an index.
 from __future__ import annotations
 
 import hashlib
+import math
 from bisect import bisect_left, insort
-from collections.abc import Hashable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterator
 from itertools import count
 from typing import Generic, TypeVar
 
@@ -40,9 +42,8 @@ def lane_of(reporter: str | None, tenant: str = "") -> str:
 def next_turn(served: int | None, last: int | None) -> int:
     """Return the turn of a new event.
 
-    Args:
-        served: The turn that is served next; None if no event waits.
-        last: The last turn of the event's own lane; None if it has no open event.
+    `served` is the turn that is served next, and `last` the last one of the event's own lane; None
+    if there is no such event.
 
     >>> next_turn(None, None), next_turn(7, None), next_turn(7, 9)
     (0, 7, 10)
@@ -56,19 +57,24 @@ N = TypeVar("N", bound=Hashable)
 class Turns(Generic[N]):
     """Names in lanes, in memory, in the order of their turns; of equal turns the older is first.
 
+    Attributes:
+        size: How much all names together take, as whoever places them counts it.
+
     >>> turns = Turns()
     >>> for name in ("a1", "a2", "a3", "b1"):
     ...     turns.place(name, name[0], turns.next(name[0]))
-    >>> list(turns), turns.last_of_fullest("b")
-    (['a1', 'b1', 'a2', 'a3'], 'a3')
+    >>> list(turns), turns.surplus("b", 3), turns.surplus("b", 4)
+    (['a1', 'b1', 'a2', 'a3'], 'a3', None)
     """
 
     def __init__(self) -> None:
         self._numbers = count()
         # A place is a turn, a number and a name; numbers differ.
-        self._places: dict[N, tuple[str, tuple[int, int, N]]] = {}  # with the lane
+        self._places: dict[N, tuple[str, int, tuple[int, int, N]]] = {}  # with lane and size
         self._line: list[tuple[int, int, N]] = []
         self._lanes: dict[str, list[tuple[int, int, N]]] = {}
+        self._sizes: Counter[str] = Counter()  # by lane
+        self.size = 0
 
     def __len__(self) -> int:
         return len(self._line)
@@ -81,7 +87,7 @@ class Turns(Generic[N]):
 
     def turn(self, name: N) -> int:
         """Return the turn that a name has."""
-        return self._places[name][1][0]
+        return self._places[name][2][0]
 
     def first(self, lane: str | None = None) -> int | None:
         """Return the first turn of a lane, or of all; None if there is none."""
@@ -93,15 +99,17 @@ class Turns(Generic[N]):
         line = self._lanes.get(lane)
         return next_turn(self.first() if served is None else served, line[-1][0] if line else None)
 
-    def place(self, name: N, lane: str, turn: int) -> None:
+    def place(self, name: N, lane: str, turn: int, size: int = 0) -> None:
         """Give a name a turn; one that has another keeps its age."""
         if name in self._places:
-            number = self._places[name][1][1]
+            number = self._places[name][2][1]
             self.remove(name)
         else:
             number = next(self._numbers)
         place = turn, number, name
-        self._places[name] = lane, place
+        self._places[name] = lane, size, place
+        self._sizes[lane] += size
+        self.size += size
         insort(self._line, place)
         insort(self._lanes.setdefault(lane, []), place)
 
@@ -109,21 +117,25 @@ class Turns(Generic[N]):
         """Forget a name, if it is known."""
         if name not in self._places:
             return
-        lane, place = self._places.pop(name)
+        lane, size, place = self._places.pop(name)
         for line in (self._line, self._lanes[lane]):
             del line[bisect_left(line, place)]
+        self._sizes[lane] -= size
+        self.size -= size
         if not self._lanes[lane]:
-            del self._lanes[lane]
+            del self._lanes[lane], self._sizes[lane]
 
-    def last_of_fullest(self, newest: str, sizes: Mapping[str, int] | None = None) -> N:
-        """Return the name with the last turn in the lane that holds most.
+    def surplus(self, newest: str, most: int, most_size: float = math.inf) -> N | None:
+        """Return which name has to go while there are too many, or they are too large; else None.
 
-        Args:
-            newest: Of lanes that are equally full this one, which has just grown.
-            sizes: How much each lane holds; None: as much as there are names in it.
+        It is the last one of the lane with most names, or of the largest one. Of lanes that are
+        equally full it is `newest`, which has just grown.
         """
+        too_large = self.size > most_size
+        if not too_large and len(self) <= most:
+            return None
 
         def fullness(lane: str) -> tuple[int, bool]:
-            return len(self._lanes[lane]) if sizes is None else sizes[lane], lane == newest
+            return self._sizes[lane] if too_large else len(self._lanes[lane]), lane == newest
 
         return self._lanes[max(self._lanes, key=fullness)][-1][2]

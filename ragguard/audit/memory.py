@@ -7,28 +7,25 @@ same objects, and a thread that writes takes little of the interpreter from quer
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allow_list import Allowance
-from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns, lane_of
+from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns
 from ragguard.audit.memory_quarantine import MemoryQuarantine
-from ragguard.audit.memory_records import MemoryAnswers, MemoryVerdicts
 from ragguard.audit.quarantine import QuarantineEntry, as_utc
 from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event, tenant_view
 from ragguard.audit.verdict_counter import retained
 from ragguard.fork import follow_forks
 from ragguard.recent_passages import passages_bytes
 
-_OPEN, _FINISHED = "open", "finished"
 _OPEN_BYTES, _FINISHED_BYTES = 64_000_000, 256_000_000
 _LOST = "lost: too many events wait"
 
 
-class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
+class MemoryStore(MemoryQuarantine):
     """The audit store of one process; its content ends with the process.
 
     Quarantine is kept for good. Of finished events the newest `max_finished` are kept, so that a
@@ -38,7 +35,6 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
 
     Attributes:
         shared: False: no other process sees it.
-        tenant: Whose store it is; "" for the default tenant.
     """
 
     shared = False
@@ -52,9 +48,9 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
         self._turns: Turns[str] = Turns()  # of open events
         self._claimable_at: dict[str, float] = {}  # of open events: 0, or the end of the lease
         self._lanes: dict[str, set[str]] = {}
-        self._sizes: dict[str, tuple[str, int]] = {}  # of each event: what it counts for, and bytes
-        self._bytes: Counter[str] = Counter()  # of open events by lane; of all open, all finished
         self._finished: dict[str, Attribution | None] = {}
+        self._sizes: dict[str, int] = {}  # of finished events, in bytes
+        self._finished_bytes = 0
         self._counts: dict[str, int] = {}
         self._scores: list[ScoredQuery] = []
         follow_forks(self)
@@ -69,19 +65,19 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
 
     def add_event(self, event: Event) -> None:
         with self._lock:
-            lane = lane_of(event.reporter, event.tenant)
+            lane = event.lane
             known = self._events.get(event.id)
             served = next(self._claimable(), None)
             turn = self._turns.next(lane, 0 if served is None else self._turns.turn(served))
             if known is None:
                 self._lanes[event.id] = {lane}
                 if event.status in OPEN:
-                    self._turns.place(event.id, lane, turn)
-                    self._weigh(event.id, lane, event.nbytes)
+                    self._turns.place(event.id, lane, turn, event.nbytes)
                 self._put(replace(event, created_at=as_utc(event.created_at)))
-                while len(self._claimable_at) > self._max_open or self._bytes[_OPEN] > _OPEN_BYTES:
-                    sizes = self._bytes if self._bytes[_OPEN] > _OPEN_BYTES else None
-                    self._give_up(self._events[self._turns.last_of_fullest(lane, sizes)])
+                while (name := self._turns.surplus(lane, self._max_open, _OPEN_BYTES)) is not None:
+                    lost = self._events[name]
+                    self._put(replace(lost, status="failed", error=_LOST, passages=()))
+                    self.add_counts({"reports_lost": lost.reports})
                 return
             lanes = self._lanes[event.id]
             if len(lanes) < MAX_REPORTERS:
@@ -90,8 +86,7 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
             self._events[event.id] = replace(known, reports=reports, reporters=len(lanes))
             if event.id in self._turns and turn < self._turns.turn(event.id):
                 # Not to wait behind a flood that happens to hold the same claim.
-                self._turns.place(event.id, lane, turn)
-                self._weigh(event.id, lane, known.nbytes)
+                self._turns.place(event.id, lane, turn, known.nbytes)
 
     def add_events(self, events: Sequence[Event]) -> None:
         with self._lock:
@@ -203,10 +198,6 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
             raise no_event(event_id)
         return found
 
-    def _give_up(self, event: Event) -> None:
-        self._put(replace(event, status="failed", error=_LOST, passages=()))
-        self.add_counts({"reports_lost": event.reports})
-
     def _put(self, event: Event, claimable_at: float = 0.0) -> None:
         self._events[event.id] = event
         if event.status in OPEN:
@@ -216,25 +207,15 @@ class MemoryStore(MemoryQuarantine, MemoryVerdicts, MemoryAnswers):
         self._claimable_at.pop(event.id, None)
         found = self._finished.setdefault(event.id, None)
         scope = [] if found is None else [one.passage for one in found.scores]
-        self._weigh(event.id, _FINISHED, event.nbytes + passages_bytes(scope))
+        size = event.nbytes + passages_bytes(scope)
+        self._finished_bytes += size - self._sizes.get(event.id, 0)
+        self._sizes[event.id] = size
         while len(self._finished) > self._max_finished or (
-            self._bytes[_FINISHED] > _FINISHED_BYTES and len(self._finished) > 1
+            self._finished_bytes > _FINISHED_BYTES and len(self._finished) > 1
         ):
             oldest = next(iter(self._finished))
-            self._weigh(oldest, _FINISHED, 0)
+            self._finished_bytes -= self._sizes.pop(oldest)
             del self._finished[oldest], self._events[oldest], self._lanes[oldest]
-            del self._sizes[oldest]
-
-    def _weigh(self, event_id: str, lane: str, size: int) -> None:
-        """Count an event's bytes for a lane, or for what is finished, and no longer elsewhere."""
-        before, counted = self._sizes.get(event_id, (lane, 0))
-        self._sizes[event_id] = lane, size
-        for name, change in ((before, -counted), (lane, size)):
-            self._bytes[name] += change
-            if name != _FINISHED:
-                self._bytes[_OPEN] += change
-                if not self._bytes[name]:
-                    del self._bytes[name]
 
     def _claimable(self) -> Iterator[str]:
         now = time.monotonic()

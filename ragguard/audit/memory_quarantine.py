@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
-from ragguard.audit.accusation import Load, decided
+from ragguard.audit.accusation import Load, decided_all
 from ragguard.audit.allow_list import Allowance, Effect, as_allowed
-from ragguard.audit.memory_records import MemoryTrail
+from ragguard.audit.memory_records import MemoryRecords
 from ragguard.audit.quarantine import (
     ALLOWED,
     HELD,
@@ -38,18 +37,11 @@ MAX_TENANTS = 1_000
 
 @dataclass
 class _Holding:
-    """What one tenant has.
+    """What one tenant has."""
 
-    Attributes:
-        version: Of the last change.
-        entries: By key.
-        changed: The version of each key's last change, oldest first.
-        allowances: By key, source and effect.
-    """
-
-    version: int = 0
+    version: int = 0  # of the last change
     entries: dict[str, QuarantineEntry] = field(default_factory=dict)
-    changed: dict[str, int] = field(default_factory=dict)
+    changed: dict[str, int] = field(default_factory=dict)  # version of each key's, oldest first
     allowances: dict[tuple[str, str, Effect], Allowance] = field(default_factory=dict)
 
     def of(self, keys: Collection[str], statuses: Collection[QuarantineStatus]) -> frozenset[str]:
@@ -71,22 +63,13 @@ class _Holding:
 
 @dataclass
 class _Holdings:
-    """What all tenants have.
+    """What all tenants have; that of the default tenant is always there."""
 
-    Attributes:
-        version: Grows with every change of what the filter is told.
-        by_tenant: The default tenant's is always there.
-    """
-
-    version: int = 0
+    version: int = 0  # grows with every change of what the filter is told
     by_tenant: dict[str, _Holding] = field(default_factory=lambda: {"": _Holding()})
 
     def to_change(self, tenant: str) -> _Holding:
-        """Return what a tenant has, also where it had nothing.
-
-        Raises:
-            InvalidInputError: There are too many tenants already.
-        """
+        """Return what a tenant has; raises `InvalidInputError` where there are too many."""
         if tenant not in self.by_tenant:
             if len(self.by_tenant) > MAX_TENANTS:
                 raise InvalidInputError(
@@ -97,34 +80,27 @@ class _Holdings:
         return self.by_tenant[tenant]
 
 
-class MemoryQuarantine(MemoryTrail):
+class MemoryQuarantine(MemoryRecords):
     """The quarantine of a `MemoryStore`, and its allow-list.
 
     Attributes:
         place: Names this store among all of the process.
-        tenant: Whose store it is.
     """
 
     place: str
-    tenant: str
 
     def __init__(self) -> None:
         super().__init__()
         self.place = f"memory:{uuid.uuid4().hex}"
         self.tenant = ""
-        self._lock = threading.RLock()
         self._holdings = _Holdings()
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
         with self._lock:
             new: dict[str, QuarantineEntry] = {}
             for entry in entries:
-                if entry.key not in self._mine.entries and entry.key not in new:
-                    created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
-                    until = None if entry.until is None else as_utc(entry.until)
-                    new[entry.key] = replace(
-                        entry, created_at=created, updated_at=updated, until=until
-                    )
+                if entry.key not in self._mine.entries:
+                    new.setdefault(entry.key, _in_utc(entry))
             fresh = list(new.values())
             if fresh:
                 self._holdings.to_change(self.tenant)  # which may refuse it: before it is told
@@ -138,24 +114,16 @@ class MemoryQuarantine(MemoryTrail):
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
         now = utc_now()
         with self._lock:
-            load = Load.of(self._mine.entries.values(), entries[:1], now)
-            new: dict[str, QuarantineEntry] = {}
-            found, told = [], []
-            for entry in entries:
-                before = new.get(entry.key, self._mine.entries.get(entry.key))
-                one = decided(entry, before, limits, load, now)
-                found.append(one)
-                if one.kept:
-                    new[entry.key] = one.entry
-                    change = of_entry(one.entry, self.tenant)
-                    if before is None or of_entry(before, self.tenant) != change:
-                        told.append(change)
-            if new:
+            mine = self._mine.entries
+            load = Load.of(mine.values(), entries[:1], now)
+            known = {one.key: mine[one.key] for one in entries if one.key in mine}
+            found, told = decided_all(entries, known, limits, load, now, self.tenant)
+            kept = [one for one in found if one.kept]
+            if kept:
                 self._holdings.to_change(self.tenant)
             head = self._append(told)
-            for one in found:
-                if one.kept:
-                    self._keep(one.entry, changes=one.quarantined)
+            for one in kept:
+                self._keep(one.entry, changes=one.quarantined)
             self._holdings.version += any(one.quarantined for one in found)
         announce(self.place, self.tenant, head, (one.entry for one in found if one.quarantined))
         return found
@@ -265,19 +233,17 @@ class MemoryQuarantine(MemoryTrail):
         now = utc_now()
         with self._lock:
             mine = self._mine
-            allowances = mine.allowances
-            ended = [
-                replace(one, ended_at=now, ended_by=actor)
-                for one in allowances.values()
-                if (one.key, one.source) == (key, source) and one.ended_at is None
-            ]
-            head = self._append([of_allowance(one, self.tenant, said) for one in ended])
-            for one in ended:
-                allowances[one.key, one.source, one.effect] = one
+            ended = {
+                name: replace(one, ended_at=now, ended_by=actor)
+                for name, one in mine.allowances.items()
+                if name[:2] == (key, source) and one.ended_at is None
+            }
+            head = self._append(of_allowance(one, self.tenant, said) for one in ended.values())
+            mine.allowances.update(ended)
             if ended:
                 self._holdings.version = mine.version = self._holdings.version + 1
         announce(self.place, self.tenant, head)
-        return ended
+        return list(ended.values())
 
     def allowances(self) -> list[Allowance]:
         with self._lock:
@@ -295,3 +261,9 @@ class MemoryQuarantine(MemoryTrail):
         mine.entries[entry.key] = entry
         if changes:
             mine.note_change(entry.key, self._holdings.version + 1)
+
+
+def _in_utc(entry: QuarantineEntry) -> QuarantineEntry:
+    until = None if entry.until is None else as_utc(entry.until)
+    created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
+    return replace(entry, created_at=created, updated_at=updated, until=until)

@@ -18,17 +18,19 @@ _MAX_CHARS = 16_000_000  # of all texts and reasons of verdicts; 64 MB at most
 _MAX_ANSWERS = 20_000  # of all tenants together; some 30 MB with ten passages each
 
 
-class MemoryVerdicts:
-    """The verdicts of a `MemoryStore`, as many as there is room for."""
+class MemoryRecords:
+    """Verdicts, answers and trail of a `MemoryStore`; of the first two what there is room for."""
 
-    _lock: threading.RLock
     tenant: str
 
     def __init__(self) -> None:
-        super().__init__()
+        self._lock = threading.RLock()  # of all that the store has
         self._verdicts: dict[str, VerdictRecord] = {}  # oldest first
         self._chars_of: Counter[str] = Counter()  # by tenant
         self._verdicts_of: Counter[str] = Counter()
+        self._answer_key = secrets.token_bytes(32)
+        self._answers: deque[tuple[str, Answer]] = deque(maxlen=_MAX_ANSWERS)  # oldest first
+        self._trail: list[TrailRow] = []
 
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
         if not records:
@@ -83,24 +85,6 @@ class MemoryVerdicts:
         if not self._verdicts_of[record.tenant]:
             del self._verdicts_of[record.tenant], self._chars_of[record.tenant]
 
-
-def _chars(record: VerdictRecord) -> int:
-    texts = [record.query, record.error, *[one.text for one in record.passages]]
-    texts += [one.reason + one.passage_id for one in record.passages]
-    return 500 + sum([300 + len(text) for text in texts if text])
-
-
-class MemoryAnswers:
-    """The answers of a `MemoryStore`."""
-
-    _lock: threading.RLock
-    tenant: str
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._answer_key = secrets.token_bytes(32)
-        self._answers: deque[tuple[str, Answer]] = deque(maxlen=_MAX_ANSWERS)  # oldest first
-
     def answer_key(self) -> bytes:
         return self._answer_key
 
@@ -119,17 +103,6 @@ class MemoryAnswers:
                 if tenant == self.tenant and one.digest == digest and one.given_at >= since
             ]
         return found[:KEPT_ALIKE]
-
-
-class MemoryTrail:
-    """The trail of a `MemoryStore`."""
-
-    tenant: str
-    _lock: threading.RLock
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._trail: list[TrailRow] = []
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._lock:
@@ -158,3 +131,9 @@ class MemoryTrail:
         rows = next_rows(self._trail[-1] if self._trail else None, changes, keys)
         self._trail += rows
         return head_of(rows[-1], keys) if rows else None
+
+
+def _chars(record: VerdictRecord) -> int:
+    texts = [record.query, record.error, *[one.text for one in record.passages]]
+    texts += [one.reason + one.passage_id for one in record.passages]
+    return 500 + sum([300 + len(text) for text in texts if text])

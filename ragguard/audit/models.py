@@ -28,7 +28,7 @@ from sqlalchemy.sql.functions import GenericFunction
 from sqlalchemy.types import TypeDecorator
 
 from ragguard.audit.encoding import escape, from_json, to_json, unescape
-from ragguard.audit.fair_queueing import NOBODY, lane_of
+from ragguard.audit.fair_queueing import NOBODY
 from ragguard.audit.quarantine import as_utc
 from ragguard.audit.records import OPEN, Event, ScoredQuery
 from ragguard.passage import Passage
@@ -43,11 +43,9 @@ class AnyText(TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Escape what databases refuse."""
         return None if value is None else escape(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Return the text as it was given."""
         return None if value is None else unescape(value)
 
 
@@ -58,11 +56,10 @@ class UtcDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Turn it to UTC."""
         return None if value is None else as_utc(value)
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """Return it in UTC; SQLite keeps no timezone."""
+        # SQLite keeps no timezone.
         return None if value is None else as_utc(value)
 
 
@@ -161,19 +158,16 @@ class EventRow(Base):
 
     @classmethod
     def values(cls, event: Event, turn: int) -> dict[str, Any]:
-        """Return the row's columns."""
-        lane = lane_of(event.reporter, event.tenant)
         return {
             **cls.shared(event),
             "claimable_at": 0.0 if event.status in OPEN else None,
-            "lanes": lane,
-            "lane": lane,
+            "lanes": event.lane,
+            "lane": event.lane,
             "turn": turn,
             "bare": not event.passages,
         }
 
     def to_event(self) -> Event:
-        """Return the row as the record that the protocol names."""
         passages = tuple(passage.to_passage() for passage in self.passages)
         reporters = len(self.lanes.split())
         return Event(**self.shared(self), passages=passages, reporters=reporters)
@@ -205,7 +199,6 @@ class PassageRow(Base):
         }
 
     def to_passage(self) -> Passage:
-        """Return the row as a `Passage`."""
         metadata = from_json(self.metadata_json)
         return Passage(self.text, id=self.passage_id, score=self.score, metadata=metadata)
 
@@ -248,11 +241,9 @@ class ScoreRow(Base):
 
     @classmethod
     def values(cls, scored: ScoredQuery) -> dict[str, Any]:
-        """Return the row's columns."""
         return {**cls.shared(scored), "suspicions_json": to_json(scored.suspicions)}
 
     def to_scored(self) -> ScoredQuery:
-        """Return the row as the record that the protocol names."""
         suspicions = tuple(from_json(self.suspicions_json))
         shared = {**self.shared(self), "question": self.question or ""}
         return ScoredQuery(**shared, suspicions=suspicions)

@@ -75,14 +75,12 @@ class QuarantineEntry:
         key: `ragguard.content.content_key` of the text; what the filter compares.
         passage_id: The passage's id in its knowledge base.
         text: The text itself, kept so that a release can restore it.
-        reason: Why it was quarantined, in words.
         event_id: The event whose attribution found it, or None if a person put it there.
         status: "proposed" (for a person to look at), "quarantined" (found, and dropped),
             "confirmed" (by a person, and dropped), "released" (by a person, and allowed),
             "rejected" (by a person, a proposal) or "lapsed" (nobody confirmed it in time, or it was
             undone).
-        created_at: When it was accused, UTC.
-        updated_at: When its status last changed, UTC.
+        created_at, updated_at: When it was accused, and when its status last changed, UTC.
         actor: Who changed the status last, or None for the worker.
         reporters: Who reported the events that accuse it, `MAX_ACCUSERS` at most; None among them
             for reports without a name.
@@ -139,8 +137,8 @@ class Accused:
     Attributes:
         entry: As the store has it now, if it does.
         quarantined: Whether it came into force by this.
-        limited: Which limit kept it from coming into force, or from being proposed, in words, or
-            None; what only waits for further reporters is not limited.
+        limited: Which limit kept it from coming into force, or from being proposed, in words;
+            what only waits for further reporters is not limited.
         kept: Whether the store has it.
     """
 

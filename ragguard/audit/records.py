@@ -12,6 +12,7 @@ from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allow_list import AllowanceStore
 from ragguard.audit.answers import AnswerStore
+from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import QuarantineStore, utc_now
 from ragguard.audit.trail import TrailStore
 from ragguard.audit.verdicts import VerdictStore
@@ -35,11 +36,7 @@ _Store = TypeVar("_Store")
 
 
 def tenant_view(store: _Store, tenant: str | None) -> _Store:
-    """Return a store as a tenant sees it: an object of its own that shares all else.
-
-    Raises:
-        InvalidInputError: `tenant` is no name of a tenant.
-    """
+    """Return a store as a tenant sees it: an object of its own that shares all else."""
     name = require_tenant(tenant)
     if name == store.__dict__["tenant"]:
         return store
@@ -58,7 +55,6 @@ class Event:
         response: The response that was flagged.
         passages: The passages that the generator saw, best first; may be empty.
         reporter: Who flagged it, or None.
-        status: "pending", "running", "done" or "failed".
         created_at: When it was flagged, UTC.
         attempts: How often a worker has begun on it.
         error: Why the last attempt failed, or None.
@@ -88,6 +84,11 @@ class Event:
     def address(self) -> tuple[str, str]:
         """Its tenant and its id."""
         return self.tenant, self.id
+
+    @property
+    def lane(self) -> str:
+        """The lane in which it waits (`ragguard.audit.fair_queueing`)."""
+        return lane_of(self.reporter, self.tenant)
 
     @property
     def nbytes(self) -> int:

@@ -83,7 +83,6 @@ def upgrade(session: Session, store: str) -> str:
     """Move the tables on, in the transaction of a session that writes; return their schema before.
 
     Raises:
-        SQLAlchemyError: The database refuses a step.
         StoreError: The schema is none that this ragguard can move on.
     """
     from alembic import command

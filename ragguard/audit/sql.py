@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Self
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
 
-from sqlalchemy import delete, select, union
+from sqlalchemy import func, select, union
+from sqlalchemy.orm import Session
 
-from ragguard.audit.database import SCORES_LOCK, Database, insert_into, lock
+from ragguard.audit.allow_list import Allowance, as_allowed
+from ragguard.audit.database import VERSION, Database
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
-from ragguard.audit.models import CounterRow, EventRow, ScoreRow
-from ragguard.audit.records import ScoredQuery, tenant_view
-from ragguard.audit.sql_allow_list import SqlAllowing
+from ragguard.audit.models import EventRow
+from ragguard.audit.quarantine import ALLOWED, HELD, SPARED, QuarantineChanges
+from ragguard.audit.records import tenant_view
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
-from ragguard.audit.sql_records import SqlAnswers, SqlTrail, SqlVerdicts
+from ragguard.audit.sql_records import SqlRecords
 from ragguard.audit.trail import Keys
 from ragguard.errors import StoreError
+from ragguard.inline.fingerprints import is_current, signature
+from ragguard.inline.quarantined import Allowed
 
+_TOLD = (
+    *(QuarantineRow.seq, QuarantineRow.tenant, QuarantineRow.key),
+    *(QuarantineRow.status, QuarantineRow.changed, QuarantineRow.signature),
+)
+_AT_ONCE = 500  # rows in a statement
 _POLL_S = 5.0  # for a statement that asks what the filter drops
 
 
-class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers, SqlTrail):
+class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
     """The audit store in SQLite or PostgreSQL; safe to share between threads and across forks.
 
     Texts come back exactly as they were given, on both databases. Of a passage the text, id,
@@ -37,9 +47,6 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers, S
         tenant: Whose store it is; "" for the default tenant.
         place: The URL without secrets: the same for all stores of a process on one database.
     """
-
-    path: Path | None
-    tenant: str
 
     def __init__(self, url: str) -> None:
         """Open the store and create its tables where they are missing.
@@ -76,48 +83,6 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers, S
         with self._database.read() as session:
             return sorted(session.scalars(union(*named)))
 
-    def add_counts(self, counts: Mapping[str, int]) -> None:
-        if not counts:
-            return
-        # Sorted: two writers that lock the same counters in different order would deadlock.
-        rows = [{"name": name, "value": int(counts[name])} for name in sorted(counts)]
-        with self._database.write() as session:
-            added = insert_into(session, CounterRow)
-            upsert = added.on_conflict_do_update(
-                index_elements=[CounterRow.name],
-                set_={"value": CounterRow.value + added.excluded.value},
-            )
-            session.execute(upsert, rows)
-
-    def counts(self) -> dict[str, int]:
-        with self._database.read() as session:
-            return {row.name: row.value for row in session.scalars(select(CounterRow))}
-
-    def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
-        if not scored:
-            return
-        with self._database.write() as session:
-            # Two writers that forget the same rows in different order would deadlock.
-            lock(session, SCORES_LOCK)
-            session.execute(
-                insert_into(session, ScoreRow), [ScoreRow.values(record) for record in scored]
-            )
-            for scorer in {record.scorer for record in scored}:
-                mine = select(ScoreRow.seq).where(ScoreRow.scorer == scorer)
-                newest = mine.order_by(ScoreRow.seq.desc()).limit(recent)
-                lowest = mine.order_by(ScoreRow.priority, ScoreRow.seq).limit(sample)
-                session.execute(
-                    delete(ScoreRow)
-                    .where(ScoreRow.scorer == scorer)
-                    .where(ScoreRow.seq.not_in(newest), ScoreRow.seq.not_in(lowest))
-                    .execution_options(synchronize_session=False)
-                )
-
-    def scores(self) -> list[ScoredQuery]:
-        with self._database.read() as session:
-            rows = session.scalars(select(ScoreRow).order_by(ScoreRow.seq))
-            return [row.to_scored() for row in rows]
-
     def __repr__(self) -> str:
         whose = f", tenant={self.tenant!r}" if self.tenant else ""
         return f"{type(self).__name__}({self._database.name!r}{whose})"
@@ -125,3 +90,97 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlAllowing, SqlVerdicts, SqlAnswers, S
     def close(self) -> None:
         self._database.close()
         self._polls.close()
+
+    def quarantine_version(self) -> int:
+        with self._polls.read() as session:
+            return session.scalars(VERSION).one()
+
+    def quarantine_changes(self, since: int) -> QuarantineChanges:
+        newer = select(*_TOLD)
+        if self.tenant:
+            newer = newer.where(QuarantineRow.tenant == self.tenant)
+        with self._polls.read() as session:
+            # The version first: what is committed between the two reads is then found again next
+            # time.
+            now = session.scalars(VERSION).one()
+            rows = session.execute(newer.where(QuarantineRow.changed > since)).all()
+            end = session.scalar(select(func.min(QuarantineRow.until)))
+            changed = select(AllowanceRow.tenant, AllowanceRow.changed)
+            listed = session.execute(changed.where(AllowanceRow.changed > since)).all()
+            told = {row.changed for row in (*rows, *listed) if row.changed <= now}
+            # Each version is the mark of some row, unless that changed twice, or ragguard of a
+            # version without such marks, or a backup, has written to the store.
+            complete = since < 0 or len(told) != now - since
+            if complete:
+                rows = session.execute(newer.where(QuarantineRow.status.in_(HELD + SPARED))).all()
+            signed = _signed(session, [row for row in rows if row.status in HELD])
+            decided = {row.tenant for row in rows if row.status != "quarantined"}
+            decided.update(row.tenant for row in listed)
+            allowed = _allowed_now(session, None if complete else decided)
+        base = QuarantineChanges(
+            now, frozenset(), complete=complete, due=None if end is None else end.timestamp()
+        )
+        by_tenant: dict[str, list[Any]] = {self.tenant: []}
+        if not self.tenant:
+            by_tenant |= {tenant: [] for tenant in allowed}
+        for row in rows:
+            by_tenant.setdefault(row.tenant, []).append(row)
+        unchanged = Allowed() if complete else None
+        found = {
+            tenant: _with_rows(base, some, signed, allowed.get(tenant, unchanged))
+            for tenant, some in by_tenant.items()
+        }
+        own = found.pop(self.tenant)
+        return replace(own, tenants=found)
+
+
+def _with_rows(
+    base: QuarantineChanges,
+    rows: Sequence[Any],
+    signed: Mapping[int, bytes],
+    allowed: Allowed | None,
+) -> QuarantineChanges:
+    """Return what one tenant's rows tell."""
+    signatures = {row.key: signed[row.seq] for row in rows if row.status in HELD}
+    held = frozenset(signatures)
+    return replace(
+        base,
+        held=held,
+        released=frozenset(() if base.complete else (row.key for row in rows)) - held,
+        signatures=signatures,
+        spared=frozenset(row.key for row in rows if row.status in SPARED),
+        allowed=allowed,
+    )
+
+
+def _signed(session: Session, rows: Sequence[Any]) -> dict[int, bytes]:
+    """Return the signatures; those that another version wrote, or none, are made from the texts."""
+    written = {row.seq: row.signature for row in rows}
+    signed = {seq: one for seq, one in written.items() if one and is_current(one)}
+    unsigned = [seq for seq in written if seq not in signed]
+    texts = select(QuarantineRow.seq, QuarantineRow.text)
+    for start in range(0, len(unsigned), _AT_ONCE):
+        some = QuarantineRow.seq.in_(unsigned[start : start + _AT_ONCE])
+        for seq, text in session.execute(texts.where(some)):
+            signed[seq] = signature(text)
+    return signed
+
+
+def _allowed_now(session: Session, tenants: Collection[str] | None) -> dict[str, Allowed]:
+    """Return what the filter lets through for some tenants; None: for all that have anything."""
+    if tenants is not None and not tenants:
+        return {}
+    lists = select(AllowanceRow)
+    entries = select(QuarantineRow.tenant, QuarantineRow.key).where(
+        QuarantineRow.status.in_(ALLOWED)
+    )
+    if tenants is not None:
+        lists = lists.where(AllowanceRow.tenant.in_(tenants))
+        entries = entries.where(QuarantineRow.tenant.in_(tenants))
+    found: defaultdict[str, tuple[list[Allowance], list[str]]] = defaultdict(lambda: ([], []))
+    found.update({tenant: ([], []) for tenant in tenants or ()})
+    for row in session.scalars(lists):
+        found[row.tenant][0].append(row.to_allowance())
+    for tenant, key in session.execute(entries):
+        found[tenant][1].append(key)
+    return {tenant: as_allowed(*lists) for tenant, lists in found.items()}

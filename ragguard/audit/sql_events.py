@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from ragguard.attribution.result import Attribution
 from ragguard.audit.database import Database, insert_into
 from ragguard.audit.encoding import from_json, to_json
-from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
+from ragguard.audit.fair_queueing import MAX_REPORTERS, next_turn
 from ragguard.audit.models import AttributionRow, EventRow, PassageRow, epoch_now
 from ragguard.audit.records import OPEN, Event, EventStatus, no_event
 
@@ -41,7 +41,7 @@ class SqlEvents:
             again: list[tuple[Event, int]] = []
             fresh: dict[str, tuple[Event, int]] = {}
             for event in events:
-                turn = turns.next(lane_of(event.reporter, event.tenant))
+                turn = turns.next(event.lane)
                 if event.id in known or event.id in fresh:
                     again.append((event, turn))
                 else:
@@ -221,7 +221,7 @@ def _insert(session: Session, fresh: Mapping[str, tuple[Event, int]]) -> list[tu
 
 
 def _count(session: Session, event: Event, turn: int) -> None:
-    lane = lane_of(event.reporter, event.tenant)
+    lane = event.lane
     is_new = ~EventRow.lanes.contains(lane) & (func.length(EventRow.lanes) < _LANES_LENGTH)
     is_sooner = EventRow.turn > turn
     _changed(

@@ -1,18 +1,18 @@
-"""The quarantine in a SQL database."""
+"""The quarantine and the allow-list in a SQL database."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 
 from sqlalchemy import Select, false, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from ragguard.audit.accusation import HOUR, Load, decided
-from ragguard.audit.database import VERSION, Database, insert_into, next_version, set_version
-from ragguard.audit.decision_models import QuarantineRow
+from ragguard.audit.accusation import HOUR, Load, decided_all
+from ragguard.audit.allow_list import Allowance
+from ragguard.audit.database import Database, insert_into, next_version, set_version
+from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
 from ragguard.audit.encoding import from_json
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import (
@@ -20,7 +20,6 @@ from ragguard.audit.quarantine import (
     SPARED,
     Accused,
     Limits,
-    QuarantineChanges,
     QuarantineEntry,
     QuarantineStatus,
     Reporters,
@@ -29,28 +28,19 @@ from ragguard.audit.quarantine import (
     not_in_quarantine,
     utc_now,
 )
-from ragguard.audit.sql_allow_list import allowed_now, changes_of_the_list
 from ragguard.audit.sql_records import append
-from ragguard.audit.trail import of_entry, of_lapse
+from ragguard.audit.trail import of_allowance, of_entry, of_lapse
 from ragguard.audit.watch import announce
-from ragguard.inline.fingerprints import is_current, signature
-from ragguard.inline.quarantined import Allowed
 
-_TOLD = (
-    *(QuarantineRow.seq, QuarantineRow.tenant, QuarantineRow.key),
-    *(QuarantineRow.status, QuarantineRow.changed, QuarantineRow.signature),
-)
-_AT_ONCE = 500  # rows in a statement
 _ALL = 2**62  # rows
 
 
 class SqlQuarantine:
-    """The quarantine of a `SqlStore`."""
+    """The quarantine of a `SqlStore`, and its allow-list."""
 
     place: str
     tenant: str
     _database: Database
-    _polls: Database
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
         if not entries:
@@ -77,25 +67,17 @@ class SqlQuarantine:
         with self._database.write() as session:
             changed = next_version(session)  # before the first look: accusations queue up here
             now = utc_now()
-            found, told = [], []
             keys = {entry.key for entry in entries}
-            rows = session.scalars(self._mine.where(QuarantineRow.key.in_(keys)))
-            known = {row.key: row for row in rows}
+            found_rows = session.scalars(self._mine.where(QuarantineRow.key.in_(keys)))
+            rows = {row.key: row for row in found_rows}
+            known = {key: row.to_entry() for key, row in rows.items()}
             load = self._load(session, entries[0], now)
-            for entry in entries:
-                row = known.get(entry.key)
-                before = None if row is None else row.to_entry()
-                one = decided(entry, before, limits, load, now)
-                found.append(one)
-                if not one.kept:
-                    continue
-                change = of_entry(one.entry, self.tenant)
-                if before is None or of_entry(before, self.tenant) != change:
-                    told.append(change)
-                if row is None:
-                    row = known[entry.key] = QuarantineRow(changed=0)
+            found, told = decided_all(entries, known, limits, load, now, self.tenant)
+            for one in found:
+                if one.kept:
+                    row = rows.setdefault(one.entry.key, QuarantineRow(changed=0))
+                    row.take(one.entry, self.tenant, changed if one.quarantined else row.changed)
                     session.add(row)
-                row.take(one.entry, self.tenant, changed if one.quarantined else row.changed)
             if any(one.quarantined for one in found):
                 set_version(session, changed)
             head = append(session, told)
@@ -189,46 +171,40 @@ class SqlQuarantine:
             rows = self._mine.where(held).with_only_columns(QuarantineRow.key)
             return frozenset(session.scalars(rows))
 
-    def quarantine_version(self) -> int:
-        with self._polls.read() as session:
-            return session.scalars(VERSION).one()
+    def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
+        with self._database.write() as session:
+            changed = next_version(session)
+            shared = AllowanceRow.shared(allowance)
+            values = {**shared, "tenant": self.tenant, "changed": changed}
+            put = insert_into(session, AllowanceRow).values(values)
+            named = ["tenant", "key", "source", "effect"]
+            session.execute(put.on_conflict_do_update(index_elements=named, set_=values))
+            set_version(session, changed)
+            head = append(session, [of_allowance(allowance, self.tenant, said)])
+        announce(self.place, self.tenant, head)
 
-    def quarantine_changes(self, since: int) -> QuarantineChanges:
-        newer = select(*_TOLD)
-        if self.tenant:
-            newer = newer.where(QuarantineRow.tenant == self.tenant)
-        with self._polls.read() as session:
-            # The version first: what is committed between the two reads is then found again next
-            # time.
-            now = session.scalars(VERSION).one()
-            rows = session.execute(newer.where(QuarantineRow.changed > since)).all()
-            end = session.scalar(select(func.min(QuarantineRow.until)))
-            listed = changes_of_the_list(session, since)
-            told = {row.changed for row in (*rows, *listed) if row.changed <= now}
-            # Each version is the mark of some row, unless that changed twice, or ragguard of a
-            # version without such marks, or a backup, has written to the store.
-            complete = since < 0 or len(told) != now - since
-            if complete:
-                rows = session.execute(newer.where(QuarantineRow.status.in_(HELD + SPARED))).all()
-            signed = _signed(session, [row for row in rows if row.status in HELD])
-            decided = {row.tenant for row in rows if row.status != "quarantined"}
-            decided.update(row.tenant for row in listed)
-            allowed = allowed_now(session, None if complete else decided)
-        base = QuarantineChanges(
-            now, frozenset(), complete=complete, due=None if end is None else end.timestamp()
-        )
-        by_tenant: dict[str, list[Any]] = {self.tenant: []}
-        if not self.tenant:
-            by_tenant |= {tenant: [] for tenant in allowed}
-        for row in rows:
-            by_tenant.setdefault(row.tenant, []).append(row)
-        unchanged = Allowed() if complete else None
-        found = {
-            tenant: _with_rows(base, some, signed, allowed.get(tenant, unchanged))
-            for tenant, some in by_tenant.items()
-        }
-        own = found.pop(self.tenant)
-        return replace(own, tenants=found)
+    def disallow(
+        self, key: str, source: str, *, actor: str | None = None, said: str | None = None
+    ) -> list[Allowance]:
+        with self._database.write() as session:
+            changed = next_version(session)
+            named = (AllowanceRow.tenant == self.tenant, AllowanceRow.key == key)
+            held = select(AllowanceRow).where(*named, AllowanceRow.source == source)
+            rows = session.scalars(held.where(AllowanceRow.ended_at.is_(None))).all()
+            for row in rows:
+                row.ended_at, row.ended_by, row.changed = utc_now(), actor, changed
+            if rows:
+                set_version(session, changed)
+            ended = [row.to_allowance() for row in rows]
+            head = append(session, [of_allowance(one, self.tenant, said) for one in ended])
+        announce(self.place, self.tenant, head)
+        return ended
+
+    def allowances(self) -> list[Allowance]:
+        mine = select(AllowanceRow).where(AllowanceRow.tenant == self.tenant)
+        newest = mine.order_by(AllowanceRow.created_at.desc(), AllowanceRow.seq.desc())
+        with self._database.read() as session:
+            return [row.to_allowance() for row in session.scalars(newest)]
 
     @property
     def _mine(self) -> Select[QuarantineRow]:
@@ -245,35 +221,3 @@ class SqlQuarantine:
         reported = (mine, or_(false(), *theirs), QuarantineRow.event_id.isnot(None))
         proposed = count.where(QuarantineRow.status == "proposed", *reported)
         return Load(*(session.scalar(one) or 0 for one in (others, recent, proposed)))
-
-
-def _with_rows(
-    base: QuarantineChanges,
-    rows: Sequence[Any],
-    signed: Mapping[int, bytes],
-    allowed: Allowed | None,
-) -> QuarantineChanges:
-    """Return what one tenant's rows tell."""
-    signatures = {row.key: signed[row.seq] for row in rows if row.status in HELD}
-    held = frozenset(signatures)
-    return replace(
-        base,
-        held=held,
-        released=frozenset(() if base.complete else (row.key for row in rows)) - held,
-        signatures=signatures,
-        spared=frozenset(row.key for row in rows if row.status in SPARED),
-        allowed=allowed,
-    )
-
-
-def _signed(session: Session, rows: Sequence[Any]) -> dict[int, bytes]:
-    """Return the signatures; those that another version wrote, or none, are made from the texts."""
-    written = {row.seq: row.signature for row in rows}
-    signed = {seq: one for seq, one in written.items() if one and is_current(one)}
-    unsigned = [seq for seq in written if seq not in signed]
-    texts = select(QuarantineRow.seq, QuarantineRow.text)
-    for start in range(0, len(unsigned), _AT_ONCE):
-        some = QuarantineRow.seq.in_(unsigned[start : start + _AT_ONCE])
-        for seq, text in session.execute(texts.where(some)):
-            signed[seq] = signature(text)
-    return signed

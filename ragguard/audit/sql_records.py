@@ -1,9 +1,9 @@
-"""What a SQL database only ever adds to, and forgets: verdicts, answers and the trail."""
+"""What a SQL database only ever adds to, and forgets: verdicts, answers, scores and the trail."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,10 +12,12 @@ from sqlalchemy import ColumnElement, LargeBinary, Select, and_, cast, delete, s
 from sqlalchemy.orm import Session
 
 from ragguard.audit.answers import ANSWER_DAY, KEPT_ALIKE, KEPT_ANSWERS, Answer
-from ragguard.audit.database import TRAIL_LOCK, Database, insert_into, lock
+from ragguard.audit.database import SCORES_LOCK, TRAIL_LOCK, Database, insert_into, lock
 from ragguard.audit.decision_models import AnswerKeyRow, AnswerRow, TrailTable, VerdictRow
 from ragguard.audit.encoding import to_json
+from ragguard.audit.models import CounterRow, ScoreRow
 from ragguard.audit.quarantine import utc_now
+from ragguard.audit.records import ScoredQuery
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
@@ -23,8 +25,8 @@ _FORGET_EVERY = 100  # answers: finding the oldest to keep reads all that are ke
 _ONE = 1
 
 
-class SqlVerdicts:
-    """The verdicts of a `SqlStore`."""
+class SqlRecords:
+    """Verdicts, answers, counters, scores and trail of a `SqlStore`."""
 
     tenant: str
     _database: Database
@@ -64,13 +66,6 @@ class SqlVerdicts:
                 raise no_verdict(verdict_id)
             return row.to_record()
 
-
-class SqlAnswers:
-    """The answers of a `SqlStore`."""
-
-    tenant: str
-    _database: Database
-
     def answer_key(self) -> bytes:
         key = select(AnswerKeyRow.value).where(AnswerKeyRow.id == _ONE)
         with self._database.read() as session:
@@ -104,30 +99,47 @@ class SqlAnswers:
         with self._database.read() as session:
             return [row.to_answer() for row in session.scalars(newest)]
 
+    def add_counts(self, counts: Mapping[str, int]) -> None:
+        if not counts:
+            return
+        # Sorted: two writers that lock the same counters in different order would deadlock.
+        rows = [{"name": name, "value": int(counts[name])} for name in sorted(counts)]
+        with self._database.write() as session:
+            added = insert_into(session, CounterRow)
+            upsert = added.on_conflict_do_update(
+                index_elements=[CounterRow.name],
+                set_={"value": CounterRow.value + added.excluded.value},
+            )
+            session.execute(upsert, rows)
 
-_Rows = type[VerdictRow] | type[AnswerRow]
+    def counts(self) -> dict[str, int]:
+        with self._database.read() as session:
+            return {row.name: row.value for row in session.scalars(select(CounterRow))}
 
+    def add_scores(self, scored: Sequence[ScoredQuery], *, sample: int, recent: int) -> None:
+        if not scored:
+            return
+        with self._database.write() as session:
+            # Two writers that forget the same rows in different order would deadlock.
+            lock(session, SCORES_LOCK)
+            session.execute(
+                insert_into(session, ScoreRow), [ScoreRow.values(record) for record in scored]
+            )
+            for scorer in {record.scorer for record in scored}:
+                mine = select(ScoreRow.seq).where(ScoreRow.scorer == scorer)
+                newest = mine.order_by(ScoreRow.seq.desc()).limit(recent)
+                lowest = mine.order_by(ScoreRow.priority, ScoreRow.seq).limit(sample)
+                session.execute(
+                    delete(ScoreRow)
+                    .where(ScoreRow.scorer == scorer)
+                    .where(ScoreRow.seq.not_in(newest), ScoreRow.seq.not_in(lowest))
+                    .execution_options(synchronize_session=False)
+                )
 
-def _but_newest(table: _Rows, tenant: str, keep: int) -> ColumnElement[bool]:
-    """Return which rows of a tenant are not among the newest `keep`."""
-    mine = table.tenant == tenant
-    newest = select(table.seq).where(mine).order_by(table.seq.desc())
-    return and_(mine, table.seq <= newest.offset(keep).limit(1).scalar_subquery())
-
-
-def _forget(session: Session, table: _Rows, over: Iterable[ColumnElement[bool]]) -> None:
-    """Delete rows; those that another writer is about to delete are left to it."""
-    for some in over:
-        gone = select(table.seq).where(some).with_for_update(skip_locked=True)
-        forgotten = delete(table).where(table.seq.in_(gone))
-        session.execute(forgotten.execution_options(synchronize_session=False))
-
-
-class SqlTrail:
-    """The trail of a `SqlStore`."""
-
-    tenant: str
-    _database: Database
+    def scores(self) -> list[ScoredQuery]:
+        with self._database.read() as session:
+            rows = session.scalars(select(ScoreRow).order_by(ScoreRow.seq))
+            return [row.to_scored() for row in rows]
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._database.read() as session:
@@ -151,13 +163,28 @@ class SqlTrail:
         return True
 
 
+_Rows = type[VerdictRow] | type[AnswerRow]
+
+
+def _but_newest(table: _Rows, tenant: str, keep: int) -> ColumnElement[bool]:
+    """Return which rows of a tenant are not among the newest `keep`."""
+    mine = table.tenant == tenant
+    newest = select(table.seq).where(mine).order_by(table.seq.desc())
+    return and_(mine, table.seq <= newest.offset(keep).limit(1).scalar_subquery())
+
+
+def _forget(session: Session, table: _Rows, over: Iterable[ColumnElement[bool]]) -> None:
+    """Delete rows; those that another writer is about to delete are left to it."""
+    for some in over:
+        gone = select(table.seq).where(some).with_for_update(skip_locked=True)
+        forgotten = delete(table).where(table.seq.in_(gone))
+        session.execute(forgotten.execution_options(synchronize_session=False))
+
+
 def append(session: Session, changes: Iterable[Change]) -> str | None:
     """Add rows that tell of changes, in the transaction that makes them; return the new head.
 
     Writers queue up here until the transaction ends.
-
-    Raises:
-        StoreError: The last row is signed with a key that this process does not have.
     """
     told = list(changes)
     if not told:

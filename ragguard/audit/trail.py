@@ -65,8 +65,7 @@ class TrailRow:
     Attributes:
         seq: Its place: 1, 2, 3 ...
         at: When, UTC, in ISO 8601.
-        tenant, actor, action, subject: As in `Change`.
-        details: As in `Change`, as JSON.
+        tenant, actor, action, subject, details: As in `Change`; the last as JSON.
         key: The id of the key that signed it, or "" for none.
         mac: The signature of all of these and of the `mac` of the row before.
     """
@@ -128,7 +127,9 @@ class Keys:
                     "least; make one with: openssl rand -hex 32"
                 )
         encoded = [secret.encode("utf-8", "surrogateescape") for secret in secrets]
-        self._secrets = {UNSIGNED: b""} | {_id_of(secret): secret for secret in encoded}
+        named = b"the id of a key of ragguard's trail"
+        ids = [hmac.digest(secret, named, "sha256").hex()[:8] for secret in encoded]
+        self._secrets = {UNSIGNED: b"", **dict(zip(ids, encoded, strict=True))}
         self._ranks = {name: rank for rank, name in enumerate(self._secrets)}
 
     @classmethod
@@ -167,10 +168,6 @@ class Keys:
     def sign(self, name: str, message: bytes) -> str:
         """Return the 64 hex digits of an HMAC-SHA256 with a key that is here."""
         return hmac.digest(self._secrets[name], message, "sha256").hex()
-
-
-def _id_of(secret: bytes) -> str:
-    return hmac.digest(secret, b"the id of a key of ragguard's trail", "sha256").hex()[:8]
 
 
 def next_rows(last: TrailRow | None, changes: Iterable[Change], keys: Keys) -> list[TrailRow]:

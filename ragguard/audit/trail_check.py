@@ -30,13 +30,7 @@ _Place = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Stretch:
-    """Rows in a row that are signed with one key.
-
-    Attributes:
-        key: The key's id, or "" for none.
-        first: The `seq` of the first row.
-        last: That of the last one.
-    """
+    """Rows from `first` to `last` that are signed with one key; "" is none."""
 
     key: str
     first: int
@@ -53,10 +47,8 @@ class Checked:
     """What a check of the trail found.
 
     Attributes:
-        rows: How many rows there are.
         head: The head to keep elsewhere, or None for an empty trail or one whose last row is signed
             with a key that is not here.
-        stretches: With which keys the rows are signed.
         findings: What is wrong, in words.
         signed: Whether a key was given. Without one a check finds careless edits only.
     """
@@ -70,11 +62,7 @@ class Checked:
 
 @dataclass
 class _Walk:
-    """What is known of the rows that were read.
-
-    Attributes:
-        told: The last row about each entry of quarantine and allow-list.
-    """
+    """What is known of the rows that were read."""
 
     keys: Keys
     rows: int = 0
@@ -82,7 +70,7 @@ class _Walk:
     stretches: list[Stretch] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     heads: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
-    told: dict[_Place, TrailRow] = field(default_factory=dict)
+    told: dict[_Place, TrailRow] = field(default_factory=dict)  # the last row about each
 
     def take(self, row: TrailRow) -> None:
         before = (0, "") if self.last is None else (self.last.seq, self.last.mac)
@@ -137,11 +125,11 @@ def check(
     for row in _pages(store):
         walk.take(row)
     amiss = _disagreements(store, walk.told)
+    end = 0 if walk.last is None else walk.last.seq
     # What was done since the trail was read, the tables may tell already.
-    for row in _pages(store, 0 if walk.last is None else walk.last.seq):
+    for row in _pages(store, end):
         amiss.pop(_place_of(row), None)
     findings = walk.findings + _of_keys(walk.stretches, keys, unsigned)
-    end = 0 if walk.last is None else walk.last.seq
     findings += [
         f"the trail ends at row {end}, and a given head tells of row {seq}: what came after is gone"
         for seq in sorted(walk.heads)

@@ -26,10 +26,7 @@ _MAX_PENDING = 4000
 class VerdictCounter(Writer):
     """Verdict counters and scores that reach the store within `interval_s` seconds.
 
-    Args:
-        store: Where they go.
-        interval_s: Seconds between two writes.
-        on_scored: Called from the thread that writes, with every batch of scores, once.
+    `on_scored` is called from the thread that writes, with every batch of scores, once.
     """
 
     def __init__(
@@ -103,10 +100,7 @@ class VerdictCounter(Writer):
             return self._pending["queries"] + self._in_flight["queries"]
 
     def close(self, timeout: float | None = 10.0) -> None:
-        """Write the last counts and stop; after `timeout` seconds say what is not written, if any.
-
-        The thread writes them: a store that hangs holds up nobody else.
-        """
+        """Write the last counts and stop; say what is not written after `timeout` seconds."""
         super().close(timeout)
         if unwritten := self.unwritten:
             logger.error(

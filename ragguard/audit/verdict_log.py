@@ -106,13 +106,8 @@ class VerdictLog(Writer):
     """Verdicts that reach the store, and the log, within `interval_s` seconds.
 
     A thousand wait at most, or 32 MB of passages; what comes on top is lost, and counted
-    (`verdicts_lost`).
-
-    Args:
-        store: Where they go; one that has no place for verdicts gets none.
-        counter: Counts what is lost.
-        with_texts: Whether questions and passages are kept as well.
-        interval_s: Seconds between two writes.
+    (`verdicts_lost`). A store that has no place for verdicts gets none. Questions and passages are
+    kept `with_texts` alone.
     """
 
     def __init__(

@@ -38,15 +38,10 @@ class QuarantineWatch(Repeater):
         error: Why the last look at the store failed, or None.
     """
 
-    place: str
     error: str | None
 
     def __init__(self, store: AuditStore, interval_s: float = 0.1) -> None:
-        """Load the keys and begin to watch.
-
-        Args:
-            store: The store whose quarantine is watched.
-            interval_s: Seconds between two polls.
+        """Load the keys and begin to watch, with so many seconds between two polls.
 
         Raises:
             InvalidInputError: `interval_s` is not positive.
@@ -119,14 +114,22 @@ class QuarantineWatch(Repeater):
                 self._held = _after(changes, self._held)
                 self._version = changes.version
                 self._due = changes.due
-            self._note_answer()
+            silence, self._heard = self.age_s, time.monotonic()
+            if self.error is not None or self._silent:
+                logger.warning("the audit store answers again, after %.1f s", silence)
+            self.error, self._silent = None, False
             return self._held[""].keys
 
     def reload(self) -> None:
         """Load the keys now; a store that fails is noted and logged."""
         if self._stop.is_set():
             return
-        self._let_lapse()
+        if self._is_due():
+            try:
+                self._store.lapse()
+            except Exception as error:  # a role that may only read, or a store that fails
+                self._due = time.time() + _SILENT_S
+                logger.warning("what is over in quarantine stays in force for now: %s", error)
         try:
             self.refresh()
         except Exception as error:  # whatever a store raises, the filter goes on with what it has
@@ -151,21 +154,6 @@ class QuarantineWatch(Repeater):
 
     def _is_due(self) -> bool:
         return self._due is not None and time.time() >= self._due
-
-    def _let_lapse(self) -> None:
-        if not self._is_due():
-            return
-        try:
-            self._store.lapse()
-        except Exception as error:  # a role that may only read, or a store that fails
-            self._due = time.time() + _SILENT_S
-            logger.warning("what is over in quarantine stays in force for now: %s", error)
-
-    def _note_answer(self) -> None:
-        silence, self._heard = self.age_s, time.monotonic()
-        if self.error is not None or self._silent:
-            logger.warning("the audit store answers again, after %.1f s", silence)
-        self.error, self._silent = None, False
 
     def _complain(self) -> None:
         # Once in a silence. By a query as well: the thread may be what waits for the store.

@@ -104,14 +104,15 @@ class EventAttributor:
 
         search = _Unquarantined(of_tenant(self._retrieve, event.tenant), self._held(event))
         found = self._attributor.attribute(query, response, search)
-        return self._with_evidence(_told(found, len(search.left_out)))
+        if left_out := len(search.left_out):
+            reason, details = found.reason, {**found.details, "left_out": left_out}
+            if found.cause != "poisoning":
+                reason += f"; {left_out} in quarantine already were left out of the search"
+            found = replace(found, reason=reason, details=details)
+        return self._with_evidence(found)
 
     def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
-        """Quarantine or propose what is responsible, as the policy says; return what became of it.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Quarantine or propose what is responsible; return what became of it."""
         return self._accuser.accuse(event, attribution)
 
     def _hindrance(self, event: Event) -> str | None:
@@ -150,9 +151,6 @@ def was_given(store: AuditStore, event: Event) -> bool:
     """Return whether an event is about an answer that `Guard.answered` recorded in the day before.
 
     It may name fewer passages than the generator saw, and none that it did not see.
-
-    Raises:
-        StoreError: The store fails.
     """
     mine = store.of_tenant(event.tenant or None)
     told = answer_of(event.query, event.response, event.passages, mine.answer_key())
@@ -183,12 +181,3 @@ class _Unquarantined:
         if key in self._held:
             self.left_out.add(key)
         return key not in self._held
-
-
-def _told(found: Attribution, left_out: int) -> Attribution:
-    if not left_out:
-        return found
-    reason = found.reason
-    if found.cause != "poisoning":
-        reason += f"; {left_out} in quarantine already were left out of the search"
-    return replace(found, reason=reason, details={**found.details, "left_out": left_out})

@@ -7,7 +7,7 @@ import time
 from collections import Counter, OrderedDict
 from dataclasses import replace
 
-from ragguard.audit.fair_queueing import Turns, lane_of
+from ragguard.audit.fair_queueing import Turns
 from ragguard.audit.records import Event
 from ragguard.audit.verdict_counter import VerdictCounter
 
@@ -20,16 +20,15 @@ _MAX_WHY = 10_000  # lost events of which the reason is known
 class FairQueue:
     """Events on their way to the store. The fullest lane pays for lack of room.
 
-    Not safe to share between threads by itself. `max_bytes` is of their texts.
+    Neither this nor the other classes here can be shared between threads without a lock.
+    `max_bytes` is of the events' texts.
     """
 
     def __init__(self, *, max_events: int, max_bytes: int) -> None:
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._turns: Turns[str] = Turns()
-        self._events: dict[str, tuple[Event, int]] = {}  # by lane and id, with their bytes
-        self._sizes: Counter[str] = Counter()  # bytes by lane
-        self._bytes = 0
+        self._events: dict[str, Event] = {}  # by lane and id
 
     def __len__(self) -> int:
         return len(self._events)
@@ -43,27 +42,24 @@ class FairQueue:
             Whether the event is one more, and the events that found no room in the end: the newest
             of the fullest lane, which may be this one.
         """
-        lane = lane_of(event.reporter, event.tenant)
-        if lane + event.id in self._events:
-            known, size = self._events[lane + event.id]
+        lane = event.lane
+        known = self._events.get(lane + event.id)
+        if known is not None:
             again = replace(known, reports=known.reports + event.reports)
-            self._events[lane + event.id] = again, size
+            self._events[lane + event.id] = again
             return False, []
         self._add(event, lane, self._turns.next(lane))
         dropped = []
-        while len(self._events) > self._max_events or self._bytes > self._max_bytes:
-            sizes = self._sizes if self._bytes > self._max_bytes else None
-            dropped.append(self._remove(self._turns.last_of_fullest(lane, sizes))[0])
+        while (key := self._turns.surplus(lane, self._max_events, self._max_bytes)) is not None:
+            dropped.append(self._remove(key))
         return True, dropped
 
     def take(self, most: int, max_bytes: int) -> list[Event]:
         """Take events out, one of each lane in turn, until they are so many or so large."""
         taken: list[Event] = []
-        size = 0
-        while self._events and len(taken) < most and size < max_bytes:
-            event, bytes_ = self._remove(next(iter(self._turns)))
-            taken.append(event)
-            size += bytes_
+        before = self._turns.size
+        while self._events and len(taken) < most and before - self._turns.size < max_bytes:
+            taken.append(self._remove(next(iter(self._turns))))
         return taken
 
     def put_back(self, events: list[Event], *, last: bool) -> list[Event]:
@@ -76,38 +72,26 @@ class FairQueue:
         """
         again = []
         for event in events if last else events[::-1]:
-            lane = lane_of(event.reporter, event.tenant)
+            lane = event.lane
             front, reports = self._turns.first(lane), event.reports
             if lane + event.id in self._events:
-                reports += self._remove(lane + event.id)[0].reports
+                reports += self._remove(lane + event.id).reports
                 again.append(event)
             turn = self._turns.next(lane) if last or front is None else front - 1
             self._add(replace(event, reports=reports), lane, turn)
         return again
 
     def _add(self, event: Event, lane: str, turn: int) -> None:
-        size = event.nbytes
-        self._events[lane + event.id] = event, size
-        self._turns.place(lane + event.id, lane, turn)
-        self._sizes[lane] += size
-        self._bytes += size
+        self._events[lane + event.id] = event
+        self._turns.place(lane + event.id, lane, turn, event.nbytes)
 
-    def _remove(self, key: str) -> tuple[Event, int]:
-        event, size = self._events.pop(key)
-        lane = lane_of(event.reporter, event.tenant)
+    def _remove(self, key: str) -> Event:
         self._turns.remove(key)
-        self._bytes -= size
-        self._sizes[lane] -= size
-        if not self._sizes[lane]:
-            del self._sizes[lane]
-        return event, size
+        return self._events.pop(key)
 
 
 class HourlyQuota:
-    """What the store takes of each lane within an hour: events stay there, and fill the disk.
-
-    Not safe to share between threads by itself.
-    """
+    """What the store takes of each lane within an hour: events stay there, and fill the disk."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -126,7 +110,7 @@ class HourlyQuota:
 
 
 class Losses:
-    """Counts what was lost, as `reports_lost`. Not safe to share between threads by itself."""
+    """Counts what was lost, as `reports_lost`."""
 
     def __init__(self, counter: VerdictCounter | None) -> None:
         self._counter = counter

@@ -14,7 +14,7 @@ from collections import Counter
 from contextlib import suppress
 from itertools import islice
 
-from ragguard.audit.fair_queueing import Turns, lane_of
+from ragguard.audit.fair_queueing import Turns
 from ragguard.audit.records import OPEN, AuditStore, Event
 from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.background.fair_queue import FairQueue, HourlyQuota, Losses
@@ -48,11 +48,6 @@ class Outbox:
         thread: What saves, once there is something to save.
     """
 
-    work: threading.Event
-    saved: threading.Event
-    stop: threading.Event
-    thread: threading.Thread | None
-
     def __init__(self, store: AuditStore, max_events: int, counter: VerdictCounter | None) -> None:
         self._store = store
         self._max_events = max_events
@@ -72,7 +67,7 @@ class Outbox:
         self._settled = 0
         self._at_once = _BATCH
         self.work, self.saved, self.stop = (threading.Event() for _ in range(3))
-        self.thread = None
+        self.thread: threading.Thread | None = None
 
     @property
     def unsaved(self) -> int:
@@ -90,7 +85,7 @@ class Outbox:
             if self.closed:
                 self._losses.add(event, "the guard is closed")
                 return False
-            lane = lane_of(event.reporter, event.tenant)
+            lane = event.lane
             if not self._quota.covers(lane, event.nbytes):
                 self._losses.add(event, "its reporter has filed too much within the hour")
                 return False
@@ -98,8 +93,8 @@ class Outbox:
             self._unsaved[event.address] += is_more
             if not event.passages and event.address not in self._passageless:
                 self._passageless.place(event.address, lane, self._passageless.next(lane))
-                if len(self._passageless) > _MAX_PASSAGELESS:
-                    self._passageless.remove(self._passageless.last_of_fullest(lane))
+                if (over := self._passageless.surplus(lane, _MAX_PASSAGELESS)) is not None:
+                    self._passageless.remove(over)
             for one in dropped:
                 self._lose(one, "too many reports wait for the store, most of them of its reporter")
             return event.address in self._unsaved
@@ -144,10 +139,7 @@ class Outbox:
     def wait(self, address: Address, timeout: float | None, *, poll_s: float) -> bool:
         """Block until the event, of this or any other process, is done or failed for good.
 
-        Args:
-            address: The event's tenant and its id.
-            timeout: Seconds to wait at most; None waits without limit.
-            poll_s: Seconds between two looks for what other processes have settled.
+        Every `poll_s` seconds it looks for what other processes have settled.
 
         Returns:
             True when it is; False when the time is up or all was closed before.
@@ -189,11 +181,7 @@ class Outbox:
             return [event_id for _, event_id in islice(self._passageless, _MAX_CLAIMABLE)]
 
     def forget_settled(self) -> None:
-        """Drop ids of events without passages that other processes have settled.
-
-        Raises:
-            StoreError: The store fails.
-        """
+        """Drop ids of events without passages that other processes have settled."""
         while True:
             with self._changed:
                 if (first := next(iter(self._passageless), None)) is None:

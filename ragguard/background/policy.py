@@ -97,15 +97,9 @@ def _plain(origin: Origin | str) -> list[object]:
 
 
 def as_policy(policy: Policy | PolicyName | None, *, shared: bool) -> Policy:
-    """Return what `Guard(policy=...)` names.
+    """Return what `Guard(policy=...)` names; raises as `Policy`.
 
-    Args:
-        policy: A policy, its name, or None for "review" on a store that outlives the process, where
-            a person can look, and "auto" in memory.
-        shared: Whether there is such a store.
-
-    Raises:
-        InvalidInputError: It is none of these.
+    None is "review" on a store that is shared, where a person can look, and "auto" in memory.
     """
     if policy is None:
         policy = "review" if shared else "auto"
@@ -129,9 +123,6 @@ class Accuser:
 
         They are so for the event's tenant alone.
         Edited copies of them are recognised by what no other passage in scope says.
-
-        Raises:
-            StoreError: The store fails.
         """
         if self._policy.name == "observe":
             return []

@@ -90,9 +90,6 @@ class Backoff:
         failing: True from the first pause on.
     """
 
-    pause_s: float
-    failing: bool
-
     def __init__(self) -> None:
         self.pause_s = _FIRST_RETRY_S
         self.failing = False

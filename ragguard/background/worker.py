@@ -41,8 +41,7 @@ class Worker:
     that stands still for longer than its lease and finds the event taken over changes nothing: the
     number of the attempt is the fencing token of what it writes.
 
-    Attributes:
-        outbox: What was submitted here.
+    What was submitted here is in `outbox`.
     """
 
     def __init__(

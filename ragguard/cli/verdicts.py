@@ -109,7 +109,7 @@ def explain_verdict(
 
     Where the guard recorded texts the sentences are shown that count most.
     """
-    from ragguard.audit.verdict_in_words import retold
+    from ragguard.audit.verdicts import retold
 
     with options.opened_store(store, tenant=tenant) as opened:
         record = opened.verdict(verdict_id)

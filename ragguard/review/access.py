@@ -31,10 +31,9 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who may decide.
+    """Somebody who may decide; `name` is what the audit says.
 
     Attributes:
-        name: Who; what the audit says.
         id: What their forms are bound to: the session, or the name that the proxy gives.
         session: Whether they have a session, and so may end it.
     """
@@ -80,9 +79,7 @@ class TrustedProxy:
     def names(self, address: str, values: Sequence[str]) -> str | None:
         """Return whom the proxy names in its header's values, or None.
 
-        Args:
-            address: Where the request comes from.
-            values: Of the header; more than one is not what a proxy sends that replaces it.
+        More than one value is not what a proxy sends that replaces the header.
         """
         try:
             found = ipaddress.ip_address(address)
@@ -181,10 +178,7 @@ class Access:
     ) -> Person | None:
         """Return who a request comes from, or None.
 
-        Args:
-            session: What its cookie says, or "".
-            address: Where it comes from.
-            header: Gives the values of one of its headers.
+        `session` is what its cookie says, or ""; `header` gives the values of one of its headers.
         """
         if self._proxy is not None:
             name = self._proxy.names(address, header(self._proxy.header))

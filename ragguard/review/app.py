@@ -30,7 +30,7 @@ from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.review import pages, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
 from ragguard.review.actions import decide
-from ragguard.review.request import Fields, Page, Settings, Visit, address_of, parsed
+from ragguard.review.request import Fields, Page, Settings, Visit, address_of, first, parsed
 
 COOKIE = "ragguard_review"
 _Answering = Callable[[Request, Person], Awaitable[Response]]
@@ -110,7 +110,7 @@ class _Site:
 
     def _visit(self, person: Person, asked: Fields, form: Fields | None = None) -> Visit:
         """Return a visit to the tenant that is asked for, which is the form's if there is one."""
-        name = next(iter((form or asked).get("tenant", ())), "")
+        name = first(form or asked, "tenant")
         if self._tenant is not None and name not in ("", self._tenant):
             raise InvalidInputError("this page shows one tenant, and not that one")
         store = self._store.of_tenant(self._tenant or name or None)
@@ -146,21 +146,19 @@ class _Site:
         if wait:
             return self._closed(f"Too many attempts. Wait {ceil(wait)} seconds.", 429, wait)
         if request.method == "GET":
-            asked = parsed(request.scope["query_string"])
-            code = next(iter(asked.get("once", ())), "")
+            code = first(parsed(request.scope["query_string"]), "once")
             if not code:
                 return self._closed(status=200)
             session = self._access.enter_once(code, self._owner, address)
-            if session is None:
-                return self._closed("This link has been used, or was never right.")
+            refusal = "This link has been used, or was never right."
         else:
-            name = named(next(iter(form.get("name", ())), ""))
+            name = named(first(form, "name"))
             if not name:
                 return self._closed("Say who you are: decisions are kept with a name.")
-            token = next(iter(form.get("token", ())), "").strip()
-            session = self._access.enter(token, name, address)
-            if session is None:
-                return self._closed("This is not the token.")
+            session = self._access.enter(first(form, "token").strip(), name, address)
+            refusal = "This is not the token."
+        if session is None:
+            return self._closed(refusal)
         response = RedirectResponse("/", 303)
         response.set_cookie(
             COOKIE,
@@ -174,7 +172,7 @@ class _Site:
 
     async def _logout(self, request: Request, person: Person) -> Response:
         form = await form_of(request)
-        if not self._access.form_holds(person, next(iter(form.get("form", ())), "")):
+        if not self._access.form_holds(person, first(form, "form")):
             return self._refused(request, person)
         self._access.leave(person)
         response = RedirectResponse("/login", 303)
@@ -215,21 +213,23 @@ class _Site:
 
 def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001
     status = 404 if isinstance(error, LookupError) else 400
-    status = 503 if isinstance(error, StoreError) else status
-    body = rendered("failed.html", title="Not done", words=str(error))
-    return Response(body, status, media_type="text/html")
+    return _error("Not done", str(error), 503 if isinstance(error, StoreError) else status)
 
 
 def _defect(request: Request, error: Exception) -> Response:  # noqa: ARG001
     # Starlette raises the error again, so that the server logs it.
     words = "This is a defect of ragguard; please report it with what the command has printed."
-    body = rendered("failed.html", title="Not done", words=words)
-    return Response(body, 500, HEADERS, media_type="text/html")
+    return _error("Not done", words, 500)
 
 
 def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
-    body = rendered("failed.html", title="Not found", words="There is no such page.")
-    return Response(body, 404, media_type="text/html")
+    return _error("Not found", "There is no such page.", 404)
+
+
+def _error(title: str, words: str, status: int) -> Response:
+    body = rendered("failed.html", title=title, words=words)
+    # What is answered outside of `Door`, as a defect is, needs the headers as well.
+    return Response(body, status, HEADERS, media_type="text/html")
 
 
 def _address(request: Request) -> str:

@@ -12,7 +12,7 @@ from ragguard.attribution import Attribution
 from ragguard.audit.decisions import Decisions, match
 from ragguard.audit.quarantine import HELD, SPARED, QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import AuditStore, Event, EventStatus
-from ragguard.audit.verdict_in_words import retold
+from ragguard.audit.verdicts import retold
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError
 from ragguard.review.plots import axes
@@ -30,18 +30,11 @@ _TOLD = ("event", "effect", "until", "queries", "scorer", "unreadable")
 
 @dataclass(frozen=True)
 class Case:
-    """What one event accuses, with what was asked and found.
-
-    Attributes:
-        entries: The proposals, newest first.
-        event_id: The event, or None where a person proposed them.
-        event: None where it is gone.
-        found: Its attribution, or None.
-    """
+    """What one event accuses, newest first, with what was asked and found."""
 
     entries: list[QuarantineEntry]
-    event_id: str | None
-    event: Event | None = None
+    event_id: str | None  # None where a person proposed them
+    event: Event | None = None  # None where it is gone
     found: Attribution | None = None
 
     @property
@@ -68,20 +61,16 @@ def proposals(visit: Visit) -> Page:
     cases: dict[str | None, list[QuarantineEntry]] = {}
     for entry in visit.store.quarantine(status="proposed", limit=_PROPOSED, offset=first):
         cases.setdefault(entry.event_id, []).append(entry)
-    counts = visit.store.counts()
-    return Page(
-        "proposals.html",
-        "Proposals",
-        {
-            "cases": [_case_of(visit.store, entries) for entries in cases.values()],
-            "pages": pages,
-            "elsewhere": _elsewhere(visit),
-            "held": sum(tally[status] for status in HELD),
-            "counts": counts,
-            "failed": len(visit.store.events(status="failed", limit=100)),
-            "pending": len(visit.store.events(status="pending", limit=100)),
-        },
-    )
+    shows = {
+        "cases": [_case_of(visit.store, entries) for entries in cases.values()],
+        "pages": pages,
+        "elsewhere": _elsewhere(visit),
+        "held": sum(tally[status] for status in HELD),
+        "counts": visit.store.counts(),
+        "failed": len(visit.store.events(status="failed", limit=100)),
+        "pending": len(visit.store.events(status="pending", limit=100)),
+    }
+    return Page("proposals.html", "Proposals", shows)
 
 
 def waiting(store: AuditStore) -> int:

@@ -39,17 +39,14 @@ _NAMES = (
 
 @dataclass(frozen=True)
 class Day:
-    """What one day's record says.
+    """What the record of one day, in UTC, says.
 
     Attributes:
-        day: Which, UTC.
-        dropped: Passages that were dropped, of the verdicts that are kept.
-        marked: Passages that were marked.
+        dropped, marked: Passages that were, of the verdicts that are kept.
         failed: Verdicts that could not be given, or not whole.
         compared: The day's queries against the calibration.
-        low: p-value that a tenth of the queries recorded is below, or None without any.
-        middle: p-value that half of them are below.
-        high: p-value that nine tenths are below.
+        low, middle, high: p-value that a tenth, half and nine tenths of the queries recorded are
+            below, or None without any.
     """
 
     day: date
@@ -81,27 +78,21 @@ def by_day(
         told.get(verdict.recorded_at.date(), []).append(verdict)
     for record in scores:
         scored.get(record.recorded_at.date(), []).append(record)
-    return [_day(day, told[day], scored[day], alpha, calibration) for day in days]
-
-
-def _day(
-    day: date,
-    verdicts: Sequence[VerdictRecord],
-    scores: Sequence[ScoredQuery],
-    alpha: float,
-    calibration: Calibration | None,
-) -> Day:
-    outcomes = [passage.outcome for verdict in verdicts for passage in verdict.passages]
-    p_values, calibrated = recent_p_values(scores, calibration, alpha=alpha)
-    spread = np.quantile(p_values, (0.1, 0.5, 0.9)).tolist() if len(p_values) else [None] * 3
-    return Day(
-        day,
-        outcomes.count("dropped"),
-        outcomes.count("marked"),
-        sum(verdict.error is not None for verdict in verdicts),
-        drift(p_values, calibrated, alpha),
-        *spread,
-    )
+    found = []
+    for day in days:
+        outcomes = [passage.outcome for verdict in told[day] for passage in verdict.passages]
+        p_values, calibrated = recent_p_values(scored[day], calibration, alpha=alpha)
+        spread = np.quantile(p_values, (0.1, 0.5, 0.9)).tolist() if len(p_values) else [None] * 3
+        one = Day(
+            day,
+            outcomes.count("dropped"),
+            outcomes.count("marked"),
+            sum(verdict.error is not None for verdict in told[day]),
+            drift(p_values, calibrated, alpha),
+            *spread,
+        )
+        found.append(one)
+    return found
 
 
 def _since(store: AuditStore, day: date) -> Iterator[VerdictRecord]:
@@ -140,7 +131,6 @@ class Point:
         x: Where, in percent of the plot's width.
         lane: How many points near it stand below it.
         rank: Its place in the scope, from 1.
-        responsible: Whether it is held responsible.
         value: Its score, as it is written.
     """
 
@@ -157,13 +147,10 @@ class Axis:
 
     Attributes:
         short: "ES", "SC", "GC" or "RS".
-        name: In words.
         unit: What it measures.
-        low: The lowest value, as it is written.
-        high: The highest value.
+        low, high: The lowest and the highest value, as they are written.
         points: The passages; the responsible ones last, so that they are drawn on top.
-        cut: Where the responsible ones begin, in percent, or None.
-        cut_value: The same, as it is written.
+        cut, cut_value: Where the responsible ones begin, in percent, and as it is written.
     """
 
     short: str

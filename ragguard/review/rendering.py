@@ -61,15 +61,10 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
 
 @dataclass(frozen=True)
 class Sought:
-    """What is marked in a text, as `ragguard.stems.stem` writes words.
+    """What is marked in a text, as `ragguard.stems.stem` writes words."""
 
-    Attributes:
-        answer: Words of what a response claims.
-        question: The other words of the question.
-    """
-
-    answer: Set[str] = frozenset()
-    question: Set[str] = frozenset()
+    answer: Set[str] = frozenset()  # words of what a response claims
+    question: Set[str] = frozenset()  # the other words of the question
 
     @classmethod
     def of(cls, query: str, response: str) -> Sought:
@@ -83,10 +78,7 @@ class Sought:
 def marked(text: str, sought: Sought | None = None, limit: int = MOST_SHOWN) -> Markup:
     """Return how a text begins as HTML: escaped, escapes and sought words marked, the rest counted.
 
-    Args:
-        text: Anything.
-        sought: The words to mark, whatever letters they are disguised in; None: none.
-        limit: Characters that are shown.
+    Words are found whatever letters they are disguised in.
     """
     begins, rest = text[:limit], len(text) - limit
     pieces = _PIECE.findall(begins)

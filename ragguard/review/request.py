@@ -28,20 +28,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Visit:
-    """A request of somebody who may see the page.
-
-    Attributes:
-        asked: The query's fields.
-        form: The form's fields; empty for what only reads.
-        others: The tenants that this person may see besides; "" is the default one.
-    """
+    """A request of somebody who may see the page."""
 
     store: AuditStore
     person: Person
-    asked: Fields
-    form: Fields = field(default_factory=dict)
+    asked: Fields  # of the query
+    form: Fields = field(default_factory=dict)  # empty for what only reads
     settings: Settings = field(default_factory=Settings)
-    others: Sequence[str] = ()
+    others: Sequence[str] = ()  # the tenants that this person may see besides
 
     @property
     def here(self) -> dict[str, str]:
@@ -49,13 +43,13 @@ class Visit:
         said = ("done", "count")
         return {name: self.get(name) for name in self.asked if name not in said}
 
-    def get(self, name: str, default: str = "") -> str:
-        """Return a field of the query."""
-        return next(iter(self.asked.get(name, ())), default)
+    def get(self, name: str) -> str:
+        """Return a field of the query, or ""."""
+        return first(self.asked, name)
 
     def filled(self, name: str) -> str:
         """Return a field of the form, or ""."""
-        return next(iter(self.form.get(name, ())), "").strip()
+        return first(self.form, name).strip()
 
     def exact(self, name: str) -> str:
         """Return a field of the form that a template wrote with `quoted`, as it was."""
@@ -78,6 +72,11 @@ class Page:
     title: str
     shows: Mapping[str, Any]
     status: int = 200
+
+
+def first(fields: Fields, name: str) -> str:
+    """Return the first value of a field, or ""."""
+    return next(iter(fields.get(name, ())), "")
 
 
 def parsed(encoded: bytes) -> Fields:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard import Guard, Passage
-from ragguard.audit.verdict_in_words import retold, telling_sentences
+from ragguard.audit.verdicts import retold, telling_sentences
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 LIE = f"{QUESTION} It was built in 1911 by the crown. Gulls live there."

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from ragguard.audit.postgres import OverdueError, in_time
+from ragguard.audit.engines import OverdueError, in_time
 
 READ = 1
 
