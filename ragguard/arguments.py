@@ -49,7 +49,7 @@ def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def require_whole(name: str, value: object, *, least: int = 1) -> int:
-    """Return the argument `name` as an int of at least `least`; other libraries' integers will do."""
+    """Return the argument `name` as an int of at least `least`; any library's integer will do."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise InvalidInputError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)

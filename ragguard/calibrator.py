@@ -44,6 +44,8 @@ class Calibrator:
         CalibrationError: The calibration has too few queries for `alpha`.
     """
 
+    filter: SetFilter
+
     def __init__(
         self,
         embedder: Embedder,
@@ -64,10 +66,7 @@ class Calibrator:
             trust=trust,
         )
         self._alpha = alpha
-        self.adopted = calibration
-        self.in_force = self._named()
-        self.filter: SetFilter = self._filter_by(calibration=calibration)
-        self._drift = DriftWatch(alpha)
+        self._put_in_force(calibration, self._filter_by(calibration=calibration))
 
     @property
     def gated(self) -> bool:
@@ -91,13 +90,7 @@ class Calibrator:
         *,
         force: bool = False,
     ) -> Calibration:
-        """Adopt trusted clean traffic, and return its calibration.
-
-        Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or, without `force`,
-                it is refused by `ragguard.inline.admission`.
-            InvalidInputError: Passages are of the wrong type.
-        """
+        """Do what `Guard.calibrate` does; `ragguard.inline.admission` says what is refused."""
         return self._adopt(calibrated_on(traffic, self._filter_by(), k), force=force)
 
     def adopt_recorded(
@@ -108,15 +101,9 @@ class Calibrator:
         clean_looking: bool = False,
         force: bool = False,
     ) -> Calibration:
-        """Adopt what a store recorded, and return its calibration.
+        """Do what `Guard.calibrate_from_store` does with what the store recorded.
 
         `ragguard.score_records.Recording` says what is taken of it.
-
-        Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or, without `force`,
-                the record looks attacked and `clean_looking` is False, or the calibration is
-                refused by `ragguard.inline.admission`.
-            InvalidInputError: `newest` is not positive.
         """
         if newest is not None and (type(newest) is not int or newest < 1):
             raise InvalidInputError(f"newest must be a positive int or None, not {newest!r}")
@@ -141,12 +128,7 @@ class Calibrator:
         return self._adopt(made, force=force)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the adopted calibration as JSON.
-
-        Raises:
-            CalibrationError: There is none but the shipped one, or the file cannot be written.
-            InvalidInputError: `path` is no path.
-        """
+        """Do what `Guard.save_calibration` does."""
         if self.adopted is None:
             raise CalibrationError("the guard has no calibration of its own; call calibrate first")
         save_calibration(self.adopted, require_path("path", path))
@@ -176,11 +158,15 @@ class Calibrator:
             if fired is not None:
                 require_calm(fired)
             require_admissible(calibration, self.adopted, self._alpha, made)
-        self.filter = made
-        self.adopted = calibration
-        self.in_force = self._named()
-        self._drift = DriftWatch(self._alpha)
+        self._put_in_force(calibration, made)
         return calibration
+
+    def _put_in_force(self, calibration: Calibration | None, by: SetFilter) -> None:
+        self.filter = by
+        self.adopted = calibration
+        digest = "" if calibration is None else f"{_digest(calibration)[:12]} "
+        self.in_force = digest + self.described
+        self._drift = DriftWatch(self._alpha)
 
     @property
     def described(self) -> str:
@@ -189,13 +175,8 @@ class Calibrator:
             return "shipped with ragguard"
         return f"{self.adopted.source}; {promise(self.adopted, self._alpha)}"
 
-    def _named(self) -> str:
-        digest = "" if self.adopted is None else f"{_digest(self.adopted)[:12]} "
-        return digest + self.described
 
-
-def _digest(calibration: Calibration) -> str:
-    made = calibration
+def _digest(made: Calibration) -> str:
     arrays = (made.scores, made.passage_scores, made.naming, made.passage_naming)
     return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()[:32]
 

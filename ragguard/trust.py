@@ -137,11 +137,7 @@ class Trust:
 
 
 def as_trust(given: Trust | Collection[str] | None) -> Trust | None:
-    """Return the policy that `Guard(trust=)` names; names of sources are protected.
-
-    Raises:
-        InvalidInputError: It is none.
-    """
+    """Return the policy that `Guard(trust=)` names; names of sources are protected."""
     if given is None or isinstance(given, Trust):
         return given
     if isinstance(given, Collection) and not isinstance(given, str | bytes):

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ragguard.knowledge.sources import Vectors, resolved, vectors_of
+from ragguard.knowledge.sources import Removing, Vectors, resolved, vectors_of
 from ragguard.passage import Passage
 
 
-class ChromaCollection:
+class ChromaCollection(Removing):
     """A Chroma collection, of a synchronous or an asynchronous client; scores are distances.
 
     Args:
@@ -53,22 +53,19 @@ class ChromaCollection:
             for name, text, metadata, row in rows
         ]
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        passages = self.find(ids)
-        if passages:
-            resolved(self._collection.delete(ids=[passage.id for passage in passages]))
-        return passages
+    def _delete(self, ids: list[str]) -> None:
+        resolved(self._collection.delete(ids=ids))
 
     def add(self, passages: Sequence[Passage]) -> None:
         if not passages:
             return
         by_itself = self._vectors is None and any(p.embedding is None for p in passages)
         rows = None if by_itself else vectors_of(passages, self._vectors, "Chroma collection")
-        # An upsert would merge the metadata with what is there.
-        resolved(self._collection.delete(ids=[passage.id for passage in passages]))
+        ids = [passage.id for passage in passages]
+        self._delete(ids)  # an upsert would merge the metadata with what is there
         resolved(
             self._collection.add(
-                ids=[passage.id for passage in passages],
+                ids=ids,
                 documents=[passage.text for passage in passages],
                 # Chroma refuses an empty mapping.
                 metadatas=[dict(passage.metadata) or None for passage in passages],

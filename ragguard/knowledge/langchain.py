@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import as_passage, ask, for_similarity
+from ragguard.knowledge.sources import Removing, as_passage, ask, for_similarity
 from ragguard.passage import Passage
 
 
-class LangChainStore:
+class LangChainStore(Removing):
     """A vector store, which embeds what is put in; with its own score, if it has one.
 
     Args:
@@ -54,24 +54,16 @@ class LangChainStore:
             )
         return found
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        found = self.find(ids)
-        if found:
-            ask(self._store, "delete", [passage.id for passage in found])
-        return found
+    def _delete(self, ids: list[str]) -> None:
+        ask(self._store, "delete", ids)
 
     def add(self, passages: Sequence[Passage]) -> None:
         if not passages:
             return
-        # Some stores replace what has the same id, others refuse it.
-        self.remove([passage.id for passage in passages])
-        ask(
-            self._store,
-            "add_texts",
-            [passage.text for passage in passages],
-            metadatas=[dict(passage.metadata) for passage in passages],
-            ids=[passage.id for passage in passages],
-        )
+        texts, ids = zip(*((passage.text, passage.id) for passage in passages), strict=True)
+        metadatas = [dict(passage.metadata) for passage in passages]
+        self.remove(ids)  # some stores replace what has the same id, others refuse it
+        ask(self._store, "add_texts", list(texts), metadatas=metadatas, ids=list(ids))
 
     def _before_filter(self) -> dict[str, int]:
         """LangChain's FAISS filters what it has fetched, of which it fetches 20 by default."""

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import Vectors, as_passage, ask, vectors_of
+from ragguard.knowledge.sources import Removing, Vectors, as_passage, ask, vectors_of
 from ragguard.passage import Passage
 
 
-class LlamaIndexIndex:
+class LlamaIndexIndex(Removing):
     """An index, which makes a retriever for every k and embeds what is put in."""
 
     def __init__(self, index: Any) -> None:
@@ -33,10 +33,7 @@ class LlamaIndexIndex:
         nodes = self._index.docstore.get_nodes(list(dict.fromkeys(ids)), raise_error=False)
         return [_NodePassage(node, _vector(vectors, node)) for node in nodes]
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        found = self.find(ids)
-        if not found:
-            return []
+    def _delete(self, ids: list[str]) -> None:
         vectors = self._index.vector_store
         if hasattr(vectors, "_faiss_id_to_node_id_map"):
             raise InvalidInputError(
@@ -45,8 +42,7 @@ class LlamaIndexIndex:
                 "texts="
             )
         with _telling(vectors):
-            self._index.delete_nodes([p.id for p in found], delete_from_docstore=True)
-        return found
+            self._index.delete_nodes(ids, delete_from_docstore=True)
 
     def add(self, passages: Sequence[Passage]) -> None:
         self.remove([passage.id for passage in passages])
@@ -54,7 +50,7 @@ class LlamaIndexIndex:
             self._index.insert_nodes([_node(passage) for passage in passages])
 
 
-class LlamaIndexVectorStore:
+class LlamaIndexVectorStore(Removing):
     """A vector store that keeps the texts as well, without an index around it.
 
     Raises:
@@ -72,12 +68,9 @@ class LlamaIndexVectorStore:
     def find(self, ids: Sequence[str]) -> list[Passage]:
         return _found(self._store, ids)
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        found = self.find(ids)
-        if found:
-            with _telling(self._store):
-                self._store.delete_nodes([passage.id for passage in found])
-        return found
+    def _delete(self, ids: list[str]) -> None:
+        with _telling(self._store):
+            self._store.delete_nodes(ids)
 
     def add(self, passages: Sequence[Passage]) -> None:
         if not passages:

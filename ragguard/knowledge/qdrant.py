@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import Vectors, resolved, vectors_of
+from ragguard.knowledge.sources import Removing, Vectors, resolved, vectors_of
 from ragguard.passage import Passage
 
 
-class QdrantCollection:
+class QdrantCollection(Removing):
     """A Qdrant collection whose points have one dense vector each.
 
     A passage's id is its point's, as text; its metadata is the payload without the text.
@@ -73,12 +73,9 @@ class QdrantCollection:
         )
         return [self._passage(point) for point in found]
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        passages = self.find(ids)
-        if passages:
-            points = [_point_id(passage.id) for passage in passages]
-            resolved(self._client.delete(self._name, points_selector=points, wait=True))
-        return passages
+    def _delete(self, ids: list[str]) -> None:
+        points = list(map(_point_id, ids))
+        resolved(self._client.delete(self._name, points_selector=points, wait=True))
 
     def add(self, passages: Sequence[Passage]) -> None:
         if not passages:
