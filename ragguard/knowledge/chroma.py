@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ragguard.knowledge.sources import Removing, Vectors, resolved, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, resolved, vectors_of
 from ragguard.passage import Passage
 
 
-class ChromaCollection(Removing):
+class ChromaCollection(Adapter):
     """A Chroma collection, of a synchronous or an asynchronous client; scores are distances.
 
     Args:
@@ -40,11 +40,9 @@ class ChromaCollection(Removing):
             for name, text, metadata, distance in rows
         ]
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
-        if not ids:  # Chroma refuses an empty list
-            return []
+    def _find(self, ids: list[str]) -> list[Passage]:
         wanted = ["documents", "metadatas", "embeddings"]
-        found = resolved(self._collection.get(ids=list(dict.fromkeys(ids)), include=wanted))
+        found = resolved(self._collection.get(ids=ids, include=wanted))
         rows = zip(*(found[name] for name in ("ids", *wanted)), strict=True)
         return [
             Passage(
@@ -56,12 +54,9 @@ class ChromaCollection(Removing):
     def _delete(self, ids: list[str]) -> None:
         resolved(self._collection.delete(ids=ids))
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        if not passages:
-            return
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
         by_itself = self._vectors is None and any(p.embedding is None for p in passages)
         rows = None if by_itself else vectors_of(passages, self._vectors, "Chroma collection")
-        ids = [passage.id for passage in passages]
         self._delete(ids)  # an upsert would merge the metadata with what is there
         resolved(
             self._collection.add(

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import EmbeddingError, InvalidInputError
-from ragguard.knowledge.sources import Vectors, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, vectors_of
 from ragguard.passage import Passage
 
 Texts = Sequence[str | Passage] | Mapping[int, str | Passage]
 
 
-class FaissIndex:
+class FaissIndex(Adapter):
     """A FAISS index and its texts, which are kept in step with it.
 
     Scores are what the index's metric says. Vectors come back where the index can tell them.
@@ -52,21 +52,21 @@ class FaissIndex:
             if place >= 0
         ]
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
+    def _find(self, ids: list[str]) -> list[Passage]:
         numbers = self._numbers()
-        known = [name for name in dict.fromkeys(ids) if name in numbers]
         return [
             self._at(numbers[name], score=None, embedding=self._vector(numbers[name]))
-            for name in known
+            for name in ids
+            if name in numbers
         ]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         self._check_can_change()
-        removed = self.find(ids)
-        if not removed:
-            return []
+        return super().remove(ids)
+
+    def _delete(self, ids: list[str]) -> None:
         numbers = self._numbers()
-        gone = np.array([numbers[passage.id] for passage in removed], dtype=np.int64)
+        gone = np.array([numbers[name] for name in ids], dtype=np.int64)
         try:
             self._index.remove_ids(gone)
         except RuntimeError as error:
@@ -77,12 +77,9 @@ class FaissIndex:
         # From the back: what follows in a list moves up, as it does in the index.
         for number in sorted(gone.tolist(), reverse=True):
             del self._texts[number]
-        return removed
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        if not passages:
-            return
-        self.remove([passage.id for passage in passages])
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
+        self.remove(ids)
         rows = np.ascontiguousarray(vectors_of(passages, self._vectors, "index"), dtype=np.float32)
         # The vectors are in the index; kept with the texts as well they would only grow stale.
         bare = [Passage(p.text, id=p.id, metadata=p.metadata) for p in passages]

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import Removing, Vectors, as_passage, ask, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, as_passage, ask, vectors_of
 from ragguard.passage import Passage
 
 
-class LlamaIndexIndex(Removing):
+class LlamaIndexIndex(Adapter):
     """An index, which makes a retriever for every k and embeds what is put in."""
 
     def __init__(self, index: Any) -> None:
@@ -26,11 +26,11 @@ class LlamaIndexIndex(Removing):
         found = ask(self._index.as_retriever(similarity_top_k=limit), "retrieve", query)
         return [as_passage(node) for node in found][:limit]
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
+    def _find(self, ids: list[str]) -> list[Passage]:
         vectors = self._index.vector_store
         if vectors.stores_text:
             return _found(vectors, ids)
-        nodes = self._index.docstore.get_nodes(list(dict.fromkeys(ids)), raise_error=False)
+        nodes = self._index.docstore.get_nodes(ids, raise_error=False)
         return [_NodePassage(node, _vector(vectors, node)) for node in nodes]
 
     def _delete(self, ids: list[str]) -> None:
@@ -44,13 +44,12 @@ class LlamaIndexIndex(Removing):
         with _telling(vectors):
             self._index.delete_nodes(ids, delete_from_docstore=True)
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        self.remove([passage.id for passage in passages])
-        if passages:
-            self._index.insert_nodes([_node(passage) for passage in passages])
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
+        self.remove(ids)
+        self._index.insert_nodes([_node(passage) for passage in passages])
 
 
-class LlamaIndexVectorStore(Removing):
+class LlamaIndexVectorStore(Adapter):
     """A vector store that keeps the texts as well, without an index around it.
 
     Raises:
@@ -65,16 +64,14 @@ class LlamaIndexVectorStore(Removing):
         self._store = store
         self._vectors = None if embedder is None else Vectors(embedder)
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
+    def _find(self, ids: list[str]) -> list[Passage]:
         return _found(self._store, ids)
 
     def _delete(self, ids: list[str]) -> None:
         with _telling(self._store):
             self._store.delete_nodes(ids)
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        if not passages:
-            return
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
         nodes = [_node(passage) for passage in passages]
         bare = [node for node in nodes if node.embedding is None]
         if bare:
@@ -86,7 +83,7 @@ class LlamaIndexVectorStore(Removing):
             rows = vectors_of(written, self._vectors, "vector store")
             for node, row in zip(bare, rows, strict=True):
                 node.embedding = [float(number) for number in row]
-        self.remove([passage.id for passage in passages])
+        self.remove(ids)
         self._store.add(nodes)
 
 
@@ -119,11 +116,9 @@ def _node(passage: Passage) -> Any:
     return node
 
 
-def _found(store: Any, ids: Sequence[str]) -> list[Passage]:
-    if not ids:  # stores take an empty list for all nodes
-        return []
+def _found(store: Any, ids: list[str]) -> list[Passage]:
     with _telling(store):
-        nodes = store.get_nodes(node_ids=list(dict.fromkeys(ids)))
+        nodes = store.get_nodes(node_ids=ids)
     wanted = set(ids)
     return [_NodePassage(node, node.embedding) for node in nodes if node.node_id in wanted]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -54,17 +55,27 @@ def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
     raise NotImplementedError(f"{type(source).__name__} has no {method} and no a{method}")
 
 
-class Removing:
-    """A knowledge base that takes out what it has found before."""
+class Adapter(ABC):
+    """A knowledge base that is asked for each id once, and for nothing where there is no id."""
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        raise NotImplementedError
+        return self._find(list(dict.fromkeys(ids))) if ids else []
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         found = self.find(ids)
         if found:
             self._delete([passage.id for passage in found])
         return found
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        if passages:
+            self._add(passages, [passage.id for passage in passages])
+
+    @abstractmethod
+    def _find(self, ids: list[str]) -> list[Passage]: ...
+
+    @abstractmethod
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None: ...
 
     def _delete(self, ids: list[str]) -> None:
         raise NotImplementedError
