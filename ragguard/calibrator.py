@@ -39,9 +39,6 @@ class Calibrator:
         filter: The filter in force.
         adopted: Its calibration, or None for the shipped one.
         in_force: The same in words, with the first digits of a hash.
-
-    Raises:
-        CalibrationError: The calibration has too few queries for `alpha`.
     """
 
     filter: SetFilter
@@ -190,10 +187,6 @@ def calibrated_on(
         traffic: Pairs of query and passages, without attacks; queries without passages are skipped.
         by: Scores them.
         k: How many passages the generator gets, where the traffic is over-fetched; None: all.
-
-    Raises:
-        CalibrationError: No query has passages.
-        InvalidInputError: Passages are of the wrong type.
     """
     learned: list[tuple[bool, float, NDArray[np.float64]]] = []
     size, with_reference = 1, False

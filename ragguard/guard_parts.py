@@ -184,11 +184,7 @@ class Parts:
         return {**self.settings, "store": store, "calibration": self.calibrator.adopted}
 
     def pickled(self) -> dict[str, Any]:
-        """Return the settings for a copy in another process, which opens the store for itself.
-
-        Raises:
-            InvalidInputError: The store is an object that cannot be pickled.
-        """
+        """Return the settings for a copy in another process, which opens the store for itself."""
         settings = self.copied()
         store = settings["store"]
         if not isinstance(store, (str, os.PathLike)):

@@ -72,11 +72,7 @@ class Origin:
             )
 
     def holds(self, passage: Passage) -> bool:
-        """Return whether a passage comes from here.
-
-        Raises:
-            Exception: What its metadata raises.
-        """
+        """Return whether a passage comes from here; what its metadata raises is not caught."""
         for name in ("source", "author", "batch"):
             wanted = getattr(self, name)
             if wanted and _named(passage, name) not in wanted:

@@ -99,9 +99,6 @@ def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> l
             of it, or if there is none. A first scan of fewer than 200 passages, and single
             passages, are compared with the shipped one.
         alpha: Share of clean passages that may be refused.
-
-    Raises:
-        InvalidInputError: `alpha` is not between 0 and 1.
     """
     require_share("alpha", alpha, usual=ALPHA)
     p, signs = p_values(batch, base)

@@ -41,12 +41,7 @@ def sketches(texts: Sequence[str]) -> Sketches:
 
 
 def shared(some: Sketches, others: Sketches) -> NDArray[np.float64]:
-    """Return what share of the shorter sketch the longer one has: float64 of shape (n,).
-
-    Args:
-        some: Sketches of n texts.
-        others: Of n others.
-    """
+    """Return what share of the shorter sketch the longer one has: float64 of shape (n,)."""
     both = np.sort(np.concatenate([some, others], axis=1), axis=1)
     equal = ((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != _NONE)).sum(axis=1)
     sizes = np.minimum((some != _NONE).sum(axis=1), (others != _NONE).sum(axis=1))

@@ -207,11 +207,7 @@ def as_embedder(embedder: Any) -> Embedder:
 
 
 def functions_of(embedder: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], Any] | None]:
-    """Return how another library's embedder embeds a list of texts, and a question, if otherwise.
-
-    Raises:
-        InvalidInputError: It has no method for texts, and cannot be called.
-    """
+    """Return how another library's embedder embeds texts, and a question, if otherwise."""
     for of_texts, of_query in _METHODS.items():
         function, other = getattr(embedder, of_texts, None), getattr(embedder, of_query, None)
         if callable(function):

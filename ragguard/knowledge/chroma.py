@@ -14,9 +14,7 @@ from ragguard.passage import Passage
 class ChromaCollection(Adapter):
     """A Chroma collection, of a synchronous or an asynchronous client; scores are distances.
 
-    Args:
-        collection: The collection.
-        embedder: What made its vectors; None: the collection's own embedding function.
+    Without an embedder the collection's own embedding function makes the vectors.
     """
 
     def __init__(self, collection: Any, embedder: Any) -> None:

@@ -40,11 +40,7 @@ will not do; give attribution one of its own.
 
 
 def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
-    """Call a method of a framework's object, or its asynchronous twin where it has that alone.
-
-    Raises:
-        NotImplementedError: It has neither.
-    """
+    """Call a method of a framework's object, or its asynchronous twin where it has that alone."""
     for name in (method, f"a{method}"):
         function = getattr(source, name, None)
         if callable(function):
@@ -189,9 +185,6 @@ class Vectors:
     The rest of ragguard compares directions and scales every vector to length 1. A knowledge base
     ranks by distances, for which the length counts, and its embedder may treat queries unlike
     texts.
-
-    Args:
-        embedder: Anything that `as_embedder` takes; None for the built-in one.
     """
 
     def __init__(self, embedder: Any) -> None:
