@@ -36,10 +36,10 @@ def pairs(
         yield pair[0], pair[1]
 
 
-def require_k(k: object) -> None:
-    """Check that `k` is a positive int or None."""
+def require_k(k: object, name: str = "k") -> None:
+    """Check that `k`, or what the caller calls `name`, is a positive int or None."""
     if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
-        raise InvalidInputError(f"k must be a positive int or None, not {k!r}")
+        raise InvalidInputError(f"{name} must be a positive int or None, not {k!r}")
 
 
 def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -10,11 +10,11 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.arguments import require_path
+from ragguard.arguments import require_k, require_path
 from ragguard.audit.records import ScoredQuery
 from ragguard.audit.trail import Change, this_process
 from ragguard.embedding.adapt import Embedder
-from ragguard.errors import CalibrationError, InvalidInputError
+from ragguard.errors import CalibrationError
 from ragguard.inline.admission import require_admissible, require_calm
 from ragguard.inline.calibration_file import gate_threshold, promise, save_calibration
 from ragguard.inline.conformal import Calibration
@@ -102,8 +102,7 @@ class Calibrator:
 
         `ragguard.score_records.Recording` says what is taken of it.
         """
-        if newest is not None and (type(newest) is not int or newest < 1):
-            raise InvalidInputError(f"newest must be a positive int or None, not {newest!r}")
+        require_k(newest, "newest")
         recording = Recording.of(scored, newest=newest)
         fired = recording.fired(self.adopted, self._alpha)
         if not clean_looking:

@@ -102,14 +102,10 @@ class _FunctionEmbedder:
 
     def __init__(self, function: Callable[[list[str]], Any], name: str) -> None:
         self._function = function
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        return self._name
+        self.name = name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return unit_rows(answered(self._name, [encodable(text) for text in texts], self._function))
+        return unit_rows(answered(self.name, [encodable(text) for text in texts], self._function))
 
 
 class _AsymmetricEmbedder(_FunctionEmbedder):
@@ -122,7 +118,7 @@ class _AsymmetricEmbedder(_FunctionEmbedder):
         self._of_query = of_query
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        return unit_rows(answered_to_one(self._name, encodable(query), self._of_query))
+        return unit_rows(answered_to_one(self.name, encodable(query), self._of_query))
 
 
 class SentenceTransformerEmbedder(_AsymmetricEmbedder):

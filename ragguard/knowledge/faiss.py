@@ -44,8 +44,9 @@ class FaissIndex(Adapter):
                 f"index holds vectors of length {self._index.d}; pass the embedder that filled it"
             )
         scores, places = self._index.search(target, count)
-        if (places < 0).any():  # FAISS fills up with -1, such as where an IVF index probes one cell
-            scores, places = self._search_all_cells(target, count, scores, places)
+        # FAISS fills up with -1, such as where an IVF index probes one cell.
+        if (places < 0).any() and (all_cells := self._all_cells()) is not None:
+            scores, places = self._index.search(target, count, params=all_cells)
         return [
             self._at(int(place), score=float(score))
             for place, score in zip(places[0], scores[0], strict=True)
@@ -98,18 +99,14 @@ class FaissIndex(Adapter):
             self._texts[number] = passage.text if plain else passage
         self._index.add_with_ids(rows, np.array(numbers, dtype=np.int64))
 
-    def _search_all_cells(
-        self, target: NDArray[np.float32], count: int, scores: Any, places: Any
-    ) -> tuple[Any, Any]:
+    def _all_cells(self) -> Any | None:
+        """Return the parameters of a search in all cells of an IVF index; None for another one."""
         faiss = import_module("faiss")
         try:
             cells = faiss.extract_index_ivf(self._index).nlist
-        except RuntimeError:  # no IVF index: there are no more
-            return scores, places
-        found: tuple[Any, Any] = self._index.search(
-            target, count, params=faiss.SearchParametersIVF(nprobe=cells)
-        )
-        return found
+        except RuntimeError:
+            return None
+        return faiss.SearchParametersIVF(nprobe=cells)
 
     def _check_can_change(self) -> None:
         if isinstance(self._texts, MutableMapping):
