@@ -147,11 +147,7 @@ class Parts:
     def health(self) -> Health:
         """Return how they are."""
         watch, outbox = self.quarantine, self.worker.outbox
-        threads = [
-            thread
-            for part in (watch, self.counter, self.log, self.worker)
-            for thread in part.threads
-        ]
+        parts = (watch, self.counter, self.log, self.worker)
         return Health(
             store=repr(self.store),
             reachable=watch.reachable,
@@ -162,7 +158,7 @@ class Parts:
             events_waiting=outbox.unsaved,
             reports_lost=outbox.lost,
             calibration=self.calibrator.described,
-            threads=tuple(thread.name for thread in threads if thread.is_alive()),
+            threads=tuple(one.name for part in parts for one in part.threads if one.is_alive()),
         )
 
     def close(self) -> None:
