@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from benchmarks.datasets.records import DATASETS, values
 from benchmarks.fit_manner import FOLDS
 from benchmarks.forms import FORMS
-from ragguard.admission.batch import Batch
+from ragguard.admission.batch import Batch, edge_hashes, sketches
 from ragguard.admission.profile import profiles
-from ragguard.admission.sketches import edge_hashes, sketches
 from ragguard.inline.features.manner import MannerModel
 
 COUNTS = (1, 5)

@@ -144,9 +144,7 @@ def main(data: Data, limit: Limit = None) -> Measured:
     datasets = [one for one in datasets if _KIND in one.kinds]
     attributor, embedder = RAGOrigin(proxy=LexicalProxy()), built_in()
     rows = [
-        row
-        for name in QUERIES
-        for row in counted(name, _asked(datasets), embedder, attributor)
+        row for name in QUERIES for row in counted(name, _asked(datasets), embedder, attributor)
     ]
     return {"longer_queries": rows}, datasets
 

@@ -1,4 +1,8 @@
-"""Checks of what callers hand over: each error says what was expected instead."""
+"""Checks of what callers hand over.
+
+Each raises `InvalidInputError` where an argument is not what its first line says, and says what was
+expected instead.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,7 @@ _MOST = 1_000_000  # seconds, days or things: no clock or calendar ends before
 def pairs(
     name: str, given: Iterable[tuple[str, Sequence[str | Passage]]]
 ) -> Iterator[tuple[str, Sequence[str | Passage]]]:
-    """Yield pairs of query and passages; `name` is what the caller calls them.
-
-    Raises:
-        InvalidInputError: They are no pairs, or a query is not a string.
-    """
+    """Yield pairs of query and passages; `name` is what the caller calls them."""
     if not isinstance(given, Iterable):
         raise InvalidInputError(
             f"{name} must be pairs (query, passages), not a {type(given).__name__}"
@@ -36,43 +36,27 @@ def pairs(
         yield pair[0], pair[1]
 
 
-def require_k(k: object) -> None:
-    """Check that `k` is a positive int or None.
-
-    Raises:
-        InvalidInputError: It is not.
-    """
+def require_k(k: object, name: str = "k") -> None:
+    """Check that `k`, or what the caller calls `name`, is a positive int or None."""
     if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
-        raise InvalidInputError(f"k must be a positive int or None, not {k!r}")
+        raise InvalidInputError(f"{name} must be a positive int or None, not {k!r}")
 
 
 def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Check that the argument `name` has one of the values it may have.
-
-    Raises:
-        InvalidInputError: It has not.
-    """
+    """Check that the argument `name` has one of the values it may have."""
     if value not in choices:
         raise InvalidInputError(f"{name} must be one of {', '.join(choices)}; not {value!r}")
 
 
 def require_whole(name: str, value: object, *, least: int = 1) -> int:
-    """Return the argument `name` as an int; integers of other libraries will do.
-
-    Raises:
-        InvalidInputError: It is no integer, or less than `least`.
-    """
+    """Return the argument `name` as an int of at least `least`; any library's integer will do."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         raise InvalidInputError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)
 
 
 def require_number(name: str, value: object) -> float:
-    """Return the argument `name` as a float; numbers of other libraries will do.
-
-    Raises:
-        InvalidInputError: It is no real number, or too large for a float.
-    """
+    """Return the argument `name` as a float; real numbers of other libraries will do."""
     problem = f"{name} must be a number, not the {type(value).__name__} {value!r}"
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidInputError(problem)
@@ -83,21 +67,13 @@ def require_number(name: str, value: object) -> float:
 
 
 def require_share(name: str, value: float, *, usual: float = 0.01) -> None:
-    """Check that the argument `name` is between 0 and 1; `usual` is what to try instead.
-
-    Raises:
-        InvalidInputError: It is not.
-    """
+    """Check that the argument `name` is between 0 and 1; `usual` is what to try instead."""
     if not 0.0 < value < 1.0:
         raise InvalidInputError(f"{name} must be between 0 and 1, not {value:g}; try {usual:g}")
 
 
 def require_positive(**numbers: float) -> None:
-    """Check that each of these arguments, which have defaults, is positive; a million at most.
-
-    Raises:
-        InvalidInputError: One is not.
-    """
+    """Check that each of these arguments, which have defaults, is positive; a million at most."""
     for name, value in numbers.items():
         if not 0 < value <= _MOST:
             raise InvalidInputError(
@@ -106,22 +82,14 @@ def require_positive(**numbers: float) -> None:
 
 
 def require_path(name: str, value: object) -> Path:
-    """Return the argument `name` as a `Path`.
-
-    Raises:
-        InvalidInputError: It is neither a str nor a path.
-    """
+    """Return the argument `name`, a str or a path, as a `Path`."""
     if not isinstance(value, (str, os.PathLike)):
         raise InvalidInputError(f"{name} must be a path, not a {type(value).__name__}")
     return Path(value)
 
 
 def require_text(name: str, value: object) -> str:
-    """Return the argument `name`, which may be empty.
-
-    Raises:
-        InvalidInputError: It is no str.
-    """
+    """Return the argument `name`, a str that may be empty."""
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a str, not a {type(value).__name__}")
     return value
@@ -131,10 +99,6 @@ def require_tenant(tenant: object) -> str:
     """Return the name of a tenant as stores know it: "" for None, the default one.
 
     Names are compared as they are: whoever calls must give one tenant one spelling.
-
-    Raises:
-        InvalidInputError: It is no name of 1 to 200 printable characters, or begins or ends with
-            white space.
     """
     if tenant is None:
         return ""
@@ -150,11 +114,7 @@ def require_tenant(tenant: object) -> str:
 
 
 def require_texts(name: str, given: object) -> list[str]:
-    """Return the argument `name` as a list of strings, read once.
-
-    Raises:
-        InvalidInputError: It is a single string, not iterable, or holds another type.
-    """
+    """Return the argument `name`, an iterable of strings and not itself one, as a list."""
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise InvalidInputError(
             f"{name} must be a sequence of str, not a {type(given).__name__}; "
@@ -170,11 +130,7 @@ def require_texts(name: str, given: object) -> list[str]:
 
 
 def require_method(name: str, value: object, call: str) -> None:
-    """Check that the argument `name` is an object with the method that `call` spells out.
-
-    Raises:
-        InvalidInputError: It is a class, or has no such method.
-    """
+    """Check that the argument `name` is an object with the method that `call` spells out."""
     if isinstance(value, type):
         raise InvalidInputError(
             f"{name} is the class {value.__name__}; pass an instance: {value.__name__}(...)"

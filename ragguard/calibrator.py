@@ -10,11 +10,11 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.arguments import require_path
+from ragguard.arguments import require_k, require_path
 from ragguard.audit.records import ScoredQuery
 from ragguard.audit.trail import Change, this_process
 from ragguard.embedding.adapt import Embedder
-from ragguard.errors import CalibrationError, InvalidInputError
+from ragguard.errors import CalibrationError
 from ragguard.inline.admission import require_admissible, require_calm
 from ragguard.inline.calibration_file import gate_threshold, promise, save_calibration
 from ragguard.inline.conformal import Calibration
@@ -40,10 +40,9 @@ class Calibrator:
         filter: The filter in force.
         adopted: Its calibration, or None for the shipped one.
         in_force: The same in words, with the first digits of a hash.
-
-    Raises:
-        CalibrationError: The calibration has too few queries for `alpha`.
     """
+
+    filter: SetFilter
 
     def __init__(
         self,
@@ -65,10 +64,7 @@ class Calibrator:
             trust=trust,
         )
         self._alpha = alpha
-        self.adopted = calibration
-        self.in_force = self._named()
-        self.filter: SetFilter = self._filter_by(calibration=calibration)
-        self._drift = DriftWatch(alpha)
+        self._put_in_force(calibration, self._filter_by(calibration=calibration))
 
     @property
     def gated(self) -> bool:
@@ -92,13 +88,7 @@ class Calibrator:
         *,
         force: bool = False,
     ) -> Calibration:
-        """Adopt trusted clean traffic, and return its calibration.
-
-        Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or, without `force`,
-                it is refused by `ragguard.inline.admission`.
-            InvalidInputError: Passages are of the wrong type.
-        """
+        """Do what `Guard.calibrate` does; `ragguard.inline.admission` says what is refused."""
         return self._adopt(calibrated_on(traffic, k), force=force)
 
     def adopt_recorded(
@@ -109,18 +99,11 @@ class Calibrator:
         clean_looking: bool = False,
         force: bool = False,
     ) -> Calibration:
-        """Adopt what a store recorded, and return its calibration.
+        """Do what `Guard.calibrate_from_store` does with what the store recorded.
 
         `ragguard.score_records.Recording` says what is taken of it.
-
-        Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or, without `force`,
-                the record looks attacked and `clean_looking` is False, or the calibration is
-                refused by `ragguard.inline.admission`.
-            InvalidInputError: `newest` is not positive.
         """
-        if newest is not None and (type(newest) is not int or newest < 1):
-            raise InvalidInputError(f"newest must be a positive int or None, not {newest!r}")
+        require_k(newest, "newest")
         recording = Recording.of(scored, newest=newest)
         fired = recording.fired(self.adopted, self._alpha)
         if not clean_looking:
@@ -142,12 +125,7 @@ class Calibrator:
         return self._adopt(made, force=force)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the adopted calibration as JSON.
-
-        Raises:
-            CalibrationError: There is none but the shipped one, or the file cannot be written.
-            InvalidInputError: `path` is no path.
-        """
+        """Do what `Guard.save_calibration` does."""
         if self.adopted is None:
             raise CalibrationError("the guard has no calibration of its own; call calibrate first")
         save_calibration(self.adopted, require_path("path", path))
@@ -177,11 +155,15 @@ class Calibrator:
             if fired is not None:
                 require_calm(fired)
             require_admissible(calibration, self.adopted, self._alpha)
-        self.filter = made
-        self.adopted = calibration
-        self.in_force = self._named()
-        self._drift = DriftWatch(self._alpha)
+        self._put_in_force(calibration, made)
         return calibration
+
+    def _put_in_force(self, calibration: Calibration | None, by: SetFilter) -> None:
+        self.filter = by
+        self.adopted = calibration
+        digest = "" if calibration is None else f"{_digest(calibration)[:12]} "
+        self.in_force = digest + self.described
+        self._drift = DriftWatch(self._alpha)
 
     @property
     def described(self) -> str:
@@ -190,13 +172,8 @@ class Calibrator:
             return "shipped with ragguard"
         return f"{self.adopted.source}; {promise(self.adopted, self._alpha)}"
 
-    def _named(self) -> str:
-        digest = "" if self.adopted is None else f"{_digest(self.adopted)[:12]} "
-        return digest + self.described
 
-
-def _digest(calibration: Calibration) -> str:
-    made = calibration
+def _digest(made: Calibration) -> str:
     arrays = (made.scores, made.passage_scores, made.naming, made.passage_naming)
     return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()[:32]
 
@@ -209,10 +186,6 @@ def calibrated_on(
     Args:
         traffic: Pairs of query and passages, without attacks; queries without passages are skipped.
         k: How many passages the generator gets, where the traffic is over-fetched; None: all.
-
-    Raises:
-        CalibrationError: No query has passages.
-        InvalidInputError: Passages are of the wrong type.
     """
     learned: list[tuple[bool, float, NDArray[np.float64]]] = []
     size, with_reference = 1, False

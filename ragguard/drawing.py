@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError, MissingExtraError
-from ragguard.explain import Explanation
+from ragguard.explain import Explanation, Fate
 from ragguard.file_mode import make_private
 from ragguard.text import printable
 
@@ -28,7 +28,6 @@ _BOXES = {
     "dropped": "square,pad=0.25",
     "reserve": "square,pad=0.2",
 }
-_QUERY = "#000000"
 _MARGIN, _COLUMN, _LINE = 0.25, 6.5, 0.2  # inches
 _SIDE, _UNDER = 5.4, 0.95  # of the plot, and of its legend and caption, in inches
 _COLUMNS = 84  # characters of a line in a column
@@ -76,10 +75,7 @@ def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
             y += 0.22
         top = y + 0.26
         left = (_MARGIN + (_COLUMN - _SIDE) / 2) / width
-        _draw_plane(
-            figure.add_axes((left, -top / _SIDE, _SIDE / width, 1.0)),
-            explanation,
-        )
+        _draw_plane(figure.add_axes((left, -top / _SIDE, _SIDE / width, 1.0)), explanation)
         entries = [_entry(explanation, position) for position in explanation.drawn]
         for number, (x, below) in enumerate(_places(entries)):
             _write_entry(write, x, top + below, number, entries[number], explanation)
@@ -118,8 +114,7 @@ def _notes(explanation: Explanation) -> list[str]:
     else:
         fate = "dropped" if verdict.mode == "filter" else "would be dropped (monitor mode)"
         found = "looks attacked" if verdict.attacked else "looks like clean traffic"
-        reserve = fates.count("reserve")
-        marked = fates.count("marked")
+        reserve, marked = map(fates.count, ("reserve", "marked"))
         spare = f", {marked} marked as unusual" if marked else ""
         spare += f", {reserve} in reserve below the ones wanted" if reserve else ""
         notes = [
@@ -164,16 +159,18 @@ def _write_entry(
 ) -> None:
     position = explanation.drawn[number]
     fate = explanation.fates[position]
-    write(
-        left + 0.3, y, str(position + 1), fontsize=10, weight="bold", ha="right", color="white",
-        bbox={"boxstyle": _BOXES[fate], "facecolor": _COLOURS[fate], "edgecolor": "white"},
-    )  # fmt: skip
+    write(left + 0.3, y, str(position + 1), ha="right", **_number_style(fate))
     for row, text in enumerate(entry):
         write(
             left + 0.45, y + row * _LINE, text, fontsize=9.5 if row == 0 else 9,
             weight="bold" if row == 0 else "normal",
             color=_COLOURS[fate] if row == 0 else "#444444" if row == len(entry) - 1 else "black",
         )  # fmt: skip
+
+
+def _number_style(fate: Fate) -> dict[str, Any]:
+    box = {"boxstyle": _BOXES[fate], "facecolor": _COLOURS[fate], "edgecolor": "white"}
+    return {"fontsize": 10, "weight": "bold", "color": "white", "bbox": box}
 
 
 def _draw_plane(plot: Any, explanation: Explanation) -> None:
@@ -197,13 +194,10 @@ def _draw_plane(plot: Any, explanation: Explanation) -> None:
                 label=_word(fate, explanation.verdict.mode), zorder=2,
             )  # fmt: skip
     if len(places) > n:
-        plot.scatter(*places[n], marker="*", s=190, color=_QUERY, label="question", zorder=2)
+        plot.scatter(*places[n], marker="*", s=190, color="black", label="question", zorder=2)
     for place, fate, position in zip(numbers, fates, explanation.drawn, strict=True):
-        plot.text(
-            *place, str(position + 1), ha="center", va="center", fontsize=10,
-            weight="bold", color="white", zorder=3,
-            bbox={"boxstyle": _BOXES[fate], "facecolor": _COLOURS[fate], "edgecolor": "white"},
-        )  # fmt: skip
+        number = str(position + 1)
+        plot.text(*place, number, ha="center", va="center", zorder=3, **_number_style(fate))
     plot.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=5, frameon=False, fontsize=10
     )

@@ -67,18 +67,10 @@ def explain(
     """Place the passages of a verdict in a plane.
 
     The question is placed too, unless the passages carry vectors of their own: the embedder need
-    not be the one that made them.
-
-    Args:
-        query: The question.
-        passages: What `Guard.filter` was given, at least one.
-        verdict: What it answered.
-        embedder: Embeds the texts that are drawn.
-        threshold: The suspicion at which the gate fires, for the picture to say.
+    not be the one that made them. The gate fires at the `threshold`, for the picture to say.
 
     Raises:
         InvalidInputError: The verdict is not of these passages, or there are none.
-        EmbeddingError: The texts cannot be embedded.
     """
     evidence = verdict.evidence
     if not passages or len(passages) != len(evidence):

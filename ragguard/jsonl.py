@@ -1,9 +1,13 @@
-"""Reads JSON lines, and says of a bad line which one it is and what it should hold."""
+"""Reads JSON lines, and says of a bad line which one it is and what it should hold.
+
+What cannot be read, and what holds something else, raises `InvalidInputError`; of a line the
+message begins with "file:number".
+"""
 
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,11 +35,7 @@ class Line:
 
 
 def open_input(path: str | Path) -> BinaryIO:
-    """Open a file for reading bytes.
-
-    Raises:
-        InvalidInputError: It cannot be opened.
-    """
+    """Open a file for reading bytes."""
     try:
         return Path(path).open("rb")
     except OSError as error:
@@ -54,9 +54,6 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
     Args:
         stream: What to read, opened for bytes.
         name: What to call it in errors.
-
-    Raises:
-        InvalidInputError: A line is not UTF-8 or not JSON; the message begins with "name:number".
     """
     end = 0
     for number, raw in enumerate(stream, start=1):
@@ -68,11 +65,7 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
 
 
 def read_json(path: str | Path) -> Any:
-    """Return the one JSON value that a file holds, under the rules of `read_lines`.
-
-    Raises:
-        InvalidInputError: The file cannot be read, is not UTF-8 or not JSON.
-    """
+    """Return the one JSON value that a file holds, under the rules of `read_lines`."""
     with open_input(path) as stream:
         return _parsed(stream.read().removeprefix(_BYTE_ORDER_MARK), str(path), _A_FILE)
 
@@ -85,19 +78,16 @@ def passage_from_json(value: Any, place: str) -> Passage:
             "score" (number), "embedding" (numbers) and "metadata" (object); other keys are left
             out, null counts as absent.
         place: Where it is, for errors.
-
-    Raises:
-        InvalidInputError: `value` is none of these; the message begins with `place`.
     """
     if isinstance(value, str):
         return Passage(value)
     if not isinstance(value, dict):
-        _expected(place, 'a string or an object with "text" (str)', value)
+        _expected(place, 'a string or an object with "text" (str)', _kind(value))
     if "text" not in value:
         _missing(place, value)
     for name, (is_one, wanted) in _FIELDS.items():
         if not is_one(value.get(name)) and (name == "text" or value.get(name) is not None):
-            _expected(place, f'"{name}" to be {wanted}', value[name])
+            _expected(place, f'"{name}" to be {wanted}', _kind(value[name]))
     id_, embedding = value.get("id"), value.get("embedding")
     return Passage(
         value["text"],
@@ -109,31 +99,23 @@ def passage_from_json(value: Any, place: str) -> Passage:
 
 
 def read_passages(path: str | Path) -> list[Passage]:
-    """Return the passages of a file, one a line, as `passage_from_json` reads them.
-
-    Raises:
-        InvalidInputError: The file cannot be read, or a line of it is bad.
-    """
+    """Return the passages of a file, one a line, as `passage_from_json` reads them."""
     with open_input(path) as stream:
         lines = read_lines(stream, str(path))
         return [passage_from_json(line.value, line.place) for line in lines]
 
 
 def require_fields(value: Any, place: str, **fields: type) -> None:
-    """Check that a JSON value is an object with these fields.
-
-    Raises:
-        InvalidInputError: It is not; the message begins with `place`.
-    """
-    wanted = " and ".join(f'"{name}" ({kind.__name__})' for name, kind in fields.items())
-    expected = f"{place}: expected an object with {wanted}, got "
+    """Check that a JSON value is an object with these fields."""
+    named = " and ".join(f'"{name}" ({kind.__name__})' for name, kind in fields.items())
+    wanted = f"an object with {named}"
     if not isinstance(value, dict):
-        raise InvalidInputError(expected + _kind(value))
+        _expected(place, wanted, _kind(value))
     for name, kind in fields.items():
         if name not in value:
-            raise InvalidInputError(f'{expected}one without "{name}"')
+            _expected(place, wanted, f'one without "{name}"')
         if not isinstance(value[name], kind):
-            raise InvalidInputError(f'{expected}one whose "{name}" is {_kind(value[name])}')
+            _expected(place, wanted, f'one whose "{name}" is {_kind(value[name])}')
 
 
 def _kind(value: Any) -> str:
@@ -161,21 +143,27 @@ def _parsed(raw: bytes, place: str, wanted: str) -> Any:
             f"{place}: byte {error.start + 1} (0x{raw[error.start]:02x}) is not UTF-8; "
             "convert the file to UTF-8"
         ) from error
-    except json.JSONDecodeError as error:
-        where = f"column {error.colno}" if wanted is _A_LINE else f"line {error.lineno}"
-        why = f"{_WRONG.get(error.msg, 'it is not valid JSON')} at {where}"
-        if error.pos >= len(error.doc.rstrip()):
-            why = "it ends before the value does"
-        if wanted is _A_LINE and error.doc.strip() in _OPENINGS:
-            why = "it holds only a part of one: a file of JSON lines has one whole object a line"
-        raise InvalidInputError(f"{place}: expected {wanted}, but {why}") from error
-    except RecursionError as error:
-        why = "its brackets are nested too deep"
-        raise InvalidInputError(f"{place}: expected {wanted}, but {why}") from error
-    except ValueError as error:
-        constant = error.args[0] if isinstance(error, _ConstantError) else None
-        why = f"{constant} is no JSON; write null" if constant else "a number is too long"
-        raise InvalidInputError(f"{place}: expected {wanted}, but {why}") from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{place}: expected {wanted}, but {_why(error, wanted)}") from error
+
+
+def _why(error: Exception, wanted: str) -> str:
+    if isinstance(error, RecursionError):
+        return "its brackets are nested too deep"
+    if isinstance(error, InvalidInputError):
+        return str(error)
+    if not isinstance(error, json.JSONDecodeError):
+        return "a number is too long"
+    if wanted is _A_LINE and error.doc.strip() in _OPENINGS:
+        return "it holds only a part of one: a file of JSON lines has one whole object a line"
+    if error.pos >= len(error.doc.rstrip()):
+        return "it ends before the value does"
+    where = f"column {error.colno}" if wanted is _A_LINE else f"line {error.lineno}"
+    return f"{_WRONG.get(error.msg, 'it is not valid JSON')} at {where}"
+
+
+def _reject_constant(constant: str) -> NoReturn:
+    raise InvalidInputError(f"{constant} is no JSON; write null")
 
 
 _A_LINE, _A_FILE = "one JSON value on the line", "one JSON value"
@@ -197,21 +185,9 @@ _WRONG = {
 _OPENINGS = frozenset({"[", "{", "[{", "]", "}", "},", "}]"})
 
 
-class _ConstantError(ValueError):
-    """NaN or Infinity stands where JSON has no such number."""
-
-
-def _reject_constant(constant: str) -> NoReturn:
-    raise _ConstantError(constant)
-
-
 def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
+    """Return whether a value is a number that a float can hold, and not NaN."""
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def _is_vector(value: Any) -> bool:
@@ -237,5 +213,5 @@ def _missing(place: str, value: dict[str, Any]) -> NoReturn:
     raise InvalidInputError(f'{place}: expected "text", which is not there; {advice}')
 
 
-def _expected(place: str, what: str, got: Any) -> NoReturn:
-    raise InvalidInputError(f"{place}: expected {what}, got {_kind(got)}")
+def _expected(place: str, wanted: str, got: str) -> NoReturn:
+    raise InvalidInputError(f"{place}: expected {wanted}, got {got}")

@@ -48,17 +48,11 @@ class LRU(Generic[K, V]):
         return entry[0]
 
     def put(self, key: K, value: V, size: int) -> None:
-        """Keep a value, and let go of the least recently used until all fit.
-
-        Args:
-            key: Its key.
-            value: Anything.
-            size: The bytes of both, at least roughly and rather too many.
-        """
+        """Keep a value of about `size` bytes, key included, as `put_all` does."""
         self.put_all([(key, value, size)])
 
     def put_all(self, entries: Iterable[tuple[K, V, int]]) -> None:
-        """Keep several values, each as `put` does."""
+        """Keep values, each with its bytes, and let go of the least recently used until all fit."""
         with self._lock:
             for key, value, size in entries:
                 old = self._entries.pop(key, None)

@@ -86,13 +86,12 @@ def text_digest(text: str) -> bytes:
 
 
 def _as_number(score: Any) -> float:
+    problem: Exception | None = None
     try:
         if not isinstance(score, (str, bytes, bytearray)):  # float() would read these
             return float(score)
     except Exception as error:  # whatever its __float__ raises
-        problem: Exception | None = error
-    else:
-        problem = None
+        problem = error
     raise InvalidInputError(
         f"a passage's score must be a number or None, not a {type(score).__name__}; leave it out"
     ) from problem

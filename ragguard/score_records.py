@@ -73,9 +73,6 @@ class Recording:
             scored: What the store keeps, oldest first; other scorers' records are left out.
             newest: None for the sample of all traffic, else the newest so many questions, of the
                 newest `RECENT_SIZE` queries.
-
-        Raises:
-            CalibrationError: No usable query was recorded.
         """
         known = [record for record in scored if record.scorer == SCORER]
         found = sampled(known) if newest is None else known[-RECENT_SIZE:]

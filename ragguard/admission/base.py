@@ -88,11 +88,7 @@ class Base:
         return np.where(untold, self.count, found).astype(np.float64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON.
-
-        Raises:
-            CalibrationError: The file cannot be written.
-        """
+        """Write it as JSON; raise `CalibrationError` if the file cannot be written."""
         try:
             Path(path).write_text(json.dumps(self.to_json()) + "\n", encoding="utf-8")
         except (OSError, ValueError) as error:
@@ -112,11 +108,7 @@ class Base:
 
     @classmethod
     def from_json(cls, data: Any, where: str) -> Self:
-        """Return what `to_json` gave.
-
-        Raises:
-            CalibrationError: It is something else.
-        """
+        """Return what `to_json` gave; raise `CalibrationError` if it is something else."""
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             raise CalibrationError(
                 f"{where} is no base of format {_FORMAT}; make one with `ragguard scan --save-base`"
@@ -163,10 +155,9 @@ def as_base(base: Base | str | os.PathLike[str] | None) -> Base | None:
 
 
 @cache
-def _shipped() -> dict[str, Any]:
+def _shipped() -> Any:
     file = resources.files("ragguard.admission") / "base.json"
-    data: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return data
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 @cache

@@ -1,22 +1,41 @@
-"""A batch of passages as arrays: what is read of each once, a few hundred bytes a passage."""
+"""A batch of passages as arrays: what is read of each once, a few hundred bytes a passage.
+
+A sketch is the lowest fingerprints of a text, by which near copies find each other: bottom-k (Cohen
+and Kaplan 2007) does with one hash what MinHash (Broder 1997) does with k. Texts are looked at in
+pairs only where one of their few lowest fingerprints is the same, as the bands of
+locality-sensitive hashing have it, so the work does not grow with the square.
+
+A burst is different texts of one batch that begin, or end, with the same words: who plants several
+texts for one question puts the question before each of them, or behind. Copies of one page begin
+alike as well, so of near copies only one counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.admission.base import Base, Floats
-from ragguard.admission.profile import PROFILE, profiles
-from ragguard.admission.sketches import bursts, edge_hashes, near_copies, sketches
+from ragguard.admission.profile import PROFILE, edges, profiles
+from ragguard.inline.fingerprints import MOST, fingerprints
 from ragguard.passage import Passage
+from ragguard.text import MAX_CHARS, both_ends
+from ragguard.text.html import strip_markup
+
+Sketches = NDArray[np.uint32]
 
 _ANSWER, _BURST, _LENGTH = 1.0, 0.5, 0.4  # in spreads of manner
 _MOST_BURST = 3.0  # doublings
 _AT = {name: column for column, name in enumerate(PROFILE)}
+_NONE = np.uint32(2**32 - 1)  # where a text has fewer fingerprints
+_COPY = 0.4  # of the fingerprints of the shorter text
+_BANDS = 4
+_MOST_TOGETHER = 64  # texts with one key that are compared with each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +52,7 @@ class Batch:
     ids: list[str]
     profile: NDArray[np.float32]
     edges: NDArray[np.uint64]
-    sketches: NDArray[np.uint32]
+    sketches: Sketches
 
     @classmethod
     def of(cls, passages: Sequence[Passage]) -> Batch:
@@ -108,3 +127,106 @@ class Batch:
         found = np.full(len(self), -np.inf)
         found[rows] = mean[of] + (_ANSWER + _BURST * doublings) * highest[of]
         return found
+
+
+def sketches(texts: Sequence[str]) -> Sketches:
+    """Return uint32 of shape (n, MOST): the lowest fingerprints of each text, sorted."""
+    read = fingerprints(texts)
+    found = np.full((len(texts), MOST), _NONE)
+    for row in range(len(texts)):
+        lowest = read.distinct(row)[:MOST]
+        found[row, : len(lowest)] = lowest
+    return found
+
+
+def shared(some: Sketches, others: Sketches) -> NDArray[np.float64]:
+    """Return what share of the shorter sketch the longer one has: float64 of shape (n,)."""
+    both = np.sort(np.concatenate([some, others], axis=1), axis=1)
+    equal = ((both[:, 1:] == both[:, :-1]) & (both[:, 1:] != _NONE)).sum(axis=1)
+    sizes = np.minimum((some != _NONE).sum(axis=1), (others != _NONE).sum(axis=1))
+    return np.asarray(equal / np.maximum(sizes, 1), np.float64)
+
+
+def near_copies(read: Sketches) -> NDArray[np.int64]:
+    """Return of how many others each of n texts is a near copy: int64 of shape (n,)."""
+    bands = read[:, :_BANDS].ravel()
+    owners = np.repeat(np.arange(len(read)), min(_BANDS, read.shape[1]))
+    found = np.zeros(len(read), np.int64)
+    for members in some_together(bands[bands != _NONE], owners[bands != _NONE]):
+        together = members[:_MOST_TOGETHER]
+        for first in unlike(read[together]):
+            copies = together[_alike(read[together], read[together[first]])]
+            found[copies] = np.maximum(found[copies], len(copies) - 1)
+    return found
+
+
+def some_together(
+    keys: NDArray[np.unsignedinteger], owners: NDArray[np.int64]
+) -> Iterator[NDArray[np.int64]]:
+    """Yield the owners of each key that several have, each owner once and in order.
+
+    Args:
+        keys: Array of shape (m,).
+        owners: int64 array of shape (m,): whose each is.
+    """
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order][:1] + 1))
+    sizes = np.diff(starts, append=len(order))
+    for start, size in zip(starts[sizes > 1], sizes[sizes > 1], strict=True):
+        members = np.unique(owners[order[start : start + size]])
+        if len(members) > 1:
+            yield members
+
+
+def unlike(read: Sketches) -> list[int]:
+    """Return the places of texts of which none is a near copy of another, greedily in order."""
+    left = np.arange(len(read))
+    chosen = []
+    while len(left):
+        chosen.append(int(left[0]))
+        alike = _alike(read[left], read[left[0]])
+        alike[0] = True  # also of a text without fingerprints
+        left = left[~alike]
+    return chosen
+
+
+def _alike(some: Sketches, one: Sketches) -> NDArray[np.bool_]:
+    alike: NDArray[np.bool_] = shared(some, np.broadcast_to(one, some.shape)) >= _COPY
+    return alike
+
+
+def edge_hashes(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """Return hashes of how n texts begin and end: uint64 of shape (n, 2), 0 for short texts."""
+    found = [edges(strip_markup(both_ends(text, MAX_CHARS))) for text in texts]
+    hashes = [[_hash(edge, side) for side, edge in enumerate(both)] for both in found]
+    return np.array(hashes, np.uint64).reshape(-1, 2)
+
+
+def _hash(edge: str, side: int) -> int:
+    data = edge.encode("utf-8", "replace")
+    return (crc32(data, side) << 32 | crc32(data[::-1], side)) if data else 0
+
+
+def bursts(
+    hashes: NDArray[np.uint64], read: NDArray[np.uint32]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return how many different texts begin or end as each of n does, and which these are.
+
+    Args:
+        hashes: What `edge_hashes` returned for them.
+        read: Their sketches.
+
+    Returns:
+        float64 array of shape (n,), and int64 array of shape (n,): the number of the burst that
+        each belongs to, of the larger one if it belongs to two, or a number of its own.
+    """
+    found, burst = np.ones(len(hashes)), np.arange(len(hashes))
+    number = len(hashes)
+    for edge in hashes.T:
+        owners = np.flatnonzero(edge)
+        for together in some_together(edge[owners], owners):
+            different = len(unlike(read[together[:_MOST_TOGETHER]]))
+            larger = together[found[together] < different]
+            found[larger], burst[larger] = different, number
+            number += 1
+    return found, burst

@@ -99,9 +99,6 @@ def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> l
             of it, or if there is none. A first scan of fewer than 200 passages, and single
             passages, are compared with the shipped one.
         alpha: Share of clean passages that may be refused.
-
-    Raises:
-        InvalidInputError: `alpha` is not between 0 and 1.
     """
     require_share("alpha", alpha, usual=ALPHA)
     p, signs = p_values(batch, base)
@@ -163,11 +160,7 @@ class Scan:
         self._count = 0
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Read passages.
-
-        Raises:
-            Exception: What a text of a type of its own raises.
-        """
+        """Read passages; what a text of a type of its own raises is not caught."""
         rest = iter(passages)
         while part := list(islice(rest, _AT_ONCE)):
             self._parts.append(Batch.of(part))
@@ -180,11 +173,7 @@ class Scan:
         return Batch.joined(self._parts)
 
     def judged(self, base: Base | None = None, *, alpha: float = ALPHA) -> list[Admission]:
-        """Return an `Admission` for every passage, in order; see `judged`.
-
-        Raises:
-            InvalidInputError: `alpha` is not between 0 and 1.
-        """
+        """Return an `Admission` for every passage, in order; see the function `judged`."""
         found = judged(self.batch(), base, alpha=alpha)
         for row, standing in self._standing.items():
             found[row] = standing
@@ -213,9 +202,6 @@ def propose(store: QuarantineStore, found: Iterable[tuple[Admission, Passage]]) 
     """Put what was refused to a person, and return how many are new to the store.
 
     What the store knows already stays as it is: what a person has decided above all.
-
-    Raises:
-        StoreError: The store fails.
     """
     entries = (
         QuarantineEntry(

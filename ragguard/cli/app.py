@@ -51,14 +51,10 @@ class _RootGroup(TyperGroup):
         except SystemExit:  # Rich's own way out, where nobody reads stdout
             raise typer.Exit(_OUTPUT_CLOSED) from None
         except Exception as error:
-            if _is_typers_own(error):
+            # Usage errors and exits carry their code; their module differs between releases.
+            if isinstance(error, typer.Abort) or hasattr(error, "exit_code"):
                 raise
             raise typer.Exit(_reported(error, debug=ctx.params["debug"])) from None
-
-
-def _is_typers_own(error: Exception) -> bool:
-    # Usage errors and exits carry their code; which module defines them differs between releases.
-    return isinstance(error, typer.Abort) or hasattr(error, "exit_code")
 
 
 def _in_words(error: Exception) -> str:

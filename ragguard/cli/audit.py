@@ -97,11 +97,6 @@ def verify(
         raise typer.Exit(FINDING)
 
 
-@store.callback()
-def _group() -> None:
-    """Look after the database of an audit store."""
-
-
 @store.command("upgrade")
 def upgrade(store: options.Store, as_json: options.AsJson = False) -> None:
     """Move the tables of an earlier release on to what this ragguard needs.

@@ -39,8 +39,6 @@ SourceOption = Annotated[bool, options.flag("--source", "The targets are names o
 PassagesOption = Annotated[
     Path | None, typer.Option(help="JSON lines of passages, instead of targets or beside them.")
 ]
-WhyOption = Annotated[str, typer.Option(help="The reason, for whoever looks at it later.")]
-UntilOption = Annotated[datetime | None, typer.Option(help="When it ends (UTC).")]
 
 
 @quarantine.command("list")
@@ -131,11 +129,11 @@ def _write_entries(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None
 def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
     def vouch(
         store: options.Store,
-        why: WhyOption,
+        why: Annotated[str, typer.Option(help="The reason, for whoever looks at it later.")],
         targets: TargetsArgument = None,
         source: SourceOption = False,
         passages: PassagesOption = None,
-        until: UntilOption = None,
+        until: Annotated[datetime | None, typer.Option(help="When it ends (UTC).")] = None,
         actor: options.Actor = None,
         tenant: options.Tenant = None,
         as_json: options.AsJson = False,

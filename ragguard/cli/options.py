@@ -64,11 +64,7 @@ K = Annotated[
 
 
 def login_name() -> str:
-    """Return who runs the command.
-
-    Raises:
-        InvalidInputError: Nobody knows.
-    """
+    """Return who runs the command."""
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError) as error:
@@ -91,10 +87,6 @@ def opened_store(
         create: Make a SQLite file that is not there. A command that only reads leaves this off:
             a mistyped path would otherwise look like a store without events.
         tenant: None for the default one, and for a worker that serves all.
-
-    Raises:
-        InvalidInputError: The URL names no store, or `tenant` no tenant.
-        StoreError: The store cannot be reached, or is not there.
     """
     from ragguard.audit import open_store
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from html import escape
+from os import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Annotated, BinaryIO
@@ -88,7 +89,8 @@ def scan(
         stream = _twice(opened.enter_context(opened_traffic(source)), opened)
         name = "<stdin>" if source == "-" else source
         judge = Scan(held)
-        size = _size(stream)
+        size = stream.seek(0, SEEK_END)
+        stream.seek(0)
         judge.add(
             passage_from_json(line.value, line.place)
             for line in read_with_bar(stream, name, total=size, counted="passages")
@@ -117,12 +119,6 @@ def _twice(stream: BinaryIO, opened: ExitStack) -> BinaryIO:
     shutil.copyfileobj(stream, copy)
     copy.seek(0)
     return copy
-
-
-def _size(stream: BinaryIO) -> int:
-    size = stream.seek(0, 2)
-    stream.seek(0)
-    return size
 
 
 def _worth_a_look(

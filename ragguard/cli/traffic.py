@@ -1,4 +1,8 @@
-"""The files that the commands read and write: a query with its passages, or a passage, a line."""
+"""The files that the commands read and write: a query with its passages, or a passage, a line.
+
+What cannot be read or written raises `InvalidInputError`, for a bad line with "file:number" in
+front.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,7 @@ class Retrieval:
 
 @contextmanager
 def opened_traffic(source: str) -> Iterator[BinaryIO]:
-    """Open a file, or stdin for "-".
-
-    Raises:
-        InvalidInputError: The file cannot be read.
-    """
+    """Open a file, or stdin for "-"."""
     if source != "-":
         with open_input(source) as stream:
             yield stream
@@ -46,8 +46,7 @@ def opened_traffic(source: str) -> Iterator[BinaryIO]:
 def opened_output(path: Path, option: str, source: str) -> IO[str]:
     """Open the file that an option names for writing, for nobody else to read.
 
-    Raises:
-        InvalidInputError: It is the input `source`, or cannot be written.
+    It must not be the input `source`.
     """
     if path.exists() and source != "-" and path.samefile(source):
         raise InvalidInputError(f"{option} {path} is the input; pass another file")
@@ -67,9 +66,6 @@ def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[R
         stream: What `opened_traffic(source)` gave.
         source: The file's name, or "-".
         progress: Draw a progress bar on stderr if that is a terminal.
-
-    Raises:
-        InvalidInputError: A line is bad; the message begins with "file:number".
     """
     name = "<stdin>" if source == "-" else source
     total = None if source == "-" else Path(source).stat().st_size or None
@@ -88,9 +84,6 @@ def read_with_bar(
     """Yield every line as soon as it is complete, with a bar as `read_traffic` draws it.
 
     The stream has `total` bytes, if that is known; `counted` says in words what its lines are.
-
-    Raises:
-        InvalidInputError: A line is bad; the message begins with "name:number".
     """
     lines = read_lines(stream, name)
     if not (progress and sys.stderr.isatty()):
@@ -99,9 +92,8 @@ def read_with_bar(
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(
-        *columns,
+        *(BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn()),
         console=Console(stderr=True),
         transient=True,
         redirect_stdout=False,

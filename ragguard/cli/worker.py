@@ -80,10 +80,9 @@ def worker(
         options.opened_store(store, create=True, tenant=tenant) as opened,
     ):
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
-        search = None if base is None else base.retrieve
         events = EventAttributor(
             opened,
-            search,
+            None if base is None else base.retrieve,
             attributor=RAGOrigin(),
             policy=Policy(policy, quorum=quorum, answered_only=answered_only),
         )

@@ -93,9 +93,6 @@ def poison(
         form: "prepended" puts the question in front of each text, so that the retriever ranks it
             high (PoisonedRAG, Zou et al. 2024, black-box setting); "plain" leaves the text alone.
         count: How many passages; None for all texts of that kind.
-
-    Raises:
-        InvalidInputError: `count` is not between 1 and the texts there.
     """
     texts = question.texts[kind]
     if count is not None and not 1 <= count <= len(texts):

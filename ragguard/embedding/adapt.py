@@ -43,11 +43,7 @@ class QueryEmbedder(Embedder, Protocol):
 
 
 def embed_query(embedder: Embedder, query: str) -> NDArray[np.float32]:
-    """Return the vector of a question, shape (d,): by the embedder's own way, if it has one.
-
-    Raises:
-        EmbeddingError: As the embedder.
-    """
+    """Return the vector of a question, shape (d,): by the embedder's own way, if it has one."""
     if isinstance(embedder, QueryEmbedder):
         return embedder.embed_query(query)
     row: NDArray[np.float32] = embedder.embed([query])[0]
@@ -95,6 +91,12 @@ def answered(name: str, texts: list[str], embed: Callable[[list[str]], Any]) -> 
     return rows
 
 
+def answered_to_one(name: str, query: str, embed: Callable[[str], Any]) -> NDArray[np.float32]:
+    """Return what `embed` answers to one question, checked as by `answered`, of shape (d,)."""
+    row: NDArray[np.float32] = answered(name, [query], lambda asked: [embed(asked[0])])[0]
+    return row
+
+
 class _FunctionEmbedder:
     """An embedder around any function from a list of texts to rows of numbers."""
 
@@ -107,7 +109,7 @@ class _FunctionEmbedder:
         return self._name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return unit_rows(answered(self._name, [encodable(text) for text in texts], self._function))
+        return unit_rows(answered(self.name, [encodable(text) for text in texts], self._function))
 
 
 class _AsymmetricEmbedder(_FunctionEmbedder):
@@ -117,11 +119,10 @@ class _AsymmetricEmbedder(_FunctionEmbedder):
         self, function: Callable[[list[str]], Any], of_query: Callable[[str], Any], name: str
     ) -> None:
         super().__init__(function, name)
-        self._of_query = _FunctionEmbedder(lambda texts: [of_query(texts[0])], name)
+        self._of_query = of_query
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        row: NDArray[np.float32] = self._of_query.embed([query])[0]
-        return row
+        return unit_rows(answered_to_one(self.name, encodable(query), self._of_query))
 
 
 class SentenceTransformerEmbedder(_AsymmetricEmbedder):
@@ -206,11 +207,7 @@ def as_embedder(embedder: Any) -> Embedder:
 
 
 def functions_of(embedder: Any) -> tuple[Callable[[list[str]], Any], Callable[[str], Any] | None]:
-    """Return how another library's embedder embeds a list of texts, and a question, if otherwise.
-
-    Raises:
-        InvalidInputError: It has neither a method for texts nor can it be called.
-    """
+    """Return how another library's embedder embeds texts, and a question, if otherwise."""
     for of_texts, of_query in _METHODS.items():
         function, other = getattr(embedder, of_texts, None), getattr(embedder, of_query, None)
         if callable(function):

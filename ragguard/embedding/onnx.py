@@ -146,11 +146,7 @@ def _max_length(folder: Path) -> int:
 
 
 def require_tokenizer(what: str) -> Any:
-    """Return the class that reads `tokenizer.json`; `what` needs it, and ONNX Runtime.
-
-    Raises:
-        MissingExtraError: onnxruntime or tokenizers is not installed.
-    """
+    """Return the class that reads `tokenizer.json`; `what` needs it, and ONNX Runtime."""
     try:
         import onnxruntime  # noqa: F401
         from tokenizers import Tokenizer
@@ -173,9 +169,7 @@ def open_session(
     Threads that spin while they wait for one another save microseconds on an idle machine. On a
     busy one they take the time that the others need: of two threads of a generator, half.
 
-    Raises:
-        EmbeddingError: The graph cannot be loaded, or a provider is not available.
-        ProxyError: In its place, where that is the `failure` to raise.
+    Raises `failure` if the graph cannot be loaded, or a provider is not available.
     """
     import onnxruntime
 

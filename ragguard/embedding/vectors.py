@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.embedding.adapt import Embedder, QueryEmbedder, answered, as_embedder, unit_rows
+from ragguard.embedding.adapt import (
+    Embedder,
+    QueryEmbedder,
+    answered,
+    answered_to_one,
+    as_embedder,
+    unit_rows,
+)
 from ragguard.errors import EmbeddingError
 from ragguard.lru import LRU
 from ragguard.passage import Passage, text_digest
@@ -76,53 +83,31 @@ class CachedEmbedder:
         return rows
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        """Return a question's vector, float32 of shape (d,) and length 1 (zero if it is blank).
-
-        Raises:
-            EmbeddingError: As `embed`.
-        """
+        """Return a question's vector, float32 of shape (d,) and length 1 (zero if it is blank)."""
         return self.embed_both(query, ())[0]
 
     def embed_both(
         self, query: str, texts: Sequence[str]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return a question's vector and those of texts, as `embed_query` and `embed` do.
-
-        Raises:
-            EmbeddingError: As `embed`.
-        """
-        of_query = self._of_query
-        if of_query is None or not query.strip():
+        """Return a question's vector and those of texts, as `embed_query` and `embed` do."""
+        if self._of_query is None or not query.strip():
             rows = self.embed([query, *texts])
             return rows[0], rows[1:]
-        row = self._compute([both_ends(query, MAX_CHARS)], lambda asked: [of_query(asked[0])])[0]
-        return row, self.embed(texts)
+        row = answered_to_one(self.name, both_ends(query, MAX_CHARS), self._of_query)
+        return self._fitting(row), self.embed(texts)
 
-    def _compute(
-        self, texts: list[str], embed: Callable[[list[str]], Any] | None = None
-    ) -> NDArray[np.float32]:
-        rows = embedded(self._inner, texts, embed)
-        width = rows.shape[1]
+    def _compute(self, texts: list[str]) -> NDArray[np.float32]:
+        return self._fitting(answered(self.name, texts, self._inner.embed))
+
+    def _fitting(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        width = rows.shape[-1]
         if self._width is not None and width != self._width:
             raise EmbeddingError(
                 f"embedder {self._inner.name!r} answers vectors of {width} numbers, before it was "
                 f"{self._width}; give every model its own embedder"
             )
         self._width = width
-        return rows
-
-
-def embedded(
-    embedder: Embedder, texts: list[str], embed: Callable[[list[str]], Any] | None = None
-) -> NDArray[np.float32]:
-    """Return what an embedder answers to texts as unit rows, float32 of shape (n, d).
-
-    `embed` is its way of embedding these texts, where that is not its method of that name.
-
-    Raises:
-        EmbeddingError: As `answered`.
-    """
-    return unit_rows(answered(embedder.name, texts, embed or embedder.embed))
+        return unit_rows(rows)
 
 
 def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float32]:
@@ -139,7 +124,12 @@ def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float
     matrix = _stacked(passages)
     squares = np.einsum("ij,ij->i", matrix, matrix)
     if not (squares.min() > _TINY and squares.max() < _HUGE):  # so, too, where one of them is NaN
-        _require_finite(passages, matrix)
+        for passage, row in zip(passages, matrix, strict=True):
+            if not np.isfinite(row).all():
+                raise EmbeddingError(
+                    f"passage {passage.id!r} carries an embedding with NaN or infinity; embed the "
+                    "passage again, or leave its embedding out"
+                )
         # By the largest entry first: the squares of very large or small entries leave the range.
         largest = np.abs(matrix).max(axis=1, keepdims=True)
         largest[largest == 0.0] = 1.0
@@ -151,35 +141,16 @@ def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float
 
 
 def _stacked(passages: Sequence[Passage]) -> NDArray[np.float64]:
-    rows = [_as_array(passage) for passage in passages]
+    rows = [np.asarray(passage.embedding) for passage in passages]
     shape = rows[0].shape
     for passage, row in zip(passages, rows, strict=True):
-        if row.dtype.kind not in "fiu" or row.shape != shape or len(shape) != 1 or row.size == 0:
+        if row.shape != shape or len(shape) != 1 or row.size == 0:
             raise EmbeddingError(
                 f"passage {passage.id!r} carries an embedding of shape {row.shape} and dtype "
                 f"{row.dtype}, another one {shape}; give all of them one float vector of "
                 "the same length, or none"
             )
     return np.array(rows, dtype=np.float64)
-
-
-def _require_finite(passages: Sequence[Passage], matrix: NDArray[np.float64]) -> None:
-    for passage, row in zip(passages, matrix, strict=True):
-        if not np.isfinite(row).all():
-            raise EmbeddingError(
-                f"passage {passage.id!r} carries an embedding with NaN or infinity; embed the "
-                "passage again, or leave its embedding out"
-            )
-
-
-def _as_array(passage: Passage) -> NDArray[Any]:
-    try:
-        return np.asarray(passage.embedding)
-    except Exception as error:  # each framework's arrays fail in their own way
-        raise EmbeddingError(
-            f"passage {passage.id!r} carries an embedding that is no array ({error}); give it a "
-            "float vector of shape (d,), or none"
-        ) from error
 
 
 def similarity_matrix(rows: NDArray[np.floating]) -> NDArray[np.float64]:

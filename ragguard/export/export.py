@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -82,12 +83,8 @@ def export_proxy(
             export fails its gate; nothing is then left behind.
     """
     try:
-        import onnx  # noqa: F401
-        import onnxruntime
-        import onnxscript  # noqa: F401
-        import tokenizers  # noqa: F401
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
+        for name in (*_VERSIONS, "onnxruntime"):
+            import_module(name)
     except ImportError as error:
         raise MissingExtraError("export_proxy", "export,onnx") from error
     if precision not in GATES:
@@ -123,7 +120,8 @@ def export_proxy(
         prompt=prompt,
         files={},
         versions={name: version(name) for name in _VERSIONS}
-        | {"onnxruntime": onnxruntime.__version__},  # of whichever wheel, onnxruntime-gpu too
+        # Of whichever wheel, onnxruntime-gpu too.
+        | {"onnxruntime": import_module("onnxruntime").__version__},
     )
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
@@ -211,11 +209,7 @@ def _positions_of(config: Any) -> int:
 
 
 def chat_format(model: Any, tokenizer: Any, positions: int) -> ChatFormat:
-    """Return how the tokenizer's chat template asks the model, with one message of the user.
-
-    Raises:
-        ProxyError: The tokenizer has no such template.
-    """
+    """Return how the tokenizer's chat template asks the model, with one message of the user."""
     if not getattr(tokenizer, "chat_template", None):
         raise ProxyError(
             "the model has no chat template, by which a generator is asked; export it without a "
@@ -238,9 +232,6 @@ def power_of_gains(proxy: Proxy, scopes: Sequence[BlameScope]) -> float:
     In the scopes with something planted, the gain that best parts planted passages from the others
     (Youden's index; of equally good ones their middle) becomes the gain from which attribution
     takes a passage to state the response. A proxy that hardly parts them keeps 1.
-
-    Raises:
-        ProxyError: The proxy's scores are not finite.
     """
     gains, planted = [], []
     for scope in scopes:

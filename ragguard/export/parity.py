@@ -208,11 +208,7 @@ def _case(question: Question, number: int) -> tuple[tuple[str, ...], str]:
 
 
 def blame(proxy: Proxy, scope: BlameScope) -> Blame:
-    """Return what RAGOrigin finds in `scope` with `proxy`.
-
-    Raises:
-        ProxyError: The proxy's scores are not finite.
-    """
+    """Return what RAGOrigin finds in `scope` with `proxy`."""
     passages = [Passage(text, id=str(number)) for number, text in enumerate(scope.passages)]
     found = RAGOrigin(proxy=proxy, top_k=_TOP_K).attribute(
         scope.query, scope.response, lambda _, limit: passages[:limit]

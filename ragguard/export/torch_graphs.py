@@ -48,46 +48,26 @@ def as_exported(model: Any) -> Iterator[Any]:
 
 
 def write_scorer(model: Any, path: Path, precision: Precision) -> None:
-    """Write (input_ids, attention_mask, positions) -> log_probabilities, each (batch, ...).
-
-    Raises:
-        ProxyError: torch cannot export the model.
-    """
+    """Write (input_ids, attention_mask, positions) -> log_probabilities, each (batch, ...)."""
     import torch
 
     names = ("input_ids", "attention_mask", "positions")
     tokens = torch.ones((2, 6), dtype=torch.int64, device=model.device)
     positions = torch.ones((2, 3), dtype=torch.int64, device=model.device)
-    _write(
-        _scorer,
-        model,
-        path,
-        precision,
-        dict(zip(names, (tokens, tokens.clone(), positions), strict=True)),
-        ["log_probabilities"],
-        {name: {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for name in names},
-    )
+    inputs = dict(zip(names, (tokens, tokens.clone(), positions), strict=True))
+    dynamic = {name: {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for name in names}
+    _write(_scorer, model, path, precision, inputs, ["log_probabilities"], dynamic)
 
 
 def write_generator(model: Any, path: Path, precision: Precision) -> None:
-    """Write (input_ids, past) -> (logits, present).
-
-    Raises:
-        ProxyError: torch cannot export the model.
-    """
+    """Write (input_ids, past) -> (logits, present)."""
     import torch
 
     tokens = torch.ones((1, 6), dtype=torch.int64, device=model.device)
     past = torch.zeros((5, *kept_shape(model)), device=model.device)
-    _write(
-        _generator,
-        model,
-        path,
-        precision,
-        {"input_ids": tokens, "past": past},
-        ["logits", "present"],
-        {"input_ids": {1: torch.export.Dim.DYNAMIC}, "past": {0: torch.export.Dim.DYNAMIC}},
-    )
+    inputs = {"input_ids": tokens, "past": past}
+    dynamic = {"input_ids": {1: torch.export.Dim.DYNAMIC}, "past": {0: torch.export.Dim.DYNAMIC}}
+    _write(_generator, model, path, precision, inputs, ["logits", "present"], dynamic)
 
 
 def _write(

@@ -101,9 +101,6 @@ def measure(
     Nobody is asked if the probes have failed already, and blame does not count if the original
     does not tell planted passages from others (`tells_apart`): what a model blames at random, no
     export blames again.
-
-    Raises:
-        ProxyError: The export reads other tokens than the original, or fails to score.
     """
     on_stage(f"comparing log-probabilities of {len(probes)} probes")
     ours, theirs = ([_tokens(proxy, probe) for probe in probes] for proxy in (export, original))
@@ -141,11 +138,7 @@ def _tokens(proxy: TorchProxy | OnnxProxy, probe: TokenProbe) -> LogProbabilitie
 
 
 def require_same_logits(exported: OnnxGenerator, original: Any, gate: Gate) -> None:
-    """Check that the generator's next tokens are as likely as the original's, token after token.
-
-    Raises:
-        ProxyError: They are not, within the gate.
-    """
+    """Check that the generator's next tokens are as likely as the original's, token after token."""
     import torch
 
     probe = PROBES[0]
@@ -195,7 +188,7 @@ def verify_proxy(
     proxy = OnnxProxy(folder)
     if model is None:
         for probe in probes:
-            proxy.token_log_probabilities(probe.contexts, probe.query, probe.response)
+            _tokens(proxy, probe)
         return None
     from tokenizers import Tokenizer
 
@@ -203,11 +196,8 @@ def verify_proxy(
         model = read_model(model).model
     model.eval()
     manifest = proxy.manifest
-    encoder = PromptEncoder(
-        Tokenizer.from_file(str(Path(folder) / "tokenizer.json")),
-        manifest.prompt,
-        manifest.max_length,
-    )
+    tokenizer = Tokenizer.from_file(str(Path(folder) / "tokenizer.json"))
+    encoder = PromptEncoder(tokenizer, manifest.prompt, manifest.max_length)
     scopes = demo_scopes() if scopes is None else scopes
     gate = GATES[manifest.precision]
     original = TorchProxy(model, encoder, manifest.gain_power)

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ragguard.knowledge.sources import Vectors, resolved, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, resolved, vectors_of
 from ragguard.passage import Passage
 
 
-class ChromaCollection:
+class ChromaCollection(Adapter):
     """A Chroma collection, of a synchronous or an asynchronous client; scores are distances.
 
-    Args:
-        collection: The collection.
-        embedder: What made its vectors; None: the collection's own embedding function.
+    Without an embedder the collection's own embedding function makes the vectors.
     """
 
     def __init__(self, collection: Any, embedder: Any) -> None:
@@ -40,11 +38,9 @@ class ChromaCollection:
             for name, text, metadata, distance in rows
         ]
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
-        if not ids:  # Chroma refuses an empty list
-            return []
+    def _find(self, ids: list[str]) -> list[Passage]:
         wanted = ["documents", "metadatas", "embeddings"]
-        found = resolved(self._collection.get(ids=list(dict.fromkeys(ids)), include=wanted))
+        found = resolved(self._collection.get(ids=ids, include=wanted))
         rows = zip(*(found[name] for name in ("ids", *wanted)), strict=True)
         return [
             Passage(
@@ -53,22 +49,16 @@ class ChromaCollection:
             for name, text, metadata, row in rows
         ]
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        passages = self.find(ids)
-        if passages:
-            resolved(self._collection.delete(ids=[passage.id for passage in passages]))
-        return passages
+    def _delete(self, ids: list[str]) -> None:
+        resolved(self._collection.delete(ids=ids))
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        if not passages:
-            return
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
         by_itself = self._vectors is None and any(p.embedding is None for p in passages)
         rows = None if by_itself else vectors_of(passages, self._vectors, "Chroma collection")
-        # An upsert would merge the metadata with what is there.
-        resolved(self._collection.delete(ids=[passage.id for passage in passages]))
+        self._delete(ids)  # an upsert would merge the metadata with what is there
         resolved(
             self._collection.add(
-                ids=[passage.id for passage in passages],
+                ids=ids,
                 documents=[passage.text for passage in passages],
                 # Chroma refuses an empty mapping.
                 metadatas=[dict(passage.metadata) or None for passage in passages],

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import EmbeddingError, InvalidInputError
-from ragguard.knowledge.sources import Vectors, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, vectors_of
 from ragguard.passage import Passage
 
 Texts = Sequence[str | Passage] | Mapping[int, str | Passage]
 
 
-class FaissIndex:
+class FaissIndex(Adapter):
     """A FAISS index and its texts, which are kept in step with it.
 
     Scores are what the index's metric says. Vectors come back where the index can tell them.
@@ -44,29 +44,30 @@ class FaissIndex:
                 f"index holds vectors of length {self._index.d}; pass the embedder that filled it"
             )
         scores, places = self._index.search(target, count)
-        if (places < 0).any():  # FAISS fills up with -1, such as where an IVF index probes one cell
-            scores, places = self._search_all_cells(target, count, scores, places)
+        # FAISS fills up with -1, such as where an IVF index probes one cell.
+        if (places < 0).any() and (all_cells := self._all_cells()) is not None:
+            scores, places = self._index.search(target, count, params=all_cells)
         return [
             self._at(int(place), score=float(score))
             for place, score in zip(places[0], scores[0], strict=True)
             if place >= 0
         ]
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
+    def _find(self, ids: list[str]) -> list[Passage]:
         numbers = self._numbers()
-        known = [name for name in dict.fromkeys(ids) if name in numbers]
         return [
             self._at(numbers[name], score=None, embedding=self._vector(numbers[name]))
-            for name in known
+            for name in ids
+            if name in numbers
         ]
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         self._check_can_change()
-        removed = self.find(ids)
-        if not removed:
-            return []
+        return super().remove(ids)
+
+    def _delete(self, ids: list[str]) -> None:
         numbers = self._numbers()
-        gone = np.array([numbers[passage.id] for passage in removed], dtype=np.int64)
+        gone = np.array([numbers[name] for name in ids], dtype=np.int64)
         try:
             self._index.remove_ids(gone)
         except RuntimeError as error:
@@ -77,12 +78,9 @@ class FaissIndex:
         # From the back: what follows in a list moves up, as it does in the index.
         for number in sorted(gone.tolist(), reverse=True):
             del self._texts[number]
-        return removed
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        if not passages:
-            return
-        self.remove([passage.id for passage in passages])
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
+        self.remove(ids)
         rows = np.ascontiguousarray(vectors_of(passages, self._vectors, "index"), dtype=np.float32)
         # The vectors are in the index; kept with the texts as well they would only grow stale.
         bare = [Passage(p.text, id=p.id, metadata=p.metadata) for p in passages]
@@ -101,18 +99,14 @@ class FaissIndex:
             self._texts[number] = passage.text if plain else passage
         self._index.add_with_ids(rows, np.array(numbers, dtype=np.int64))
 
-    def _search_all_cells(
-        self, target: NDArray[np.float32], count: int, scores: Any, places: Any
-    ) -> tuple[Any, Any]:
+    def _all_cells(self) -> Any | None:
+        """Return the parameters of a search in all cells of an IVF index; None for another one."""
         faiss = import_module("faiss")
         try:
             cells = faiss.extract_index_ivf(self._index).nlist
-        except RuntimeError:  # no IVF index: there are no more
-            return scores, places
-        found: tuple[Any, Any] = self._index.search(
-            target, count, params=faiss.SearchParametersIVF(nprobe=cells)
-        )
-        return found
+        except RuntimeError:
+            return None
+        return faiss.SearchParametersIVF(nprobe=cells)
 
     def _check_can_change(self) -> None:
         if isinstance(self._texts, MutableMapping):

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import as_passage, ask, for_similarity
+from ragguard.knowledge.sources import Adapter, as_passage, ask, for_similarity
 from ragguard.passage import Passage
 
 
-class LangChainStore:
+class LangChainStore(Adapter):
     """A vector store, which embeds what is put in; with its own score, if it has one.
 
     Args:
@@ -35,11 +35,9 @@ class LangChainStore:
             return [as_passage(document) for document in found]
         return [as_passage(document, float(score)) for document, score in scored]
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
-        if not ids:
-            return []
+    def _find(self, ids: list[str]) -> list[Passage]:
         try:
-            documents = ask(self._store, "get_by_ids", list(dict.fromkeys(ids)))
+            documents = ask(self._store, "get_by_ids", ids)
         except NotImplementedError as error:
             raise InvalidInputError(
                 f"{type(self._store).__name__} cannot look documents up by id, so what would be "
@@ -54,24 +52,14 @@ class LangChainStore:
             )
         return found
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        found = self.find(ids)
-        if found:
-            ask(self._store, "delete", [passage.id for passage in found])
-        return found
+    def _delete(self, ids: list[str]) -> None:
+        ask(self._store, "delete", ids)
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        if not passages:
-            return
-        # Some stores replace what has the same id, others refuse it.
-        self.remove([passage.id for passage in passages])
-        ask(
-            self._store,
-            "add_texts",
-            [passage.text for passage in passages],
-            metadatas=[dict(passage.metadata) for passage in passages],
-            ids=[passage.id for passage in passages],
-        )
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
+        self.remove(ids)  # some stores replace what has the same id, others refuse it
+        texts = [passage.text for passage in passages]
+        metadatas = [dict(passage.metadata) for passage in passages]
+        ask(self._store, "add_texts", texts, metadatas=metadatas, ids=ids)
 
     def _before_filter(self) -> dict[str, int]:
         """LangChain's FAISS filters what it has fetched, of which it fetches 20 by default."""

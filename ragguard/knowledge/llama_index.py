@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import Vectors, as_passage, ask, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, as_passage, ask, vectors_of
 from ragguard.passage import Passage
 
 
-class LlamaIndexIndex:
+class LlamaIndexIndex(Adapter):
     """An index, which makes a retriever for every k and embeds what is put in."""
 
     def __init__(self, index: Any) -> None:
@@ -26,17 +26,14 @@ class LlamaIndexIndex:
         found = ask(self._index.as_retriever(similarity_top_k=limit), "retrieve", query)
         return [as_passage(node) for node in found][:limit]
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
+    def _find(self, ids: list[str]) -> list[Passage]:
         vectors = self._index.vector_store
         if vectors.stores_text:
             return _found(vectors, ids)
-        nodes = self._index.docstore.get_nodes(list(dict.fromkeys(ids)), raise_error=False)
+        nodes = self._index.docstore.get_nodes(ids, raise_error=False)
         return [_NodePassage(node, _vector(vectors, node)) for node in nodes]
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        found = self.find(ids)
-        if not found:
-            return []
+    def _delete(self, ids: list[str]) -> None:
         vectors = self._index.vector_store
         if hasattr(vectors, "_faiss_id_to_node_id_map"):
             raise InvalidInputError(
@@ -45,21 +42,15 @@ class LlamaIndexIndex:
                 "texts="
             )
         with _telling(vectors):
-            self._index.delete_nodes([p.id for p in found], delete_from_docstore=True)
-        return found
+            self._index.delete_nodes(ids, delete_from_docstore=True)
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        self.remove([passage.id for passage in passages])
-        if passages:
-            self._index.insert_nodes([_node(passage) for passage in passages])
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
+        self.remove(ids)
+        self._index.insert_nodes([_node(passage) for passage in passages])
 
 
-class LlamaIndexVectorStore:
-    """A vector store that keeps the texts as well, without an index around it.
-
-    Raises:
-        InvalidInputError: The store keeps vectors only.
-    """
+class LlamaIndexVectorStore(Adapter):
+    """A vector store that keeps the texts as well, without an index around it."""
 
     def __init__(self, store: Any, embedder: Any) -> None:
         if not store.stores_text:
@@ -69,19 +60,14 @@ class LlamaIndexVectorStore:
         self._store = store
         self._vectors = None if embedder is None else Vectors(embedder)
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
+    def _find(self, ids: list[str]) -> list[Passage]:
         return _found(self._store, ids)
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        found = self.find(ids)
-        if found:
-            with _telling(self._store):
-                self._store.delete_nodes([passage.id for passage in found])
-        return found
+    def _delete(self, ids: list[str]) -> None:
+        with _telling(self._store):
+            self._store.delete_nodes(ids)
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        if not passages:
-            return
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
         nodes = [_node(passage) for passage in passages]
         bare = [node for node in nodes if node.embedding is None]
         if bare:
@@ -93,7 +79,7 @@ class LlamaIndexVectorStore:
             rows = vectors_of(written, self._vectors, "vector store")
             for node, row in zip(bare, rows, strict=True):
                 node.embedding = [float(number) for number in row]
-        self.remove([passage.id for passage in passages])
+        self.remove(ids)
         self._store.add(nodes)
 
 
@@ -126,11 +112,9 @@ def _node(passage: Passage) -> Any:
     return node
 
 
-def _found(store: Any, ids: Sequence[str]) -> list[Passage]:
-    if not ids:  # stores take an empty list for all nodes
-        return []
+def _found(store: Any, ids: list[str]) -> list[Passage]:
     with _telling(store):
-        nodes = store.get_nodes(node_ids=list(dict.fromkeys(ids)))
+        nodes = store.get_nodes(node_ids=ids)
     wanted = set(ids)
     return [_NodePassage(node, node.embedding) for node in nodes if node.node_id in wanted]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ from numpy.typing import NDArray
 
 from ragguard.arguments import require_whole
 from ragguard.embedding import as_embedder
-from ragguard.embedding.adapt import embed_query, unit_rows
-from ragguard.embedding.vectors import embedded
+from ragguard.embedding.adapt import answered, answered_to_one, embed_query, unit_rows
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.jsonl import read_passages
 from ragguard.passage import Passage, as_passages
@@ -54,7 +54,6 @@ class KnowledgeBase:
         Raises:
             InvalidInputError: The file cannot be read, holds no passage, or a line of it is bad;
                 the message then begins with "file:number".
-            EmbeddingError: Embeddings are not finite or not all of one length.
         """
         passages = read_passages(path)
         if not passages:
@@ -68,12 +67,7 @@ class KnowledgeBase:
         return len(self._held[0])
 
     def add(self, passages: Iterable[str | Passage]) -> None:
-        """Put passages in; one whose id is there already is replaced.
-
-        Raises:
-            InvalidInputError: As the constructor.
-            EmbeddingError: As the constructor.
-        """
+        """Put passages in; one whose id is there already is replaced."""
         new = as_passages(passages)
         if not new:
             return
@@ -113,10 +107,10 @@ class KnowledgeBase:
         count = min(require_whole("limit", limit, least=0), len(passages))
         if count == 0:
             return []
-        # Its own way of reading questions, if it has one.
-        asked = embedded(self._embedder, [query], lambda _: [embed_query(self._embedder, query)])
-        self._require_width(asked.shape[1], rows.shape[1])
-        cosines = rows @ asked[0]
+        of_query = partial(embed_query, self._embedder)
+        asked = unit_rows(answered_to_one(self._embedder.name, query, of_query))
+        self._require_width(asked.size, rows.shape[1])
+        cosines = rows @ asked
         return [
             replace(passages[index], score=float(cosines[index]), embedding=rows[index])
             for index in _best(cosines, count)
@@ -127,7 +121,8 @@ class KnowledgeBase:
         missing = [index for index, vector in enumerate(vectors) if vector is None]
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
-            rows = embedded(self._embedder, [passages[index].text for index in batch])
+            texts = [passages[index].text for index in batch]
+            rows = answered(self._embedder.name, texts, self._embedder.embed)
             for index, row in zip(batch, rows, strict=True):
                 vectors[index] = row
         complete = [np.asarray(vector, dtype=np.float32) for vector in vectors]

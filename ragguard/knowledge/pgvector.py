@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError, StoreError
-from ragguard.knowledge.sources import Vectors, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, vectors_of
 from ragguard.passage import Passage
 
 Distance = Literal["cosine", "l2", "inner_product"]
@@ -35,7 +35,7 @@ class _Column:
         return self.type in ("json", "jsonb")
 
 
-class PgVectorTable:
+class PgVectorTable(Adapter):
     """A table of passages in PostgreSQL.
 
     A passage's metadata are the other columns of its row, JSON decoded and anything else as text,
@@ -123,15 +123,13 @@ class PgVectorTable:
         )
         return [self._passage(row[:-1], score=float(row[-1])) for row in rows]
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
+    def _find(self, ids: list[str]) -> list[Passage]:
         return self._of_rows(f"SELECT {self._as_text} FROM", ids)
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
-        return self._of_rows("DELETE FROM", ids, f"RETURNING {self._as_text}")
+        return self._of_rows("DELETE FROM", ids, f"RETURNING {self._as_text}") if ids else []
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        if not passages:
-            return
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
         vectors = vectors_of(passages, self._vectors, "table")
         rows = [self._row(p, vector) for p, vector in zip(passages, vectors, strict=True)]
         columns = [column for column in self._columns.values() if not column.generated]
@@ -144,7 +142,7 @@ class PgVectorTable:
             f"OVERRIDING SYSTEM VALUE VALUES ({values})"
         )
         self._run(
-            (removed, {"ids": [passage.id for passage in passages]}),
+            (removed, {"ids": ids}),
             (added, [{f"v{i}": row.get(c.name) for i, c in enumerate(columns)} for row in rows]),
         )
 
@@ -180,8 +178,6 @@ class PgVectorTable:
             ) from error
 
     def _of_rows(self, command: str, ids: Sequence[str], then: str = "") -> list[Passage]:
-        if not ids:
-            return []
         rows = self._run((f"{command} {self._table} {self._where} {then}", {"ids": list(ids)}))
         return [self._passage(row) for row in rows]
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from ragguard.errors import InvalidInputError
-from ragguard.knowledge.sources import Vectors, resolved, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, resolved, vectors_of
 from ragguard.passage import Passage
 
 
-class QdrantCollection:
+class QdrantCollection(Adapter):
     """A Qdrant collection whose points have one dense vector each.
 
     A passage's id is its point's, as text; its metadata is the payload without the text.
@@ -64,8 +64,8 @@ class QdrantCollection:
         found = resolved(self._client.query_points(self._name, query=target, **asked))
         return [self._passage(point, point.score) for point in found.points]
 
-    def find(self, ids: Sequence[str]) -> list[Passage]:
-        points = [point for point in map(_point_id, dict.fromkeys(ids)) if point is not None]
+    def _find(self, ids: list[str]) -> list[Passage]:
+        points = [point for point in map(_point_id, ids) if point is not None]
         if not points:
             return []
         found = resolved(
@@ -73,26 +73,19 @@ class QdrantCollection:
         )
         return [self._passage(point) for point in found]
 
-    def remove(self, ids: Sequence[str]) -> list[Passage]:
-        passages = self.find(ids)
-        if passages:
-            points = [_point_id(passage.id) for passage in passages]
-            resolved(self._client.delete(self._name, points_selector=points, wait=True))
-        return passages
+    def _delete(self, ids: list[str]) -> None:
+        points = list(map(_point_id, ids))
+        resolved(self._client.delete(self._name, points_selector=points, wait=True))
 
-    def add(self, passages: Sequence[Passage]) -> None:
-        if not passages:
-            return
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
         point_type = import_module("qdrant_client.models").PointStruct
         points = []
         rows = vectors_of(passages, self._vectors, "Qdrant collection")
-        for passage, row in zip(passages, rows, strict=True):
+        for passage, row, name in zip(passages, rows, ids, strict=True):
             vector = np.asarray(row).tolist()
-            point = _point_id(passage.id)
+            point = _point_id(name)
             if point is None:
-                raise InvalidInputError(
-                    f"Qdrant takes numbers and UUIDs for ids, not {passage.id!r}"
-                )
+                raise InvalidInputError(f"Qdrant takes numbers and UUIDs for ids, not {name!r}")
             named = vector if self._vector_name is None else {self._vector_name: vector}
             payload = {**passage.metadata, self._text: passage.text}
             points.append(point_type(id=point, vector=named, payload=payload))

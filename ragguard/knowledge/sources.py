@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.background_loop import BackgroundLoop
-from ragguard.embedding.adapt import answered, as_embedder, embed_query, functions_of
+from ragguard.embedding.adapt import (
+    answered,
+    answered_to_one,
+    as_embedder,
+    embed_query,
+    functions_of,
+)
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
 from ragguard.text import encodable
@@ -33,11 +40,7 @@ will not do; give attribution one of its own.
 
 
 def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
-    """Call a method of a framework's object, or its asynchronous twin where it has that alone.
-
-    Raises:
-        NotImplementedError: It has neither.
-    """
+    """Call a method of a framework's object, or its asynchronous twin where it has that alone."""
     for name in (method, f"a{method}"):
         function = getattr(source, name, None)
         if callable(function):
@@ -48,12 +51,34 @@ def ask(source: Any, method: str, *args: Any, **options: Any) -> Any:
     raise NotImplementedError(f"{type(source).__name__} has no {method} and no a{method}")
 
 
-def as_passage(document: Any, score: float | None = None) -> Passage:
-    """Return a str, a LangChain `Document`, a LlamaIndex node or a `Passage` as a passage.
+class Adapter(ABC):
+    """A knowledge base that is asked for each id once, and for nothing where there is no id."""
 
-    Raises:
-        InvalidInputError: It is none of these.
-    """
+    def find(self, ids: Sequence[str]) -> list[Passage]:
+        return self._find(list(dict.fromkeys(ids))) if ids else []
+
+    def remove(self, ids: Sequence[str]) -> list[Passage]:
+        found = self.find(ids)
+        if found:
+            self._delete([passage.id for passage in found])
+        return found
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        if passages:
+            self._add(passages, [passage.id for passage in passages])
+
+    @abstractmethod
+    def _find(self, ids: list[str]) -> list[Passage]: ...
+
+    @abstractmethod
+    def _add(self, passages: Sequence[Passage], ids: list[str]) -> None: ...
+
+    def _delete(self, ids: list[str]) -> None:
+        raise NotImplementedError
+
+
+def as_passage(document: Any, score: float | None = None) -> Passage:
+    """Return a str, a LangChain `Document`, a LlamaIndex node or a `Passage` as a passage."""
     if isinstance(document, Passage):
         return document
     if isinstance(document, str):
@@ -160,12 +185,6 @@ class Vectors:
     The rest of ragguard compares directions and scales every vector to length 1. A knowledge base
     ranks by distances, for which the length counts, and its embedder may treat queries unlike
     texts.
-
-    Args:
-        embedder: Anything that `as_embedder` takes; None for the built-in one.
-
-    Raises:
-        InvalidInputError: `embedder` is none of these.
     """
 
     def __init__(self, embedder: Any) -> None:
@@ -178,34 +197,19 @@ class Vectors:
             self._of_texts, self._of_query = functions_of(embedder)
 
     def of_query(self, query: str) -> NDArray[np.float32]:
-        """Return the query's vector, float32 of shape (d,).
-
-        Raises:
-            EmbeddingError: As `of_texts`.
-        """
-        of_query = self._of_query
-        if of_query is None:
-            row: NDArray[np.float32] = self.of_texts([query])[0]
-        else:
-            row = answered(self.name, [encodable(query)], lambda asked: [of_query(asked[0])])[0]
+        """Return the query's vector, float32 of shape (d,)."""
+        if self._of_query is not None:
+            return answered_to_one(self.name, encodable(query), self._of_query)
+        row: NDArray[np.float32] = self.of_texts([query])[0]
         return row
 
     def of_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the texts' vectors, float32 of shape (n, d).
-
-        Raises:
-            EmbeddingError: The embedder fails, or answers no finite array of that shape.
-        """
+        """Return the texts' vectors, float32 of shape (n, d)."""
         return answered(self.name, [encodable(text) for text in texts], self._of_texts)
 
 
 def vectors_of(passages: Sequence[Passage], vectors: Vectors | None, base: str) -> list[Any]:
-    """Return a vector for each passage: its own, else the embedder's.
-
-    Raises:
-        InvalidInputError: A passage has none and there is no embedder.
-        EmbeddingError: As `Vectors.of_texts`.
-    """
+    """Return a vector for each passage: its own, else the embedder's."""
     bare = [passage for passage in passages if passage.embedding is None]
     if bare and vectors is None:
         raise InvalidInputError(

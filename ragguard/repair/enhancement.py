@@ -73,11 +73,7 @@ class Enhancer:
     def add(self, base: Removable, query: str, answer: str) -> Passage:
         """Write a text, put its proxy into the knowledge base and return the proxy.
 
-        A second answer to the same query replaces the first.
-
-        Raises:
-            InvalidInputError: As `write`.
-            GenerationError: As `write`.
+        A second answer to the same query replaces the first. Raises the errors of `write`.
         """
         proxy = self.write(query, answer)
         base.add([proxy])

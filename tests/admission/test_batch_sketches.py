@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.admission.sketches import near_copies, shared, sketches, some_together, unlike
+from ragguard.admission.batch import near_copies, shared, sketches, some_together, unlike
 
 from .conftest import page
 

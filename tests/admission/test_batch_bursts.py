@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ragguard.admission.sketches import bursts, edge_hashes, sketches
+from ragguard.admission.batch import bursts, edge_hashes, sketches
 
 from .conftest import ANSWERS, ASKED, PLANTED, page
 
