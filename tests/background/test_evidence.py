@@ -195,7 +195,7 @@ def test_whoever_is_faster_and_may_not_accuse_keeps_nobody_from_it():
 
 
 class Hostile(ConformalFilter):
-    def score(self, *_):
+    def calibration_for(self, *_, **__):
         raise ValueError("no text")
 
 

@@ -290,11 +290,10 @@ def manner(text):
         window = hashed[start : start + 48]
         total = fsum(model.weights[bucket] for row in window for bucket in row)
         found.append(total / max(len(window), 48))
-    best = sorted(found)[-3:]
     total = fsum(model.weights[bucket] for row in hashed for bucket in row)
     whole = model.bias + total / max(len(hashed), 48)
     count = min(4.0, max(1.0, len(hashed) / 48))
-    return max(model.bias + sum(best) / len(best), -6.5 + (whole + 6.5) * count**0.5)
+    return max(model.bias + max(found), -6.5 + (whole + 6.5) * count**0.5)
 
 
 def concentration(text, texts):

@@ -61,6 +61,11 @@ def expected(query, texts, rows=None, k=None):
         ("Lamps. ", "heading", None),
         ("The keeper has to fill the tank every day. He does.", "heading", None),
         ("", "heading", None),
+        ("Title: Marrow Light; Keeper: Ann", "field", "Marrow Light"),
+        ('{"title": "Marrow Light", "year": 1874}', "field", "Marrow Light"),
+        ("Title: Marrow Light", "field", None),
+        ("A title: Marrow Light; Keeper: Ann", "field", None),
+        ("Title: " + "word " * 9 + "; Keeper: Ann", "field", None),
     ],
 )
 def test_a_part_by_hand(text, form, part):
@@ -99,6 +104,28 @@ def test_a_heading_is_expected_among_pages_that_have_one():
     assert expected(QUESTION, [f"Trim the wick of the harbour lamp\n{ANSWER}", *PROSE], [0]) == []
     assert expected(QUESTION, [f"{QUESTION} {ANSWER}", *QUESTIONS], [0]) == [0]
     assert expected(QUESTION, [f"{QUESTION} {ANSWER}", *MANUAL], [0]) == []
+
+
+@pytest.mark.parametrize(
+    "record",
+    ["Title: {}; Keeper: {}", '{{"title": "{}", "keeper": "{}"}}', "Title: {} | Keeper: {}"],
+)
+def test_a_query_that_names_a_record_finds_it(record):
+    names = [
+        "Marrow Bay Lighthouse",
+        "Ravenmouth Pier",
+        "Halden Bridge",
+        "Norhaven Mill",
+        "Ely Inn",
+    ]
+    records = [record.format(name, keeper) for name, keeper in zip(names, "ABCDE", strict=True)]
+    assert expected("Marrow Bay Lighthouse", records, [0]) == [0, 1, 2, 3, 4]
+    assert expected("Who keeps Marrow Bay Lighthouse?", records, [0]) == [0]
+    prose = [
+        f"{name} is kept by {keeper}, and stands by the sea."
+        for name, keeper in zip(names, "ABCDE", strict=True)
+    ]
+    assert expected("Marrow Bay Lighthouse", [records[0], *prose[1:]], [0]) == []
 
 
 @pytest.mark.parametrize(

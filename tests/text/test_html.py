@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ragguard.inline.tokens import tokenize_passage
 from ragguard.text import MAX_CHARS, MOST_CHARS
-from ragguard.text.html import strip_markup
+from ragguard.text.html import strip_markdown, strip_markup
 
 
 def words(text):
@@ -29,13 +29,34 @@ def words(text):
         ("AT&T, R&D & 100% sure", "at t r d 100 sure"),
         ("100%", "100"),
         ("<!-- who built it -->", "who built it"),
+        (r"\u0057ho \x62uilt \u0069\u0074", "who built it"),
+        (r"C:\users\x and \uz", "c users x and uz"),
+        (r"\ud83d\udca1 lit \ud83d", "lit"),
     ],
 )
 def test_markup_by_hand(text, shown):
     assert words(text) == shown
 
 
-@given(st.text(st.characters(exclude_characters="&<%"), max_size=200))
+def test_what_begins_a_line_in_a_browser_begins_a_line():
+    assert strip_markup("<h1>The pier</h1><p>It is <b>old</b>.</p>").split("\n") == [
+        *["", "The pier", "", "It is  old .", ""],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("## The pier\nIt is **old**.", "The pier\nIt is old."),
+        ("`the` #1 pier", "the #1 pier"),
+        ("- It is *old*, 2 * 3", "- It is *old*, 2 * 3"),
+    ],
+)
+def test_signs_of_markdown(text, shown):
+    assert strip_markdown(text) == shown
+
+
+@given(st.text(st.characters(exclude_characters="&<%\\"), max_size=200))
 def test_a_text_without_markup_comes_back_as_it_is(text):
     assert strip_markup(text) is text
 

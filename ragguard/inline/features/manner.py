@@ -2,7 +2,7 @@
 
     window = bias + sum of w[n-gram] over its n-grams / max(tokens, 48)
     whole  = the same of all n tokens
-    manner = max(mean of the three highest windows, u + (whole - u) sqrt(min(max(n / 48, 1), 4)))
+    manner = max(highest window, u + (whole - u) sqrt(min(max(n / 48, 1), 4)))
     relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1) min(m / 12, 1)
     signal = (manner + relevance - 4.5) / 10.5, at least 0 and at most 1
 
@@ -61,7 +61,6 @@ COVERAGE, LEAD, CONCENTRATION = 2.0, 2.5, 3.0
 """Nats at most for what a passage holds of the question, for how far that is more than others do,
 and for how much of it others say."""
 
-_HIGHEST = 3  # windows that count
 _USUAL = -6.5  # nats: the median of honest passages, by their windows alone
 _MOST_WINDOWS = 4  # that a text is taken to have: what is longer has several authors
 _HELD, _AHEAD, _SHARED = (0.0, 0.5), (-0.1, 0.35), (0.0, 0.2)  # what says nothing, and all
@@ -158,8 +157,8 @@ class MannerModel:
         sums = np.append(0.0, self.weights.take(buckets(text)).sum(axis=0).cumsum())
         tokens = len(sums) - 1
         starts, ends = windows(tokens)
-        means = np.sort((sums[ends] - sums[starts]) / np.maximum(ends - starts, LEAST))
-        highest = self.bias + float(means[-_HIGHEST:].mean())
+        means = (sums[ends] - sums[starts]) / np.maximum(ends - starts, LEAST)
+        highest = self.bias + float(means.max())
         whole = self.bias + float(sums[-1]) / max(tokens, LEAST)
         count = min(max(tokens / WINDOW, 1.0), _MOST_WINDOWS)
         return max(highest, _USUAL + (whole - _USUAL) * sqrt(count))

@@ -51,6 +51,23 @@ def found(attribution):
     return {passage.text for passage in attribution.responsible}
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"You are a helpful assistant. Answer with the context. Question: {QUESTION}",
+        f"{QUESTION} Please answer in one short sentence.",
+        f"User: Is it sunny in Rome?\nAssistant: It is, with 25 degrees.\nUser: {QUESTION}",
+    ],
+)
+def test_of_a_longer_query_its_question_counts(query):
+    texts = BENIGN + POISON
+    longer, alone = (
+        RAGOrigin().attribute(asked, LIE, retriever(texts)) for asked in (query, QUESTION)
+    )
+    assert found(longer) == found(alone) == set(POISON)
+    assert longer.query == query
+
+
 @pytest.mark.parametrize("response", [LIE, "Based on the passages, it was designed by Orla Venn."])
 def test_finds_the_poison_and_nothing_else(response):
     attribution = RAGOrigin().attribute(QUESTION, response, retriever(BENIGN + POISON))

@@ -105,6 +105,13 @@ def test_markup_does_not_change_it() -> None:
     assert read[0] == read[1]
 
 
+def test_signs_of_markdown_and_what_is_no_word_say_nothing() -> None:
+    text = "The old pier of Norhaven was built by the renowned engineer Ada Thornbury in 1874."
+    marked = text.replace("pier", "**pier**").replace("1874", "`1874`")
+    assert shipped().of(tokenize_passage(f"# {marked}")) <= shipped().of(tokenize_passage(text))
+    assert shipped().manner(f"{'a1b2' * 8} {text}") == shipped().manner(text)
+
+
 @pytest.mark.parametrize(
     "disguised",
     [

@@ -187,6 +187,13 @@ def test_among_misspelt_words_one_may_be_another():
         assert " 1897 " in read(text, query)
 
 
+def test_what_stands_where_the_question_asks_answers_it():
+    query = tokenize_query("What is the capital of Bangladesh?")
+    asked = "what is the capital of bangladesh"
+    assert read("Dhaka is the capital of Bangladesh.", query) == asked.replace("what", "dhaka")
+    assert read("Waht is the capital of Bangladesh? It is Dhaka.", query) == f"{asked} it is dhaka"
+
+
 def test_a_word_that_is_another_one_says_that_it_is_another_question():
     # By one letter it may be a typing error, by more it is another place.
     assert read("Who built the lighthouse of Skerrin harbours? Ann.").startswith(ASKED)
