@@ -1,6 +1,6 @@
 """The form of pages: do those of one retrieved set ask something, and what do they begin with?
 
-    usual(form) = share of the others, of the first ten, that do not quote the question, and have a
+    usual(form) = share of the others, of the first 50, that do not quote the question, and have a
                   part of that form which holds less than 3/4 of the query's content
     expected of a passage with a part of that form which holds some of it, where usual(form) is at
     least 2/5, and two others have such a part
@@ -12,9 +12,10 @@ planted text that repeats the query does so among passages of another form. So w
 usual, its repetition is to be expected, and speaks less against a passage (`EXPECTED` nats).
 
 A form has a part: all that asks, wherever it stands; or a heading, which is the first lines as far
-as they are short, or else all up to a full stop or colon of a few words. What repeats the query, in
-whatever spelling, is no company, or what is planted would make itself usual. Nor is a heading in
-one line with the text that has an interrogative of the query: that is a question without its mark.
+as they are short, or else all up to a full stop or colon of a few words; or the first field of a
+record. What repeats the query, in whatever spelling, is no company, or what is planted would make
+itself usual. Nor is a heading in one line with the text that has an interrogative of the query:
+that is a question without its mark.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat. And where a page
 has the name for its heading that is the query, the others refer to it.
@@ -29,7 +30,7 @@ from itertools import pairwise, takewhile
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.features.coverage import COMPANY, idf_coverage, idf_weights
+from ragguard.inline.features.coverage import idf_coverage, idf_weights
 from ragguard.inline.features.verbatim import quotes
 from ragguard.inline.normalize import normalized
 from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
@@ -41,6 +42,7 @@ USUAL, LEAST = 2 / 5, 2
 """Share of the others, and how many, that have a form where it is usual: prose has headings by
 chance, and one other is soon planted."""
 
+_MOST = 50  # passages whose form is looked at: a section may fill the first ranks
 _REPEATS = 0.75  # of the query's content: such a part is no company
 _CHARS = 300  # in which a heading ends
 _ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
@@ -134,7 +136,7 @@ def repeats_as_expected(
 
     Args:
         query: The query.
-        passages: What is retrieved for it, at least k; the first ten are the company.
+        passages: What is retrieved for it, at least k; the first 50 are the company.
         rows: The passages that repeat something of the query.
         k: How many passages are judged.
 
@@ -144,7 +146,7 @@ def repeats_as_expected(
     if query.tells:
         return np.ones(k, dtype=np.bool_)
     expected = np.zeros(k, dtype=np.bool_)
-    size = min(COMPANY, len(passages))
+    size = min(_MOST, len(passages))
     found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
     asked = frozenset[str]() if "to" in query.sequence[1:2] else INTERROGATIVES & query.distinct
     asks = not query.names  # what is named other pages name as well

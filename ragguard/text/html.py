@@ -28,7 +28,7 @@ _ELEMENTS = _BLOCKS | frozenset(
     """a abbr b big cite code del em font i img ins kbd mark nobr q s samp small span strike strong
     sub sup td th tt u wbr""".split()
 )
-_MARKDOWN = re.compile(r"^#{1,6}[ \t]+|\*\*|`", re.MULTILINE)
+_MARKDOWN = re.compile(r"^#{1,6}[ \t]+|\*+(?=\w)|(?<=[\w.,:;!?)])\*+|`", re.MULTILINE)
 
 
 def strip_markup(text: str) -> str:
@@ -70,10 +70,10 @@ def strip_markup(text: str) -> str:
 
 
 def strip_markdown(text: str) -> str:
-    r"""Return a text without the signs of Markdown for headings, strong emphasis and code.
+    r"""Return a text without the signs of Markdown for headings, emphasis and code.
 
-    >>> strip_markdown("# The pier\n- It is **old**.")
-    'The pier\n- It is old.'
+    >>> strip_markdown("# The pier\n- It is **old**, *very* old.")
+    'The pier\n- It is old, very old.'
     """
     return _MARKDOWN.sub("", text)
 

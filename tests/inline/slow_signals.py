@@ -384,7 +384,7 @@ def expected_of(query, texts, row):
         run_on = form != "question" and "\n" not in parts_of(texts[row])[form]
         if run_on and asking & said[row]:
             continue
-        runs = [longest_run_of(asked, words_of(text)) for text in texts[:10]]
+        runs = [longest_run_of(asked, words_of(text)) for text in texts[:50]]
         quoting = [run >= max(3, 0.9 * len(asked)) for run in runs]
         others = [None if quoting[at] else said[at] for at in range(len(runs)) if at != row]
         usual = sum(one is not None and held(one, weights) < 0.75 for one in others)
@@ -423,7 +423,9 @@ def own_signals(query, texts, k):
             content = {word for word in words_of(text) if word not in STOP_WORDS}
             shared = 3.0 * above(concentration(text, texts[: min(k, 10)]), 0.0, 0.2)
             shared *= min(1.0, len(content) / 12)
-            plain = re.sub(r"(?m)^#{1,6}[ \t]+|\*\*|`", "", strip_markup(shown))
+            plain = re.sub(
+                r"(?m)^#{1,6}[ \t]+|\*+(?=\w)|(?<=[\w.,:;!?)])\*+|`", "", strip_markup(shown)
+            )
             nats = min(manner(strip_markup(shown)), manner(plain)) + by_length * relevance + shared
             own["manner"] = above(nats, 4.5, 15.0)
         own.update(keyword_runs(asked, said, english))

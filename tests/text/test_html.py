@@ -49,7 +49,7 @@ def test_what_begins_a_line_in_a_browser_begins_a_line():
     [
         ("## The pier\nIt is **old**.", "The pier\nIt is old."),
         ("`the` #1 pier", "the #1 pier"),
-        ("- It is *old*, 2 * 3", "- It is *old*, 2 * 3"),
+        ("* It is *old.* 2 * 3", "* It is old. 2 * 3"),
     ],
 )
 def test_signs_of_markdown(text, shown):
