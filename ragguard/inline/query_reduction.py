@@ -14,7 +14,7 @@ repeats it (`ragguard.inline.query_form.tells`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ragguard.inline.query_form import (
     ASKERS,
@@ -45,6 +45,9 @@ _END = re.compile(
     ["')\]\u201d\u2019]*\s+|(?<=[\u3002\uff01\uff1f])|\n|\b(?=please\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_PARTED = re.compile(
+    r"""[\n:,"\u201c\u201d\u3002\uff1a\uff01\uff1f]|[.!?]\W*\s|please|thank""", re.IGNORECASE
+)
 _LEAST_QUOTED = 7  # words
 _QUOTED = re.compile(r"""["\u201c]([^"\u201c\u201d]+)["\u201d]""")
 _ANNOUNCED = re.compile(r"^\W*(?:\w+\W+){0,4}\w+:\s+")
@@ -56,6 +59,18 @@ _TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re
 _LABEL = re.compile(
     r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:\uff1a]""", re.IGNORECASE
 )
+
+
+def is_one_question(text: str, words: Sequence[str]) -> bool:
+    """Return True if a query is a question and nothing else, at a look; most are.
+
+    Args:
+        text: The query.
+        words: Its words in order, folded.
+    """
+    if len(words) < _LEAST_WORDS or words[0] not in INTERROGATIVES or _PARTED.search(text):
+        return False
+    return not (words[0] in CLAUSES and words[1] in TELLING)
 
 
 def questions_in(text: str) -> list[str]:

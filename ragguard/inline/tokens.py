@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
 from ragguard.inline.query_form import INTERROGATIVES, names, tells
-from ragguard.inline.query_reduction import questions_in, told_in
+from ragguard.inline.query_reduction import is_one_question, questions_in, told_in
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import (
@@ -202,6 +202,8 @@ def tokenize_query(text: str) -> TokenizedQuery:
 def _read_query(text: str) -> TokenizedQuery:
     shown = both_ends(text, _QUERY_CHARS)
     whole = _read_question(shown)
+    if is_one_question(shown, whole.sequence):
+        return whole
     parts = [] if whole.names else [_read_question(part) for part in questions_in(shown)]
     reduced = tuple([part for part in parts if part.sequence != whole.sequence])
     told = told_in(shown)

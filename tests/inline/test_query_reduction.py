@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.inline.query_reduction import MOST, questions_in
+from ragguard.inline.query_form import tells
+from ragguard.inline.query_reduction import MOST, is_one_question, questions_in, told_in
 from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
 from ragguard.text import STOP_WORDS, tokens
@@ -96,6 +97,18 @@ def test_each_passage_has_the_evidence_of_the_question_that_it_repeats():
         assert both.suspicion[row] == one.suspicion[row]
         assert (both.signals[row] == one.signals[row]).all()
     assert (both.suspicion >= alone[0].suspicion).all()
+
+
+@given(
+    st.sampled_from(["who lit", "when the", "what is", "where was"]),
+    st.lists(st.sampled_from("the old lamp, is who . ? Ann please i right".split()), max_size=9),
+)
+def test_what_is_one_question_at_a_look_is_one(begins, words):
+    query = " ".join([begins, *words])
+    if is_one_question(query, tokens(query)):
+        assert questions_in(query) in ([], [" ".join(tokens(query))])
+        told = told_in(query)
+        assert not tells(told, tokens(told))
 
 
 @given(
