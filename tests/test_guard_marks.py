@@ -3,6 +3,7 @@
 import asyncio
 import pickle
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -64,22 +65,18 @@ def texts(passages):
     return [passage.text for passage in passages]
 
 
-class Given(ConformalFilter):
-    """A filter of suspicions that are given."""
+def decided(values, k=None, **options):
+    """What a filter decides on passages of these suspicions."""
+    passages = [Passage(f"text {place}") for place in range(len(values))]
 
-    def __init__(self, values, **options):
-        super().__init__(HashedEmbedder(), **options)
-        self.values = np.asarray(values, dtype=float)
-
-    def score(self, query, passages, k, budget=None):
-        shown = self.values[:k]
+    def given(query, passages, k, budget=None):
+        shown = np.asarray(values, dtype=float)[:k]
         signals = np.zeros((len(shown), len(SIGNALS)))
         return Scored(signals, shown, nonconformity(shown), len(passages) > k)
 
-
-def decided(values, k=None, **options):
-    passages = [Passage(f"text {place}") for place in range(len(values))]
-    return Given(values, **options).decide(QUESTION, passages, k or len(values))
+    with patch("ragguard.inline.pipeline.gather", given):
+        judge = ConformalFilter(HashedEmbedder(), **options)
+        return judge.decide(QUESTION, passages, k or len(values))
 
 
 # By hand, of 99 scores 1 to 99: the 4 highest and 1 more make p = 0.05, so the line is above 95.
@@ -194,7 +191,7 @@ def test_what_is_allowed_is_not_marked(measure, monkeypatch, mode):
             guard.allow(Passage(text), why="ours")
         given = ["x y", ODD, POISON, f"{ODD} So be it.", *QUIET[:3]]
         assert texts(guard.filter(QUESTION, given).marked) == given[3:4]
-        monkeypatch.setattr(ConformalFilter, "score", None)
+        monkeypatch.setattr("ragguard.inline.pipeline.gather", None)
         verdict = guard.filter(QUESTION, given)
         assert verdict.error is not None
         assert verdict.marked == []
@@ -231,7 +228,7 @@ def test_what_was_not_judged_is_not_marked(measure, monkeypatch, mode, on_error)
     def broken(*_):
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr(ConformalFilter, "score", broken)
+    monkeypatch.setattr("ragguard.inline.pipeline.gather", broken)
     with Guard(calibration=measure, mode=mode, on_error=on_error) as guard:
         verdict = guard.filter(QUESTION, [POISON, ODD, *QUIET])
         assert verdict.error is not None

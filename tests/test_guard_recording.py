@@ -105,7 +105,7 @@ def test_what_was_not_scored_is_not_recorded(monkeypatch):
     with Guard() as guard, Guard.ragdefender() as baseline:
         guard.filter(QUESTION, [])
         with monkeypatch.context() as patch:
-            patch.setattr("ragguard.inline.pipeline.signals_in_time", broken)
+            patch.setattr("ragguard.inline.evidence.signals_in_time", broken)
             assert guard.filter(QUESTION, [*POISON, *QUIET]).error is not None
         assert records(guard) == []
         baseline.filter(QUESTION, [*POISON, *QUIET])

@@ -27,6 +27,7 @@ EXPORTED = {
         "fold",
         "fold_counted",
         "fold_whole",
+        "has_function_words",
         "letters_of",
         "letters_whole",
         "parted_words",

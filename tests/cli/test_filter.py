@@ -24,7 +24,7 @@ def _lines(text):
 def test_judges_as_the_guard_does(run, jsonl, attacked, clean):
     result = run("filter", jsonl("traffic.jsonl", attacked, clean))
     assert result.exit_code == 0
-    assert result.stderr == "ragguard: 2 queries, 1 attacked, 2 passages dropped, 1 marked\n"
+    assert result.stderr == "ragguard: 2 queries, 1 attacked, 2 passages dropped, 0 marked\n"
     first, second = _lines(result.stdout)
     with Guard() as guard:
         verdict = guard.filter(
@@ -310,7 +310,7 @@ def _read_all(descriptor):
 
 def test_the_totals_say_what_monitoring_would_drop_and_that_nothing_was_read(run, jsonl, attacked):
     result = run("filter", jsonl("t.jsonl", attacked), "--mode", "monitor")
-    assert result.stderr == "ragguard: 1 query, 1 attacked, 2 passages would be dropped, 3 marked\n"
+    assert result.stderr == "ragguard: 1 query, 1 attacked, 2 passages would be dropped, 2 marked\n"
     assert run("filter", stdin="").stderr.startswith("ragguard: 0 queries, 0 attacked")
 
 
