@@ -61,7 +61,8 @@ def test_says_what_is_in_reserve_and_what_is_not_drawn(run, jsonl, tmp_path, att
     assert f"one has {found['threshold']:+.1f} or more" in out.read_text(encoding="utf-8")
     result = run("explain", traffic, *options)
     marked = len(found["marked"])
-    said = f"2 of {len(passages)} dropped, {marked} marked, {found['reserve']} in reserve; "
+    marks = f"{marked} marked, " if marked else ""
+    said = f"2 of {len(passages)} dropped, {marks}{found['reserve']} in reserve; "
     assert f"{said}{len(passages) - 40} are" in result.stdout
     # Where nearly all is unusual, all that is kept is marked.
     result = run("explain", traffic, *options, "--mark-alpha", "0.99")
