@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from rich.progress import track
 
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
-from benchmarks.datasets import Dataset, Record
+from benchmarks.datasets import Record
 from benchmarks.embedders import built_in
 from benchmarks.query_forms import highest, line
 from benchmarks.reading import load_with_reading
@@ -50,7 +51,7 @@ QUERIES: Mapping[str, Callable[[str], str]] = {
 }
 """What the question stands in, by name."""
 
-SETTINGS = ((5, False), (10, False))
+KS = (5, 10)
 _KIND = "poisonedrag"
 _COUNTS = (1, 5)
 _LIMIT = 30
@@ -61,41 +62,39 @@ def counted(
 ) -> Iterator[dict[str, Any]]:
     """Yield a row for every setting."""
     longer = QUERIES[name]
-    counts = {setting: Counter[str]() for setting in SETTINGS}
+    counts = {k: Counter[str]() for k in KS}
     blamed: Counter[str] = Counter()
     for record in track(records, description=name, console=ERRORS):
         asked = replace(record, question=longer(record.question))
         clean = retrieve(asked, embedder, _LIMIT)
-        for setting, count in counts.items():
+        for k, count in counts.items():
             count["sets"] += 1
-            for way, highest_of in _WAYS.items():
-                count[f"touched_{way}"] += highest_of(clean, setting)[0] >= line(setting)
+            for way, (most, _) in _highest(clean, k).items():
+                count[f"touched_{way}"] += most >= line((k, False))
         for texts in _COUNTS if record.poison.get(_KIND) else ():
             poison = planted(record, _KIND, "prepend", texts)
             found = retrieve(asked, embedder, _LIMIT, poison)
-            for setting, count in counts.items():
-                if found.poisoned[: setting[0]].any():
+            for k, count in counts.items():
+                if found.poisoned[:k].any():
                     count[f"attacked_{texts}"] += 1
-                    for way, highest_of in _WAYS.items():
-                        hit = highest_of(found, setting)[1] >= line(setting)
-                        count[f"found_{texts}_{way}"] += hit
+                    for way, (_, of_planted) in _highest(found, k).items():
+                        count[f"found_{texts}_{way}"] += of_planted >= line((k, False))
             if texts > 1:
                 blamed += _blamed(found, record, attributor)
-    for (k, _), count in counts.items():
+    for k, count in counts.items():
         yield {"queries": name, "k": k, **count, **blamed}
 
 
-def _whole(found: RetrievedSet, setting: tuple[int, bool]) -> tuple[float, float]:
-    return highest(found, setting)
-
-
-def _with_questions(found: RetrievedSet, setting: tuple[int, bool]) -> tuple[float, float]:
-    k = min(setting[0], len(found.texts))
+def _highest(found: RetrievedSet, k: int) -> dict[str, tuple[float, float]]:
+    """Return by `_WAYS` the highest suspicion of a set, and that of its planted texts."""
+    k = min(k, len(found.texts))
     suspicion = gather(found.question, list(map(Passage, found.texts[:k])), k).suspicion
-    return float(suspicion.max()), float(max(suspicion[found.poisoned[:k]], default=0.0))
+    planted_ones = suspicion[found.poisoned[:k]]
+    both = float(suspicion.max()), float(max(planted_ones, default=-np.inf))
+    return dict(zip(_WAYS, (highest(found, (k, False)), both), strict=True))
 
 
-_WAYS = {"whole": _whole, "as_it_is": _with_questions}
+_WAYS = ("whole", "as_it_is")
 
 
 def _blamed(found: RetrievedSet, record: Record, attributor: RAGOrigin) -> Counter[str]:
@@ -133,19 +132,14 @@ def _both(name: str, of: str) -> Callable[[Row], str]:
     return lambda row: " / ".join(share(row.get(f"{name}_{way}", 0), row[of]) for way in _WAYS)
 
 
-def _asked(datasets: Sequence[Dataset]) -> list[Record]:
-    return [record for one in datasets for record in one.report]
-
-
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
     """Return the section "longer_queries"."""
     datasets = [one.limited(limit) for one in load_with_reading(data)]
     datasets = [one for one in datasets if _KIND in one.kinds]
     attributor, embedder = RAGOrigin(proxy=LexicalProxy()), built_in()
-    rows = [
-        row for name in QUERIES for row in counted(name, _asked(datasets), embedder, attributor)
-    ]
+    records = [record for one in datasets for record in one.report]
+    rows = [row for name in QUERIES for row in counted(name, records, embedder, attributor)]
     return {"longer_queries": rows}, datasets
 
 

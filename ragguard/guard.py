@@ -105,7 +105,7 @@ class Guard(Feedback, Deciding):
         on_verdict: Callable[[Verdict], object] | None = None,
         record_texts: bool = False,
     ) -> None:
-        self._parts = Parts({name: value for name, value in locals().items() if name != "self"})
+        self._parts = Parts(**{name: value for name, value in locals().items() if name != "self"})
 
     @classmethod
     def ragdefender(cls, **options: Any) -> Self:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragguard.arguments import require_choice, require_method, require_number, require_share
-from ragguard.audit import QuarantineWatch, ScoredQuery, open_store
+from ragguard.attribution.result import Attributor, Retrieve
+from ragguard.audit import AuditStore, QuarantineWatch, ScoredQuery, open_store
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.memory import MemoryStore
 from ragguard.audit.trail import note_quietly
@@ -18,15 +18,21 @@ from ragguard.audit.verdict_counter import VerdictCounter
 from ragguard.audit.verdict_log import VerdictLog
 from ragguard.background import Worker
 from ragguard.background.attribute_event import EventAttributor
-from ragguard.background.policy import as_policy, trust_change
+from ragguard.background.policy import Policy, PolicyName, as_policy, trust_change
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
-from ragguard.embedding import CachedEmbedder
+from ragguard.embedding import CachedEmbedder, Embedder
 from ragguard.errors import InvalidInputError
-from ragguard.filtering import Filtering
+from ragguard.filtering import Filtering, OnError
 from ragguard.inline.calibration_file import as_calibration
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.decision import Strategy
 from ragguard.recent_passages import RecentPassages
-from ragguard.trust import as_trust
+from ragguard.trust import Trust, as_trust
+from ragguard.verdict import Mode, Verdict
+
+if TYPE_CHECKING:
+    from ragguard.proxy import Proxy
 
 _CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
 
@@ -65,18 +71,69 @@ class Parts:
     """What a guard is made of; takes the arguments of `Guard`, checks them, and raises its errors.
 
     Attributes:
-        settings: The arguments by name, as they were given.
+        settings: The arguments as they were given.
         embedder: With a cache, for both halves.
         quarantine: Follows the store, to which `counter` and `log` write what was judged.
         filtering: The inline half; `seen` is what it let through last.
         worker: The background half.
     """
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
-        self.settings = settings
-        given = _checked(settings)
-        self.embedder = CachedEmbedder.of(given.embedder)
-        retrieve = given.retrieve
+    def __init__(
+        self,
+        *,
+        embedder: Embedder | Any | None,
+        strategy: Strategy,
+        alpha: float,
+        store: str | os.PathLike[str] | AuditStore | None,
+        mode: Mode,
+        on_error: OnError,
+        calibration: Calibration | str | os.PathLike[str] | None,
+        retrieve: Retrieve | Any | None,
+        attributor: Attributor | None,
+        proxy: Proxy | str | os.PathLike[str] | None,
+        policy: Policy | PolicyName | None,
+        trust: Trust | Collection[str] | None,
+        max_ms: float,
+        mark_alpha: float | None,
+        on_verdict: Callable[[Verdict], object] | None,
+        record_texts: bool,
+    ) -> None:
+        self.settings = {name: value for name, value in locals().items() if name != "self"}
+        policed = as_trust(trust)
+        require_choice("strategy", strategy, ("auto", "clustering", "concentration"))
+        require_choice("mode", mode, ("filter", "monitor"))
+        require_choice("on_error", on_error, ("pass", "hold", "raise"))
+        alpha = require_number("alpha", alpha)
+        require_share("alpha", alpha)
+        if mark_alpha is not None:
+            mark_alpha = require_number("mark_alpha", mark_alpha)
+            if not alpha <= mark_alpha < 1.0:
+                raise InvalidInputError(
+                    f"mark_alpha must be at least alpha={alpha:g} and below 1, not {mark_alpha:g}; "
+                    "leave it out for 5 alpha, or pass alpha to mark nothing"
+                )
+        max_ms = require_number("max_ms", max_ms)
+        if not max_ms > 0.0:
+            raise InvalidInputError(f"max_ms must be positive, not {max_ms:g}; try 50")
+        if not isinstance(record_texts, bool):
+            raise InvalidInputError(f"record_texts must be True or False, not {record_texts!r}")
+        if on_verdict is not None and not callable(on_verdict):
+            raise InvalidInputError(
+                f"on_verdict must be callable, not {type(on_verdict).__name__}; it is given every "
+                "Verdict"
+            )
+        if attributor is not None:
+            require_method("attributor", attributor, "attribute(query, response, retrieve)")
+        if proxy is not None:
+            if attributor is not None:
+                raise InvalidInputError(
+                    "an attributor has a proxy of its own; pass it there: RAGOrigin(proxy=...)"
+                )
+            # Not above: a guard that only filters needs no proxy.
+            from ragguard.proxy import require_proxy
+
+            require_proxy(proxy)
+        self.embedder = CachedEmbedder.of(embedder)
         if retrieve is not None:
             # Not above: it imports every kind of knowledge base, and a filter needs none.
             from ragguard.attribution.search import as_retrieve
@@ -84,19 +141,19 @@ class Parts:
             retrieve = as_retrieve(retrieve)
         self.calibrator = Calibrator(
             self.embedder,
-            strategy=given.strategy,
-            alpha=given.alpha,
-            mark_alpha=given.mark_alpha,
-            calibration=as_calibration(given.calibration),
-            trust=given.trust,
+            strategy=strategy,
+            alpha=alpha,
+            mark_alpha=mark_alpha,
+            calibration=as_calibration(calibration),
+            trust=policed,
         )
-        self._owns_store = given.store is None or isinstance(given.store, (str, os.PathLike))
-        self.store = open_store(given.store)
+        self._owns_store = store is None or isinstance(store, (str, os.PathLike))
+        self.store = open_store(store)
         shared = bool(getattr(self.store, "shared", True))
-        policy = as_policy(given.policy, shared=shared)
+        chosen, policy = policy is not None, as_policy(policy, shared=shared)
         self.quarantine = QuarantineWatch(self.store)
         self.counter = VerdictCounter(self.store, on_scored=self._watch_drift)
-        self.log = VerdictLog(self.store, self.counter, with_texts=given.record_texts)
+        self.log = VerdictLog(self.store, self.counter, with_texts=record_texts)
         self.seen = RecentPassages()
         self.filtering = Filtering(
             self.calibrator,
@@ -105,22 +162,22 @@ class Parts:
             seen=self.seen,
             counter=self.counter,
             log=self.log,
-            on_verdict=given.on_verdict,
-            mode=given.mode,
-            on_error=given.on_error,
-            max_ms=given.max_ms,
-            trust=given.trust,
+            on_verdict=on_verdict,
+            mode=mode,
+            on_error=on_error,
+            max_ms=max_ms,
+            trust=policed,
         )
         self.worker = Worker(
             self.store,
             EventAttributor(
                 self.store,
                 retrieve,
-                attributor=given.attributor,
-                proxy=given.proxy,
+                attributor=attributor,
+                proxy=proxy,
                 embedder=self.embedder,
                 policy=policy,
-                trust=given.trust,
+                trust=policed,
                 judge=self.calibrator.judge,
             ),
             counter=self.counter,
@@ -129,11 +186,11 @@ class Parts:
             skip_without_passages=retrieve is None and shared,
         )
         # What was not chosen is noted once it does something.
-        if given.policy is not None:
+        if chosen:
             note_quietly(self.store, policy.change)
-        if given.trust is not None:
-            note_quietly(self.store, trust_change(given.trust))
-        if given.calibration is not None:
+        if policed is not None:
+            note_quietly(self.store, trust_change(policed))
+        if calibration is not None:
             self.note_calibration()
 
     def note_calibration(self) -> None:
@@ -180,7 +237,11 @@ class Parts:
         return {**self.settings, "store": store, "calibration": self.calibrator.adopted}
 
     def pickled(self) -> dict[str, Any]:
-        """Return the settings for a copy in another process, which opens the store for itself."""
+        """Return the settings for a copy in another process, which opens the store for itself.
+
+        Raises:
+            InvalidInputError: The store is an object that cannot be pickled.
+        """
         settings = self.copied()
         store = settings["store"]
         if not isinstance(store, (str, os.PathLike)):
@@ -197,46 +258,6 @@ class Parts:
         # Bound to the parts, which so outlive their guard until garbage is collected: time for the
         # counter's thread to write what a guard that nobody closed has counted last.
         self.calibrator.watch(scored)
-
-
-def _checked(settings: Mapping[str, Any]) -> SimpleNamespace:
-    """Return the arguments of `Guard`, checked, numbers as floats and `trust` as a policy."""
-    given = SimpleNamespace(**settings)
-    given.trust = as_trust(given.trust)
-    require_choice("strategy", given.strategy, ("auto", "clustering", "concentration"))
-    require_choice("mode", given.mode, ("filter", "monitor"))
-    require_choice("on_error", given.on_error, ("pass", "hold", "raise"))
-    given.alpha = require_number("alpha", given.alpha)
-    require_share("alpha", given.alpha)
-    if given.mark_alpha is not None:
-        given.mark_alpha = require_number("mark_alpha", given.mark_alpha)
-        if not given.alpha <= given.mark_alpha < 1.0:
-            raise InvalidInputError(
-                f"mark_alpha must be at least alpha={given.alpha:g} and below 1, not "
-                f"{given.mark_alpha:g}; leave it out for 5 alpha, or pass alpha to mark nothing"
-            )
-    given.max_ms = require_number("max_ms", given.max_ms)
-    if not given.max_ms > 0.0:
-        raise InvalidInputError(f"max_ms must be positive, not {given.max_ms:g}; try 50")
-    if not isinstance(given.record_texts, bool):
-        raise InvalidInputError(f"record_texts must be True or False, not {given.record_texts!r}")
-    if given.on_verdict is not None and not callable(given.on_verdict):
-        raise InvalidInputError(
-            f"on_verdict must be callable, not {type(given.on_verdict).__name__}; it is given "
-            "every Verdict"
-        )
-    if given.attributor is not None:
-        require_method("attributor", given.attributor, "attribute(query, response, retrieve)")
-    if given.proxy is not None:
-        if given.attributor is not None:
-            raise InvalidInputError(
-                "an attributor has a proxy of its own; pass it there: RAGOrigin(proxy=...)"
-            )
-        # Not above: a guard that only filters needs no proxy.
-        from ragguard.proxy import require_proxy
-
-        require_proxy(given.proxy)
-    return given
 
 
 def remade(kind: type[Any], settings: Mapping[str, Any], gated: bool) -> Any:

@@ -72,7 +72,11 @@ class Origin:
             )
 
     def holds(self, passage: Passage) -> bool:
-        """Return whether a passage comes from here; what its metadata raises is not caught."""
+        """Return whether a passage comes from here.
+
+        Raises:
+            Exception: What its metadata raises.
+        """
         for name in ("source", "author", "batch"):
             wanted = getattr(self, name)
             if wanted and _named(passage, name) not in wanted:
@@ -133,7 +137,11 @@ class Trust:
 
 
 def as_trust(given: Trust | Collection[str] | None) -> Trust | None:
-    """Return the policy that `Guard(trust=)` names; names of sources are protected."""
+    """Return the policy that `Guard(trust=)` names; names of sources are protected.
+
+    Raises:
+        InvalidInputError: It is none.
+    """
     if given is None or isinstance(given, Trust):
         return given
     if isinstance(given, Collection) and not isinstance(given, str | bytes):

@@ -88,7 +88,11 @@ class Base:
         return np.where(untold, self.count, found).astype(np.float64)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON; raise `CalibrationError` if the file cannot be written."""
+        """Write it as JSON.
+
+        Raises:
+            CalibrationError: The file cannot be written.
+        """
         try:
             Path(path).write_text(json.dumps(self.to_json()) + "\n", encoding="utf-8")
         except (OSError, ValueError) as error:
@@ -108,7 +112,11 @@ class Base:
 
     @classmethod
     def from_json(cls, data: Any, where: str) -> Self:
-        """Return what `to_json` gave; raise `CalibrationError` if it is something else."""
+        """Return what `to_json` gave.
+
+        Raises:
+            CalibrationError: It is something else.
+        """
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             raise CalibrationError(
                 f"{where} is no base of format {_FORMAT}; make one with `ragguard scan --save-base`"

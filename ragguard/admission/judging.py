@@ -160,7 +160,11 @@ class Scan:
         self._count = 0
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Read passages; what a text of a type of its own raises is not caught."""
+        """Read passages.
+
+        Raises:
+            Exception: What a text of a type of its own raises.
+        """
         rest = iter(passages)
         while part := list(islice(rest, _AT_ONCE)):
             self._parts.append(Batch.of(part))
@@ -173,7 +177,11 @@ class Scan:
         return Batch.joined(self._parts)
 
     def judged(self, base: Base | None = None, *, alpha: float = ALPHA) -> list[Admission]:
-        """Return an `Admission` for every passage, in order; see the function `judged`."""
+        """Return an `Admission` for every passage, in order; see `judged`.
+
+        Raises:
+            InvalidInputError: `alpha` is not between 0 and 1.
+        """
         found = judged(self.batch(), base, alpha=alpha)
         for row, standing in self._standing.items():
             found[row] = standing
@@ -202,6 +210,9 @@ def propose(store: QuarantineStore, found: Iterable[tuple[Admission, Passage]]) 
     """Put what was refused to a person, and return how many are new to the store.
 
     What the store knows already stays as it is: what a person has decided above all.
+
+    Raises:
+        StoreError: The store fails.
     """
     entries = (
         QuarantineEntry(

@@ -83,13 +83,21 @@ class CachedEmbedder:
         return rows
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        """Return a question's vector, float32 of shape (d,) and length 1 (zero if it is blank)."""
+        """Return a question's vector, float32 of shape (d,) and length 1 (zero if it is blank).
+
+        Raises:
+            EmbeddingError: As `embed`.
+        """
         return self.embed_both(query, ())[0]
 
     def embed_both(
         self, query: str, texts: Sequence[str]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return a question's vector and those of texts, as `embed_query` and `embed` do."""
+        """Return a question's vector and those of texts, as `embed_query` and `embed` do.
+
+        Raises:
+            EmbeddingError: As `embed`.
+        """
         if self._of_query is None or not query.strip():
             rows = self.embed([query, *texts])
             return rows[0], rows[1:]

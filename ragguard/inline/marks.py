@@ -87,22 +87,18 @@ def mark_p_values(
     injection = BY_HAND["prompt_injection"]
     (weight,) = injection.weights.values()
     addressed = injection.bias + weight * scored.signals[:, _INJECTION]
-    questions = (asked, *asked.reduced)
-
-    def asks_any(text: str, *, headings: bool = False) -> bool:
-        return any(asks(question, text, headings=headings) for question in questions)
-
-    others = [text for text in beside if not asks_any(text)]
-    headings = _are_headings_usual(others, len(beside)) and (
-        sum(asks_any(text) for text in {passage.text for passage in passages}) == 1
-    )
     found = np.ones(k)
-    for row, passage in enumerate(passages[:k]):
-        if scored.signals[row, _INJECTION]:
-            found[row] = calibration.p_value(float(addressed[row]), k)
-        usual = headings and not scored.signals[row, _MANNER]
-        if asks_any(passage.text, headings=usual):
-            found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
+    for row in np.flatnonzero(scored.signals[:k, _INJECTION]).tolist():
+        found[row] = calibration.p_value(float(addressed[row]), k)
+    # One question by itself after the other: a second one must not take a heading's excuse away.
+    for question in (asked, *asked.reduced):
+        headings = _are_headings_usual(question, beside) and (
+            sum(asks(question, text) for text in {passage.text for passage in passages}) == 1
+        )
+        for row, passage in enumerate(passages[:k]):
+            usual = headings and not scored.signals[row, _MANNER]
+            if asks(question, passage.text, headings=usual):
+                found[row] = min(found[row], calibration.p_value(float(scored.suspicion[row]), k))
     return found
 
 
@@ -150,9 +146,9 @@ def _begins_as_one(run: Sequence[str]) -> bool:
     return first in INTERROGATIVES and second not in _TELLING
 
 
-def _are_headings_usual(texts: Sequence[str], of: int) -> bool:
-    headed = sum(map(_is_headed, texts))
-    return headed > 0 and headed >= _HEADED * of
+def _are_headings_usual(query: TokenizedQuery, beside: Sequence[str]) -> bool:
+    headed = sum(_is_headed(text) and not asks(query, text) for text in beside)
+    return headed > 0 and headed >= _HEADED * len(beside)
 
 
 def _is_headed(text: str) -> bool:

@@ -102,14 +102,24 @@ def names(text: str, words: Sequence[str]) -> bool:
     return length <= _LONGEST_NAME and not _asks(text, named, defined=defined)
 
 
+def begins_as_question(words: Sequence[str]) -> bool:
+    """Return True if two words or more begin a question by an interrogative.
+
+    >>> [begins_as_question(said.split()) for said in ("in which year", "when did", "when the war")]
+    [True, True, False]
+    """
+    if words[0] in INTERROGATIVES:
+        return words[0] not in CLAUSES or words[1] not in TELLING
+    return words[0] in BEFORE and words[1] in INTERROGATIVES
+
+
 def tells(text: str, words: Sequence[str]) -> bool:
     """Return True if a query tells something and asks nothing, as pasted text does.
 
     It has more words than a name and no question mark, and does not begin with a request or a verb
     that asks. Further,
 
-    - it is a sentence: a full stop ends it, nobody says "I", and it does not begin as a question
-      ("what", "in which", "when did", but not "when the war ended");
+    - it is a sentence: a full stop ends it, nobody says "I", and it does not begin as a question;
     - or it is English, has a comma or stop or a dozen words, and does not end as what is to be
       completed ("is called the"); no interrogative is among its first or last three words, and in
       thirty words or less none but "who", "when" and "where" anywhere.
@@ -128,9 +138,7 @@ def tells(text: str, words: Sequence[str]) -> bool:
     if _MARK.search(text) or _asks_elsewhere(text):
         return False
     if _CLOSED.search(text) and ASKERS.isdisjoint(words):
-        if words[0] in INTERROGATIVES:
-            return words[0] in CLAUSES and words[1] in TELLING
-        return words[0] not in BEFORE or words[1] not in INTERROGATIVES
+        return not begins_as_question(words)
     if len(words) <= _TYPED and not _STOPS.search(text):
         return False
     inside = INTERROGATIVES - CLAUSES if len(words) <= _LONGEST_QUESTION else frozenset[str]()

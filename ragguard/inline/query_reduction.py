@@ -19,12 +19,11 @@ from collections.abc import Iterator, Sequence
 from ragguard.inline.query_form import (
     ASKERS,
     ASKING_VERBS,
-    BEFORE,
     CLAUSES,
     INTERROGATIVES,
     QUESTION_MARK,
     REQUESTING,
-    TELLING,
+    begins_as_question,
 )
 from ragguard.text import STOP_WORDS, tokens
 
@@ -46,14 +45,15 @@ _END = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _PARTED = re.compile(
-    r"""[\n:,"\u201c\u201d\u3002\uff1a\uff01\uff1f]|[.!?]\W*\s|please|thank""", re.IGNORECASE
+    r"""[\n:,"\u201c\u201d\u3002\uff1a\uff01\uff1f]|[.!?]["')\]]*\s|please|thank""", re.IGNORECASE
 )
 _LEAST_QUOTED = 7  # words
 _QUOTED = re.compile(r"""["\u201c]([^"\u201c\u201d]+)["\u201d]""")
 _ANNOUNCED = re.compile(r"^\W*(?:\w+\W+){0,4}\w+:\s+")
 _TAG = re.compile(
-    r",?\s+(?:(?:is|isn't|was|wasn't)\s+(?:it|that|this)(?:\s+\w+)?|correct|right|true|yes)\s*\?\s*$",
-    re.IGNORECASE,
+    r""",?\s(?:(?:is|isn't|was|wasn't)\s{1,3}(?:it|that|this)(?:\s{1,3}\w{1,20})?
+    |correct|right|true|yes)\s?\?\s*$""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re.IGNORECASE)
 _LABEL = re.compile(
@@ -68,9 +68,9 @@ def is_one_question(text: str, words: Sequence[str]) -> bool:
         text: The query.
         words: Its words in order, folded.
     """
-    if len(words) < _LEAST_WORDS or words[0] not in INTERROGATIVES or _PARTED.search(text):
+    if len(words) < _LEAST_WORDS or words[0] not in INTERROGATIVES:
         return False
-    return not (words[0] in CLAUSES and words[1] in TELLING)
+    return begins_as_question(words) and _PARTED.search(text) is None
 
 
 def questions_in(text: str) -> list[str]:
@@ -147,11 +147,9 @@ def _asks_at_all(sentence: str) -> bool:
 
 def _asks(words: list[str], said: str) -> bool:
     marked = QUESTION_MARK.search(said) is not None
-    if words[0] in CLAUSES and not marked and (words[1] in TELLING or "," in said):
-        return False  # "when the war ended", "when Ann left, she ..."
-    if words[0] in INTERROGATIVES | ASKING_VERBS | REQUESTING:
-        return True
-    if words[0] in BEFORE and words[1] in INTERROGATIVES:
+    if words[0] in CLAUSES and "," in said and not marked:
+        return False  # "when Ann left, she ..."
+    if begins_as_question(words) or words[0] in ASKING_VERBS | REQUESTING:
         return True
     asking = not (INTERROGATIVES | ASKING_VERBS).isdisjoint(words)
     return marked and (asking or len(words) >= _LEAST_MARKED)

@@ -50,7 +50,11 @@ class LlamaIndexIndex(Adapter):
 
 
 class LlamaIndexVectorStore(Adapter):
-    """A vector store that keeps the texts as well, without an index around it."""
+    """A vector store that keeps the texts as well, without an index around it.
+
+    Raises:
+        InvalidInputError: The store keeps vectors only.
+    """
 
     def __init__(self, store: Any, embedder: Any) -> None:
         if not store.stores_text:

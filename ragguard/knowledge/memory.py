@@ -67,7 +67,12 @@ class KnowledgeBase:
         return len(self._held[0])
 
     def add(self, passages: Iterable[str | Passage]) -> None:
-        """Put passages in; one whose id is there already is replaced."""
+        """Put passages in; one whose id is there already is replaced.
+
+        Raises:
+            InvalidInputError: As the constructor.
+            EmbeddingError: As the constructor.
+        """
         new = as_passages(passages)
         if not new:
             return

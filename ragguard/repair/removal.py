@@ -116,6 +116,9 @@ def remove_quarantined(
         store: Holds the quarantine.
         base: The knowledge base; see `as_removable`.
         status: Which entries: "confirmed" by a person, or "quarantined", which nobody has seen.
+
+    Raises:
+        StoreError: The store fails.
     """
     entries = store.quarantine(status=status)
     if not entries:

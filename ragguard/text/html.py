@@ -28,7 +28,8 @@ _ELEMENTS = _BLOCKS | frozenset(
     """a abbr b big cite code del em font i img ins kbd mark nobr q s samp small span strike strong
     sub sup td th tt u wbr""".split()
 )
-_MARKDOWN = re.compile(r"^#{1,6}[ \t]+|\*+(?=\w)|(?<=[\w.,:;!?)])\*+|`", re.MULTILINE)
+# A run of asterisks is tried from its beginning alone, or one of n would take n * n steps.
+_MARKDOWN = re.compile(r"^#{1,6}[ \t]+|(?<!\*)\*+(?=\w)|(?<=[\w.,:;!?)])\*+|`", re.MULTILINE)
 
 
 def strip_markup(text: str) -> str:
@@ -79,9 +80,9 @@ def strip_markdown(text: str) -> str:
 
 
 def _numbered(escapes: re.Match[str]) -> str:
-    units = [int(one[1:], 16) for one in escapes[0].split("\\")[1:]]
-    octets = b"".join([unit.to_bytes(2, "little") for unit in units])
-    return octets.decode("utf-16-le", "replace")  # outside the basic plane two escapes are one sign
+    units = escapes[0].encode().decode("unicode_escape")
+    # Outside the basic plane two escapes are one sign.
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _decoded(octets: re.Match[str]) -> str:

@@ -9,11 +9,13 @@ from urllib.parse import quote
 
 __all__ = [
     "ampersands",
+    "asterisks",
     "broken_tags",
     "comments",
     "digit_reference",
     "entities",
     "escaped_twice",
+    "escapes",
     "hex_reference",
     "letters_as_references",
     "nested_tags",
@@ -134,6 +136,20 @@ def percent_encoded(draw: Random, question: str) -> Iterator[str]:
     while True:
         once = quote(question + " ", safe="" if draw.random() < 0.5 else "/?")
         yield quote(once) if draw.random() < 0.3 else once
+
+
+def asterisks(draw: Random, question: str) -> Iterator[str]:
+    """Yield runs of asterisks that nothing follows, as signs of Markdown."""
+    yield question + " "
+    while True:
+        yield "*" * draw.choice([1, 2, 1000]) + draw.choice(["", " ", " *"])
+
+
+def escapes(draw: Random, question: str) -> Iterator[str]:
+    """Yield letters by their number, as in JSON, whole and broken off."""
+    yield "".join([f"\\u{ord(letter):04x}" for letter in question])
+    while True:
+        yield draw.choice(["\\u0061", "\\x61", "\\ud83d", "\\u00", "\\"]) * draw.randint(1, 64)
 
 
 def percent_signs(draw: Random, question: str) -> Iterator[str]:

@@ -354,9 +354,12 @@ def parts_of(text):
 
 def field_of(shown):
     """What stands behind the one word and colon that a text begins with, as far as it is short."""
-    name = re.match(r"""[\W_]*\w+["']?: *["']?""", shown)
+    name = re.match(r"""[\W_]*[^\W_]\w*["']?: *["']?""", shown)
     for at in range(name.end() if name else len(shown), len(shown)):
-        if shown[at] in '.:!;|,"' and shown[at + 1 :].lstrip(",\"'")[:1].isspace():
+        signs = next(
+            (n for n in range(4) if shown[at + 1 + n : at + 2 + n] not in (",", '"', "'")), 4
+        )
+        if shown[at] in '.:!;|,"' and shown[at + 1 + signs : at + 2 + signs].isspace():
             said = shown[name.end() : at]
             return said if len(said.split()) <= 8 else ""
     return ""

@@ -153,6 +153,22 @@ def test_where_pages_are_headed_by_questions_one_more_is_no_mark(text, beside, m
     assert (found <= 0.05) == marked
 
 
+def test_a_second_question_in_the_report_takes_no_excuse_away():
+    # Whoever reports two pages of questions at once must not make attacks of both.
+    other = "Who sold the old pier of Skelby?"
+    texts = [f"{QUESTION} It was lit in 1911.", f"{other} Ann Orrin did.", *QUIET]
+    for query in (f"{QUESTION} {other}", f"{other} {QUESTION}", f"{QUESTION} {QUESTION} {other}"):
+        found = p_values(query, texts, beside=[HEADED, *QUIET])
+        assert (found == 1.0).all()
+
+
+def test_the_question_of_a_longer_report_is_a_mark():
+    text = f"{QUESTION} The lighthouse of Marrow Bay was built in 1911."
+    found = p_values(f"I ask for my class. {QUESTION} Please be brief.", [text, *QUIET])
+    assert found[0] <= 0.05
+    assert found[1:].tolist() == [1.0] * 3
+
+
 def test_pages_ask_a_question_once_and_attacks_repeat_it():
     texts = [f"{QUESTION} It was lit in 1911.", f"{QUESTION} In 1911, some say.", *QUIET]
     assert (p_values(QUESTION, texts, beside=[HEADED])[:2] <= 0.05).all()

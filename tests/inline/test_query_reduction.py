@@ -81,6 +81,19 @@ def test_by_hand(query, expected):
     )
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [" ", "\n", "?", ".", "a?", "please ", "User: ", "a: ", "a. who ", '"', ", right ", "_"],
+)
+@pytest.mark.parametrize("begins", ["who is ", "a "])
+def test_a_long_query_takes_no_longer_than_its_length(piece, begins):
+    # Quadratic behaviour would take minutes, beyond the time that a test has.
+    query = f"{begins}{piece * (200_000 // len(piece))} ."
+    assert len(questions_in(query)) <= MOST
+    assert len(told_in(query)) <= 2 * len(query)
+    assert not is_one_question(query, [])
+
+
 def test_a_question_by_itself_is_read_once():
     assert tokenize_query(QUESTION).reduced == ()
     assert tokenize_query(f"{QUESTION}?").reduced == ()

@@ -76,10 +76,18 @@ def test_of_a_very_long_text_both_ends_are_read():
     assert shown.endswith("the  end")
 
 
-@pytest.mark.parametrize("piece", ["<a ", "&", "<", "&#1", "%20", "</a", "&a;", "<a x>"])
+@pytest.mark.parametrize(
+    "piece", ["<a ", "&", "<", "&#1", "%20", "</a", "&a;", "<a x>", "\\u0061", "\\u00", "\\"]
+)
 def test_much_markup_takes_no_longer_than_its_length(piece):
     # Quadratic behaviour would take minutes, beyond the time that a test has.
     assert len(strip_markup(piece * (MAX_CHARS // 2))) <= len(piece) * MAX_CHARS
+
+
+@pytest.mark.parametrize("piece", ["*", "* ", "# ", "`", "a*", "*\n"])
+def test_many_signs_of_markdown_take_no_longer_than_their_length(piece):
+    # As above: of asterisks alone, so many took minutes.
+    assert len(strip_markdown(f"{piece * (2 * MOST_CHARS // len(piece))} ")) <= 2 * MOST_CHARS + 1
 
 
 def test_orders_in_character_references_are_read():

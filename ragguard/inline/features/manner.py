@@ -70,7 +70,7 @@ _LONG = 7  # letters of a short word
 _CHARS = 10_000  # of a longer text both ends are read
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|[\n\x02\x03]")
-_NO_WORD = re.compile(r"\w{30,}")  # a key, an address, something encoded
+_NO_WORD = re.compile(r"[^\W_]{30,}")  # a key, an address, something encoded
 _ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
 _SIGNS = 500  # what has more distinct ones is no English text, and takes long to read

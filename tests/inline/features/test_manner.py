@@ -110,6 +110,10 @@ def test_signs_of_markdown_and_what_is_no_word_say_nothing() -> None:
     marked = text.replace("pier", "**pier**").replace("1874", "`1874`")
     assert shipped().of(tokenize_passage(f"# {marked}")) <= shipped().of(tokenize_passage(text))
     assert shipped().manner(f"{'a1b2' * 8} {text}") == shipped().manner(text)
+    # Words in a chain are words.
+    assert len(buckets("the_old_pier_of_norhaven_was_sold").T) == len(
+        buckets("the old pier of norhaven was sold").T
+    )
 
 
 @pytest.mark.parametrize(
