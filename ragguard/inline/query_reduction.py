@@ -55,6 +55,9 @@ _TAG = re.compile(
     |correct|right|true|yes)\s?\?\s*$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_DECLARED = re.compile(
+    r"""^[^,?]*\w\s+(?:are|had|has|have|is|was|were)\s[^?]*\?["')\]]*\s*$""", re.IGNORECASE
+)
 _TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re.IGNORECASE)
 _LABEL = re.compile(
     r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:\uff1a]""", re.IGNORECASE
@@ -92,7 +95,8 @@ def told_in(text: str) -> str:
     """Return what a query tells: a quotation in it, or else its sentences that ask nothing.
 
     What announces the rest ("Explain:"), and "right?" at the end, belong to neither, nor what the
-    user tells of themselves beside a question.
+    user tells of themselves beside a question. A sentence in the order of a statement tells, though
+    it has a question mark: "The pier is of oak?".
 
     >>> told_in("Who lit it? It was dark then."), told_in("The old pier is of oak, right?")
     ('It was dark then.', 'The old pier is of oak.')
@@ -100,6 +104,8 @@ def told_in(text: str) -> str:
     'the keepers of the lamp lived in a house of oak'
     """
     said = _TAG.sub(".", text)
+    if _DECLARED.search(said) and INTERROGATIVES.isdisjoint(tokens(said)):
+        said = said.replace("?", ".")
     quoted = max(_QUOTED.findall(said), key=len, default="")
     if len(tokens(quoted)) >= _LEAST_QUOTED:
         return quoted
