@@ -36,6 +36,8 @@ _LEADING = frozenset(
     """anybody anyone ask asking curious find happen hello hey hi idea know like need ok okay please
     question say so tell uh um want wonder wondering""".split()
 )
+_STATING = frozenset("are had has have is was were".split())
+_AFTER_MARK = " \n\"')]\u201d\u2019"
 _THANKS = re.compile(r"\b(?:please|thanks|thank you)\W*$", re.IGNORECASE)
 _ASKS_AT_ONCE = "|".join(sorted(INTERROGATIVES | ASKING_VERBS | REQUESTING))
 # A full stop behind three letters may be that of "Mrs.", unless what follows asks.
@@ -54,9 +56,6 @@ _TAG = re.compile(
     r""",?\s(?:(?:is|isn't|was|wasn't)\s{1,3}(?:it|that|this)(?:\s{1,3}\w{1,20})?
     |correct|right|true|yes)\s?\?\s*$""",
     re.IGNORECASE | re.VERBOSE,
-)
-_DECLARED = re.compile(
-    r"""^[^,?]*\w\s+(?:are|had|has|have|is|was|were)\s[^?]*\?["')\]]*\s*$""", re.IGNORECASE
 )
 _TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re.IGNORECASE)
 _LABEL = re.compile(
@@ -104,7 +103,7 @@ def told_in(text: str) -> str:
     'the keepers of the lamp lived in a house of oak'
     """
     said = _TAG.sub(".", text)
-    if _DECLARED.search(said) and INTERROGATIVES.isdisjoint(tokens(said)):
+    if _is_statement(said):
         said = said.replace("?", ".")
     quoted = max(_QUOTED.findall(said), key=len, default="")
     if len(tokens(quoted)) >= _LEAST_QUOTED:
@@ -145,6 +144,14 @@ def _without_lead(words: list[str]) -> list[str]:
     first = next((at for at, word in enumerate(words) if word in INTERROGATIVES), 0)
     leads = [word for word in words[:first] if word not in STOP_WORDS]
     return words[first:] if leads and _LEADING.issuperset(leads) else words
+
+
+def _is_statement(text: str) -> bool:
+    """Return True if a text has the order of a statement, whatever mark ends it."""
+    if INTERROGATIVES.isdisjoint(tokens(text)) and text.count("?") == 1:
+        begins = tokens(text.split(",", 1)[0])
+        return text.rstrip(_AFTER_MARK).endswith("?") and not _STATING.isdisjoint(begins[1:])
+    return False
 
 
 def _asks_at_all(sentence: str) -> bool:

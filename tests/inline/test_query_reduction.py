@@ -82,8 +82,33 @@ def test_by_hand(query, expected):
 
 
 @pytest.mark.parametrize(
+    "query",
+    [
+        "The old pier of Ravenmouth was sold to Ann in 1901?",
+        'By then it had been sold, and nobody was at home?"',
+    ],
+)
+def test_a_statement_with_a_question_mark_tells(query):
+    assert told_in(query).rstrip('"') == f"{query.split('?')[0]}."
+    assert tokenize_query(query).tells
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "The old pier of Ravenmouth was sold to whom in 1901?",
+        "In 1901, was the old pier of Ravenmouth sold to Ann?",
+        "Was it true that the old pier was sold to Ann?",
+        "The old pier of Ravenmouth was sold? And the mill of the town?",
+    ],
+)
+def test_a_question_with_a_question_mark_tells_nothing(query):
+    assert not tokenize_query(query).tells
+
+
+@pytest.mark.parametrize(
     "piece",
-    [" ", "\n", "?", ".", "a?", "please ", "User: ", "a: ", "a. who ", '"', ", right ", "_"],
+    [" ", "is ", "\n", "?", ".", "a?", "please ", "User: ", "a: ", "a. who ", '"', ", right ", "_"],
 )
 @pytest.mark.parametrize("begins", ["who is ", "a "])
 def test_a_long_query_takes_no_longer_than_its_length(piece, begins):
