@@ -64,7 +64,7 @@ def content_key(text: str) -> str:
 
 def content_letters(texts: Sequence[str]) -> list[bytes]:
     """Return what the head of each text's key is made of: its letters, without anything between."""
-    return letters_of([_normal(text) or text for text in texts])
+    return letters_of([text if text.isascii() else _normal(text) or text for text in texts])
 
 
 def content_heads(letters: Sequence[bytes]) -> list[str]:

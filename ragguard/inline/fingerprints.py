@@ -42,7 +42,7 @@ _HALF = WINDOW // 2  # bytes, which are read as one number
 _FIRST, _BOTH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _UPPER = np.uint64(32)
 _PADDING = bytes(WINDOW)
-_ACROSS = np.arange(1, WINDOW)  # letters before an end: what begins there reaches beyond it
+_ACROSS = WINDOW - 1
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -
     known = content_letters(texts) if letters is None else letters
     read = [_shown(text, one) for text, one in zip(texts, known, strict=True)]
     joined = b"".join([*read, _PADDING])
-    ends = np.fromiter(accumulate(map(len, read)), np.int64, len(read))
+    ends = list(accumulate(map(len, read)))
     windows = len(joined) - WINDOW + 1
     # Eight letters from each one on, as a number.
     eights = np.ndarray((windows + _HALF,), "<u8", joined, strides=(1,)).copy()
@@ -81,8 +81,8 @@ def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -
     hashes += eights[_HALF:]
     hashes *= _BOTH
     kept = hashes.view(np.int64) >= 0
-    across = ends[ends.searchsorted(1) :, None] - _ACROSS
-    kept[np.maximum(across, 0, out=across)] = False
+    for end in ends:  # what begins in the last letters of a text reaches beyond it
+        kept[max(0, end - _ACROSS) : end] = False
     (places,) = kept.nonzero()
     found = hashes[places]
     found >>= _UPPER

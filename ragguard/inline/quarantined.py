@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, count
+from itertools import count
 
 from ragguard.content import HEAD, content_heads, content_key, content_keys, content_letters
 from ragguard.inline.fingerprints import signature
@@ -123,16 +123,18 @@ class Quarantined:
         """
         if not self.keys:
             return [None] * len(texts)
-        known = [_answers.get((self._number, text)) for text in texts]
-        if None in known:
-            new = [text for text, one in zip(texts, known, strict=True) if one is None]
-            found = self._worked_out(new)
-            sizes = [4 * len(text) + _ENTRY_BYTES for text in new]
-            keys = [(self._number, text) for text in new]
-            kept = [size <= _MOST_BYTES for size in sizes]
-            _answers.put_all(compress(zip(keys, found, sizes, strict=True), kept))
-            fresh = iter(found)
-            known = [next(fresh) if one is None else one for one in known]
+        number = self._number
+        known = [_answers.get((number, text)) for text in texts]
+        if new := [text for text, one in zip(texts, known, strict=True) if one is None]:
+            found = dict(zip(new, self._worked_out(new), strict=True))
+            _answers.put_all(
+                [
+                    ((number, text), one, size)
+                    for text, one in found.items()
+                    if (size := 4 * len(text) + _ENTRY_BYTES) <= _MOST_BYTES
+                ]
+            )
+            known = [one or found[text] for text, one in zip(texts, known, strict=True)]
         return [None if one is _NOTHING else one for one in known]
 
     def _worked_out(self, texts: Sequence[str]) -> list[NearCopy]:
