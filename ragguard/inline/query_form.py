@@ -113,6 +113,15 @@ def begins_as_question(words: Sequence[str]) -> bool:
     return words[0] in BEFORE and words[1] in INTERROGATIVES
 
 
+def is_to_complete(words: Sequence[str]) -> bool:
+    """Return True if two words or more end as what is to be completed.
+
+    >>> is_to_complete("the lamp is called the".split())
+    True
+    """
+    return words[-1] in _TO_COMPLETE or (words[-2] in _TO_COMPLETE and words[-1] in STOP_WORDS)
+
+
 def tells(text: str, words: Sequence[str]) -> bool:
     """Return True if a query tells something and asks nothing, as pasted text does.
 
@@ -143,10 +152,8 @@ def tells(text: str, words: Sequence[str]) -> bool:
         return False
     inside = INTERROGATIVES - CLAUSES if len(words) <= _LONGEST_QUESTION else frozenset[str]()
     asking = not INTERROGATIVES.isdisjoint([*words[:_EDGE], *words[-_EDGE:]])
-    to_complete = words[-1] in _TO_COMPLETE or (
-        words[-2] in _TO_COMPLETE and words[-1] in STOP_WORDS
-    )
-    return has_function_words(words) and not (asking or to_complete or not inside.isdisjoint(words))
+    asking = asking or not inside.isdisjoint(words)
+    return has_function_words(words) and not (asking or is_to_complete(words))
 
 
 def _has_capitals(text: str, *, skipped: int) -> bool:

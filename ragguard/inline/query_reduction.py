@@ -24,6 +24,7 @@ from ragguard.inline.query_form import (
     QUESTION_MARK,
     REQUESTING,
     begins_as_question,
+    is_to_complete,
 )
 from ragguard.text import STOP_WORDS, tokens
 
@@ -148,10 +149,12 @@ def _without_lead(words: list[str]) -> list[str]:
 
 def _is_statement(text: str) -> bool:
     """Return True if a text has the order of a statement, whatever mark ends it."""
-    if INTERROGATIVES.isdisjoint(tokens(text)) and text.count("?") == 1:
-        begins = tokens(text.split(",", 1)[0])
-        return text.rstrip(_AFTER_MARK).endswith("?") and not _STATING.isdisjoint(begins[1:])
-    return False
+    if text.count("?") != 1 or not text.rstrip(_AFTER_MARK).endswith("?"):
+        return False
+    words, begins = tokens(text), tokens(text.split(",", 1)[0])
+    if _STATING.isdisjoint(begins[1:]):
+        return False
+    return INTERROGATIVES.isdisjoint(words) and not is_to_complete(words)
 
 
 def _asks_at_all(sentence: str) -> bool:

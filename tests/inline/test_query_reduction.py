@@ -100,6 +100,9 @@ def test_a_statement_with_a_question_mark_tells(query):
         "In 1901, was the old pier of Ravenmouth sold to Ann?",
         "Was it true that the old pier was sold to Ann?",
         "The old pier of Ravenmouth was sold? And the mill of the town?",
+        "The height of the old pier of Ravenmouth was?",
+        "The keeper of the old lamp of Ravenmouth was called?",
+        "The tallest lamp of the old island is called the?",
     ],
 )
 def test_a_question_with_a_question_mark_tells_nothing(query):
