@@ -26,6 +26,7 @@ class LRU(Generic[K, V]):
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
+        self._most = max_bytes // _LEAST_ENTRIES  # of what is worked out
         self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()  # with what it weighs
         self._bytes = 0
         self._lock = threading.Lock()
@@ -66,6 +67,37 @@ class LRU(Generic[K, V]):
                 _, (_, gone) = self._entries.popitem(last=False)
                 self._bytes -= gone
 
+    def answers(
+        self,
+        keys: Sequence[K],
+        work_out: Callable[[Sequence[K]], Sequence[V]],
+        weigh: Callable[[K, V], int],
+    ) -> list[V]:
+        """Return the values of keys; those that are not here are worked out together, and kept.
+
+        Args:
+            keys: The keys.
+            work_out: Returns a value for each of several keys.
+            weigh: The bytes of an entry, key included. One of more than a 256th of all is not
+                kept, so that a few large ones do not push out all others.
+        """
+        held = list(map(self._entries.get, keys))
+        move_to_end = self._entries.move_to_end
+        for key in compress(keys, held):
+            try:  # noqa: SIM105 - this runs ten times a query
+                move_to_end(key)
+            except KeyError:
+                pass
+        if all(held):
+            return [entry[0] for entry in held if entry]
+        new = [key for key, entry in zip(keys, held, strict=True) if entry is None]
+        found = work_out(new)
+        sizes = list(map(weigh, new, found))
+        kept = [size <= self._most for size in sizes]
+        self.put_all(compress(zip(new, found, sizes, strict=True), kept))
+        fresh = iter(found)
+        return [next(fresh) if entry is None else entry[0] for entry in held]
+
     def clear(self) -> None:
         """Let go of everything."""
         with self._lock:
@@ -80,12 +112,11 @@ class LRU(Generic[K, V]):
 
 
 class Remembered(LRU[K, V]):
-    """A function that remembers its answers.
+    """A function that remembers its answers, as `LRU.answers` does.
 
     Args:
-        work_out: The function, of several arguments at once: it returns an answer for each.
-        max_bytes: Of what is remembered. An answer of more than a 256th of it is not, so that a few
-            large ones do not push out all others.
+        work_out: The function, of several arguments at once.
+        max_bytes: Of what is remembered.
         weigh: The bytes of an entry, key included.
     """
 
@@ -99,27 +130,11 @@ class Remembered(LRU[K, V]):
         super().__init__(max_bytes)
         self._work_out = work_out
         self._weigh = weigh
-        self._most = max_bytes // _LEAST_ENTRIES
         _remembering.add(self)
 
     def __call__(self, keys: Sequence[K]) -> list[V]:
         """Return what the function returns."""
-        held = list(map(self._entries.get, keys))
-        move_to_end = self._entries.move_to_end
-        for key in compress(keys, held):
-            try:  # noqa: SIM105 - this runs ten times a query
-                move_to_end(key)
-            except KeyError:
-                pass
-        if all(held):
-            return [entry[0] for entry in held if entry]
-        new = [key for key, entry in zip(keys, held, strict=True) if entry is None]
-        found = self._work_out(new)
-        sizes = list(map(self._weigh, new, found))
-        kept = [size <= self._most for size in sizes]
-        self.put_all(compress(zip(new, found, sizes, strict=True), kept))
-        fresh = iter(found)
-        return [next(fresh) if entry is None else entry[0] for entry in held]
+        return self.answers(keys, self._work_out, self._weigh)
 
 
 _remembering: weakref.WeakSet[Remembered[Any, Any]] = weakref.WeakSet()

@@ -15,13 +15,11 @@ from ragguard.passage import Passage
 from ragguard.trust import source_of
 
 _MAX_BYTES = 16 * 2**20  # of the answers remembered, with their texts
-_MOST_BYTES = _MAX_BYTES // 256  # of one answer, so that a few do not push out all others
 _ENTRY_BYTES = 400
-_NOTHING = NearCopy("", 0.0)
 
 # One cache for all quarantines, so that many tenants take no more of it than one. Numbers tell them
 # apart: one that is no more in use is not held.
-_answers: LRU[tuple[int, str], NearCopy] = LRU(_MAX_BYTES)
+_answers: LRU[tuple[int, str], NearCopy | None] = LRU(_MAX_BYTES)
 _numbers = count()
 on_forget(_answers.clear)
 
@@ -124,20 +122,10 @@ class Quarantined:
         if not self.keys:
             return [None] * len(texts)
         number = self._number
-        known = [_answers.get((number, text)) for text in texts]
-        if new := [text for text, one in zip(texts, known, strict=True) if one is None]:
-            found = dict(zip(new, self._worked_out(new), strict=True))
-            _answers.put_all(
-                [
-                    ((number, text), one, size)
-                    for text, one in found.items()
-                    if (size := 4 * len(text) + _ENTRY_BYTES) <= _MOST_BYTES
-                ]
-            )
-            known = [one or found[text] for text, one in zip(texts, known, strict=True)]
-        return [None if one is _NOTHING else one for one in known]
+        return _answers.answers([(number, text) for text in texts], self._worked_out, _bytes)
 
-    def _worked_out(self, texts: Sequence[str]) -> list[NearCopy]:
+    def _worked_out(self, numbered: Sequence[tuple[int, str]]) -> list[NearCopy | None]:
+        texts = [text for _, text in numbered]
         letters = content_letters(texts)
         found = self.copies.find(texts, letters)
         heads = content_heads(letters)
@@ -148,4 +136,8 @@ class Quarantined:
                     found[place] = NearCopy(key, 1.0, exact=True)
                 elif key in self.spared:
                     found[place] = None
-        return [one or _NOTHING for one in found]
+        return found
+
+
+def _bytes(key: tuple[int, str], _: NearCopy | None) -> int:
+    return 4 * len(key[1]) + _ENTRY_BYTES
