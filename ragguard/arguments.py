@@ -95,6 +95,13 @@ def require_text(name: str, value: object) -> str:
     return value
 
 
+def require_not_blank(**texts: object) -> None:
+    """Check that each of these arguments is a str with more in it than white space."""
+    for name, text in texts.items():
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r}")
+
+
 def require_tenant(tenant: object) -> str:
     """Return the name of a tenant as stores know it: "" for None, the default one.
 

@@ -233,14 +233,16 @@ def answers_agree(query: str, answer: str, response: str) -> bool:
     False
     """
     ours, theirs = tokenize(answer), tokenize(response)
-    if _polarity(ours) * _polarity(theirs) < 0:
+    alike = _polarity(ours) * _polarity(theirs)
+    if alike < 0:
         return False
-    if _REFUSAL.search(answer) or _REFUSAL.search(response):
-        return bool(_REFUSAL.search(answer) and _REFUSAL.search(response))
-    if _polarity(ours) * _polarity(theirs) > 0:
-        return True
-    return contains_phrase(ours, tokenize(claim(query, response))) or contains_phrase(
-        theirs, tokenize(claim(query, answer))
+    refused = [bool(_REFUSAL.search(text)) for text in (answer, response)]
+    if any(refused):
+        return all(refused)
+    return (
+        alike > 0
+        or contains_phrase(ours, tokenize(claim(query, response)))
+        or contains_phrase(theirs, tokenize(claim(query, answer)))
     )
 
 

@@ -14,7 +14,7 @@ from ragguard.arguments import require_whole
 from ragguard.attribution.prompts import fenced, without_thoughts
 from ragguard.attribution.result import Cause, Retrieve
 from ragguard.attribution.rounds import Conclusion, LLMAttributor, Rounds
-from ragguard.content import content_key
+from ragguard.content import content_keys
 from ragguard.text import encodable
 
 
@@ -141,19 +141,19 @@ class RAGForensics(LLMAttributor):
         limit, found, rounds = self._top_k, 0, 0
         while True:
             ranked = retrieve(query, limit)
-            fresh = {content_key(passage.text): passage.text for passage in ranked}
-            for key in labels:
-                fresh.pop(key, None)
+            texts = [passage.text for passage in ranked]
+            keys = content_keys(texts)
+            fresh = {k: text for k, text in zip(keys, texts, strict=True) if k not in labels}
             if fresh:
                 rounds += 1
                 answers = yield [self._prompt(query, text, response) for text in fresh.values()]
                 labels |= dict(zip(fresh, map(self._read, answers), strict=True))
-            guilty = [labels[content_key(passage.text)] for passage in ranked].count(True)
+            judged = [labels[key] for key in keys]
+            guilty = judged.count(True)
             wanted = min(self._top_k + guilty, self._max_scope)
             if wanted <= limit or len(ranked) <= found:
                 break
             limit, found = wanted, len(ranked)
-        judged = [labels[content_key(passage.text)] for passage in ranked]
         unreadable = [p.id for p, label in zip(ranked, judged, strict=True) if label is None]
         benign = len(ranked) - guilty
         return Conclusion(

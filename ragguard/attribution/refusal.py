@@ -72,15 +72,9 @@ def is_refusal(query: str, response: str) -> bool:
     # No runs of spaces, and none in a pattern: on a hostile response these take quadratic time.
     lines = (" ".join(line.split()) for line in response.replace("\u2019", "'").splitlines())
     clauses = [clause for clause in _CLAUSE.split("\n".join(lines)) if clause]
-    declining = [_declines(clause) for clause in clauses]
-    if not any(declining):
-        return False
+    others = [clause for clause in clauses if not _declines(clause)]
     known = set(tokenize(query))
-    return not any(
-        _claims(clause, known)
-        for clause, declines in zip(clauses, declining, strict=True)
-        if not declines
-    )
+    return len(others) < len(clauses) and not any(_claims(clause, known) for clause in others)
 
 
 def _declines(clause: str) -> bool:

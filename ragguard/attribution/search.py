@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from ragguard.arguments import require_not_blank
 from ragguard.attribution.result import Retrieve
 from ragguard.errors import InvalidInputError, RagguardError, RetrievalError
 from ragguard.knowledge.chroma import ChromaCollection
@@ -85,11 +86,11 @@ def _search_method(source: Any, texts: Texts | None, embedder: Any) -> Any:
     if has("query", "upsert", "count"):
         return ChromaCollection(source, embedder).retrieve
     if has("retrieve"):
-        own = _takes(source.retrieve, "", 1)
+        own = _takes(source.retrieve)
         return source.retrieve if own else Retriever(source, "retrieve").retrieve
     if has("invoke"):
         return Retriever(source, "invoke").retrieve
-    if callable(source) and _may_take(source, "", 1):
+    if callable(source) and _takes(source, unless_said=True):
         return source
     raise InvalidInputError(
         f"retrieve must be a callable retrieve(query, limit), not a {type(source).__name__}; a "
@@ -104,9 +105,7 @@ def search_of(query: str, response: str, retrieve: Any) -> Retrieve:
     Raises:
         InvalidInputError: The query or the response is blank, or `retrieve` cannot be searched.
     """
-    for name, text in (("query", query), ("response", response)):
-        if not isinstance(text, str) or not text.strip():
-            raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r}")
+    require_not_blank(query=query, response=response)
     return as_retrieve(retrieve)
 
 
@@ -118,8 +117,8 @@ def of_tenant(retrieve: Retrieve, tenant: str) -> Retrieve:
     """
     if isinstance(retrieve, _Search):
         return retrieve.of_tenant(tenant)
-    takes = _takes(retrieve, "", 1, tenant="")
     searches: Any = retrieve
+    takes = _takes(retrieve, tenant="")
     return partial(searches, tenant=tenant or None) if takes else retrieve
 
 
@@ -128,7 +127,7 @@ class _Search:
 
     def __init__(self, search: Callable[..., Any]) -> None:
         self._search = search
-        self._paged = _takes(search, "", 1, offset=0)
+        self._paged = _takes(search, offset=0)
 
     def of_tenant(self, tenant: str) -> _Search:
         """Return the search that is told a tenant, if it takes one."""
@@ -167,21 +166,16 @@ def _passages(answer: Any) -> list[Passage]:
     return as_passages(found)
 
 
-def _takes(function: Callable[..., Any], *positional: Any, **named: Any) -> bool:
+def _takes(function: Callable[..., Any], *, unless_said: bool = False, **named: Any) -> bool:
+    """Return whether a function takes query and limit, and these arguments by their names.
+
+    `unless_said` is the answer where it does not say what it takes.
+    """
     try:
         signature = inspect.signature(function)
-        signature.bind(*positional, **named)
-    except (TypeError, ValueError):
-        return False
-    return set(named) <= set(signature.parameters)
-
-
-def _may_take(function: Callable[..., Any], *positional: Any) -> bool:
-    """Return False if a function says that it does not take these arguments."""
-    try:
-        inspect.signature(function).bind(*positional)
+        signature.bind("", 1, **named)
     except TypeError:
         return False
-    except ValueError:  # it does not say what it takes
-        return True
-    return True
+    except ValueError:
+        return unless_said
+    return set(named) <= set(signature.parameters)

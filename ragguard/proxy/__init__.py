@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,14 +129,11 @@ def _loaded(folder: Path, changed: int) -> OnnxProxy:  # noqa: ARG001
     return OnnxProxy(folder)
 
 
+_EXTRAS = {"OnnxGenerator": "generator", "OnnxProxy": "onnx"}
+
+
 def __getattr__(name: str) -> Any:
     # What belongs to an extra is loaded when it is first asked for.
-    if name == "OnnxProxy":
-        from ragguard.proxy.onnx import OnnxProxy
-
-        return OnnxProxy
-    if name == "OnnxGenerator":
-        from ragguard.proxy.generator import OnnxGenerator
-
-        return OnnxGenerator
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _EXTRAS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_EXTRAS[name]}"), name)

@@ -7,6 +7,8 @@ import threading
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import takewhile
+from operator import eq
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,14 +115,7 @@ class OnnxGenerator:
 
         Only what comes after the tokens that were read last is read. Not safe to share.
         """
-        same = next(
-            (
-                at
-                for at, pair in enumerate(zip(ids, self._read, strict=False))
-                if pair[0] != pair[1]
-            ),
-            min(len(ids), len(self._read)),
-        )
+        same = sum(takewhile(bool, map(eq, ids, self._read)))
         done = min(same, len(ids) - 1)  # the last token is read in any case, for what follows it
         if len(self._past) < len(ids):
             grown = np.zeros((len(ids) + _CHUNK, *self._chat.past), dtype=np.float32)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.arguments import require_texts
+from ragguard.arguments import require_not_blank, require_texts
 from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.text import encodable
 
@@ -94,9 +94,7 @@ class PromptEncoder:
             ProxyError: Query and response leave no room for a context.
         """
         contexts = require_texts("contexts", contexts)
-        for name, text in (("query", query), ("response", response)):
-            if not isinstance(text, str) or not text.strip():
-                raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r}")
+        require_not_blank(query=query, response=response)
         text, query_span, response_span = self._prompt.tail(encodable(query), encodable(response))
         tail = self._tokenizer.encode(text, add_special_tokens=False)
         room = self._max_length - len(self._head) - len(tail.ids)

@@ -164,7 +164,7 @@ def find_cause(
         return nobody(accused)
     given_anyway = "the response is given without the passages that stand apart, too"
     supports = evidence.support >= MIN_SUPPORT
-    stated = bool(supports[everybody[:top_k][first.suspected[:top_k]]].any())
+    stated = bool((supports & first.suspected)[:top_k].any())
     guilty = np.zeros(len(passages), dtype=bool)
     guilty[accused] = True
     while (rest := np.flatnonzero(~guilty)).size:

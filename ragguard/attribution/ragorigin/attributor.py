@@ -30,8 +30,6 @@ from ragguard.proxy import Proxy, as_proxy
 MAX_SCOPE = 200
 """Passages after which the search for benign ones ends, unless the caller says otherwise."""
 
-_NO_USAGE = Usage()
-
 
 class RAGOrigin:
     """Attribution with a proxy language model, and with no call to a large one unless wanted.
@@ -130,7 +128,7 @@ class RAGOrigin:
                 "standing": finding.first.standing,
                 "support": support.tolist(),
                 "refused": meter.refused,
-                **asdict(sum((model.usage for model in (generate, judge) if model), _NO_USAGE)),
+                **asdict(sum((model.usage for model in (generate, judge) if model), Usage())),
             },
         )
 

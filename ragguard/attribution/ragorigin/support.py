@@ -200,7 +200,9 @@ class SupportMeter:
         covered[gain > 0.0] = statement_coverage(self._query, self._claim, gained)
         support = passage_support(gain, covered)
         if self._decides:
-            support = np.maximum(support, self._decided(texts))
+            carries = self.carried(texts) >= VERBATIM_GAIN
+            deciding = decides_alike(self._query, self._claim, list(compress(texts, carries)))
+            support[carries] = np.maximum(support[carries], deciding)
         if self.refused:
             support = np.maximum(support, refusal_support(self._query, texts))
         return support
@@ -224,9 +226,3 @@ class SupportMeter:
             or bool((self.carried(texts) >= VERBATIM_GAIN).any())
             or bool(is_specific(self._query, self._claim, texts).any())
         )
-
-    def _decided(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        found = np.zeros(len(texts))
-        carries = self.carried(texts) >= VERBATIM_GAIN
-        found[carries] = decides_alike(self._query, self._claim, list(compress(texts, carries)))
-        return found
