@@ -79,9 +79,8 @@ class MixedProxy:
     @property
     def gain_power(self) -> float:
         """The same mean of both proxies' powers (`gain_power`)."""
-        return (1.0 - self._share) * gain_power(self._first) + self._share * gain_power(
-            self._second
-        )
+        rest = 1.0 - self._share
+        return rest * gain_power(self._first) + self._share * gain_power(self._second)
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
         """Return the mean of both proxies' scores.

@@ -105,9 +105,7 @@ def explains_response(support: NDArray[np.float64], margin: float) -> bool:
     if explains(support):
         return margin >= _LEAST_MARGIN
     stating = support[support >= MIN_SUPPORT]
-    if not stating.size:
-        return False
-    best = max(float(stating.max()), SUFFICIENT_SUPPORT * float(stating.sum()))
+    best = max(float(stating.max(initial=0.0)), SUFFICIENT_SUPPORT * float(stating.sum()))
     return best * margin >= SUFFICIENT_SUPPORT * MARGIN_UNTESTABLE
 
 

@@ -91,12 +91,11 @@ def _of_another_answer(
 
 def _likeness(said: Sequence[set[str]], some: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the Jaccard similarity of each passage's words to the nearest of some; 0 of none."""
-    models = list(compress(said, some))
-
-    def nearest(words: set[str]) -> float:
-        return max((len(words & m) / max(1, len(words | m)) for m in models), default=0.0)
-
-    return np.array([nearest(words) for words in said])
+    likeness = np.zeros(len(said))
+    for model in compress(said, some):
+        shares = [len(words & model) / max(1, len(words | model)) for words in said]
+        likeness = np.maximum(likeness, shares)
+    return likeness
 
 
 def off_topic_names(query: str, claimed: str, texts: Sequence[str]) -> list[int]:
