@@ -116,7 +116,7 @@ def of_tenant(retrieve: Retrieve, tenant: str) -> Retrieve:
     not searches the same for all.
     """
     if isinstance(retrieve, _Search):
-        return retrieve.of_tenant(tenant)
+        return _Search(of_tenant(retrieve.search, tenant))
     searches: Any = retrieve
     takes = _takes(retrieve, tenant="")
     return partial(searches, tenant=tenant or None) if takes else retrieve
@@ -126,12 +126,8 @@ class _Search:
     """A search whose answers are checked, asked for page after page where it takes `offset`."""
 
     def __init__(self, search: Callable[..., Any]) -> None:
-        self._search = search
+        self.search = search
         self._paged = _takes(search, offset=0)
-
-    def of_tenant(self, tenant: str) -> _Search:
-        """Return the search that is told a tenant, if it takes one."""
-        return _Search(of_tenant(self._search, tenant))
 
     def __call__(self, query: str, limit: int) -> list[Passage]:
         limit = min(limit, MAX_LIMIT)
@@ -147,7 +143,7 @@ class _Search:
 
     def _page(self, query: str, limit: int, **options: int) -> list[Passage]:
         try:
-            return _passages(self._search(query, limit, **options))
+            return _passages(self.search(query, limit, **options))
         except RagguardError:
             raise
         except Exception as error:  # whatever the knowledge base raises
