@@ -18,9 +18,11 @@ _LONGEST_TENANT = 200  # characters
 _MOST = 1_000_000  # seconds, days or things: no clock or calendar ends before
 
 
-def pairs(
-    name: str, given: Iterable[tuple[str, Sequence[str | Passage]]]
-) -> Iterator[tuple[str, Sequence[str | Passage]]]:
+RetrievedSets = Iterable[tuple[str, Sequence[str | Passage]]]
+"""A query and its passages each."""
+
+
+def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, Sequence[str | Passage]]]:
     """Yield pairs of query and passages; `name` is what the caller calls them."""
     if not isinstance(given, Iterable):
         raise InvalidInputError(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.arguments import require_k, require_path
+from ragguard.arguments import RetrievedSets, require_k, require_path
 from ragguard.audit.records import ScoredQuery
 from ragguard.audit.trail import Change, this_process
 from ragguard.embedding.adapt import Embedder
@@ -24,7 +24,7 @@ from ragguard.inline.evidence import gather
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
-from ragguard.passage import Passage, as_passages
+from ragguard.passage import as_passages
 from ragguard.score_records import Recording, measure_of
 from ragguard.trust import Trust
 
@@ -82,11 +82,7 @@ class Calibrator:
         self.in_force = "none: RAGDefender as published"
 
     def adopt_traffic(
-        self,
-        traffic: Iterable[tuple[str, Sequence[str | Passage]]],
-        k: int | None,
-        *,
-        force: bool = False,
+        self, traffic: RetrievedSets, k: int | None, *, force: bool = False
     ) -> Calibration:
         """Do what `Guard.calibrate` does; `ragguard.inline.admission` says what is refused."""
         return self._adopt(calibrated_on(traffic, k), force=force)
@@ -178,9 +174,7 @@ def _digest(made: Calibration) -> str:
     return blake2b(b"".join(array.tobytes() for array in arrays)).hexdigest()[:32]
 
 
-def calibrated_on(
-    traffic: Iterable[tuple[str, Sequence[str | Passage]]], k: int | None
-) -> Calibration:
+def calibrated_on(traffic: RetrievedSets, k: int | None) -> Calibration:
     """Return the calibration of trusted clean traffic.
 
     Args:

@@ -155,11 +155,7 @@ def _marks(text: str) -> Iterator[str]:
                 yield letter + character
 
 
-def _if_visible(character: str) -> str:
-    return "" if unicodedata.category(character) == "Cf" else character
-
-
-_VISIBLE = Characters(_if_visible)
+_VISIBLE = Characters(lambda one: "" if unicodedata.category(one) == "Cf" else one)
 on_forget(_VISIBLE.clear)
 
 

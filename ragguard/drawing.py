@@ -19,14 +19,12 @@ from ragguard.text import printable
 
 Floats = NDArray[np.float64]
 
-# Okabe and Ito's colours, told apart with any colour vision; the marker's shape says the same.
-_COLOURS = {"kept": "#0072B2", "marked": "#CC79A7", "dropped": "#D55E00", "reserve": "#7F7F7F"}
-_MARKERS = {"kept": "o", "marked": "^", "dropped": "s", "reserve": "D"}
-_BOXES = {
-    "kept": "circle,pad=0.2",
-    "marked": "round,pad=0.25",
-    "dropped": "square,pad=0.25",
-    "reserve": "square,pad=0.2",
+# Okabe and Ito's colours, told apart with any colour vision; marker and box say the same by shape.
+_STYLES = {
+    "kept": ("#0072B2", "o", "circle,pad=0.2"),
+    "marked": ("#CC79A7", "^", "round,pad=0.25"),
+    "dropped": ("#D55E00", "s", "square,pad=0.25"),
+    "reserve": ("#7F7F7F", "D", "square,pad=0.2"),
 }
 _MARGIN, _COLUMN, _LINE = 0.25, 6.5, 0.2  # inches
 _SIDE, _UNDER = 5.4, 0.95  # of the plot, and of its legend and caption, in inches
@@ -164,12 +162,13 @@ def _write_entry(
         write(
             left + 0.45, y + row * _LINE, text, fontsize=9.5 if row == 0 else 9,
             weight="bold" if row == 0 else "normal",
-            color=_COLOURS[fate] if row == 0 else "#444444" if row == len(entry) - 1 else "black",
+            color=_STYLES[fate][0] if row == 0 else "#444444" if row == len(entry) - 1 else "black",
         )  # fmt: skip
 
 
 def _number_style(fate: Fate) -> dict[str, Any]:
-    box = {"boxstyle": _BOXES[fate], "facecolor": _COLOURS[fate], "edgecolor": "white"}
+    colour, _, shape = _STYLES[fate]
+    box = {"boxstyle": shape, "facecolor": colour, "edgecolor": "white"}
     return {"fontsize": 10, "weight": "bold", "color": "white", "bbox": box}
 
 
@@ -186,11 +185,11 @@ def _draw_plane(plot: Any, explanation: Explanation) -> None:
     numbers = _apart(places)[:n]
     for place, number in zip(places[:n], numbers, strict=True):
         plot.plot(*zip(place, number, strict=True), color="#888888", linewidth=0.8, zorder=1)
-    for fate, colour in _COLOURS.items():
+    for fate, (colour, marker, _) in _STYLES.items():
         chosen = places[:n][np.array(fates) == fate]
         if len(chosen):
             plot.scatter(
-                *chosen.T, marker=_MARKERS[fate], s=60, color=colour, edgecolor="white",
+                *chosen.T, marker=marker, s=60, color=colour, edgecolor="white",
                 label=_word(fate, explanation.verdict.mode), zorder=2,
             )  # fmt: skip
     if len(places) > n:

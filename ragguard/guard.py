@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures.thread  # noqa: F401 - asyncio imports it with the first query else
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
-from ragguard.arguments import pairs, require_k
+from ragguard.arguments import RetrievedSets, pairs, require_k
 from ragguard.attribution.result import Attributor, Retrieve
 from ragguard.audit import AuditStore
 from ragguard.background.policy import Policy, PolicyName
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ragguard.proxy import Proxy
 
 __all__ = ["Guard"]
-
-RetrievedSets = Iterable[tuple[str, Sequence[str | Passage]]]  # a query and its passages each
 
 
 class Guard(Feedback, Deciding):
