@@ -11,6 +11,7 @@ section 4; for semantic entropy Kuhn et al., "Semantic Uncertainty" (arXiv 2302.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -231,9 +232,8 @@ def cluster_by_equivalence(
     """
     distinct = list(dict.fromkeys(texts))
     same = np.eye(len(distinct), dtype=bool)
-    for i, left in enumerate(distinct):
-        for j in range(i + 1, len(distinct)):
-            same[i, j] = same[j, i] = bool(equivalent(left, distinct[j]))
+    for (i, left), (j, right) in combinations(enumerate(distinct), 2):
+        same[i, j] = bool(equivalent(left, right))
     position = {text: index for index, text in enumerate(distinct)}
     return _components(same)[[position[text] for text in texts]]
 

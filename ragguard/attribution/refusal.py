@@ -168,7 +168,7 @@ def refusal_support(query: str, passages: Sequence[str]) -> NDArray[np.float64]:
     forbidding = np.array([forbids(text) for text in passages])
     covered = coverage(query, "", passages)
     on_topic = np.clip((covered - _OFF_TOPIC) / (_ON_TOPIC - _OFF_TOPIC), 0.0, 1.0)
-    return np.asarray(forbidding * on_topic, dtype=np.float64).reshape(len(passages))
+    return np.asarray(forbidding * on_topic, dtype=np.float64)
 
 
 _DENYING = frozenset({"no", "not", "never", "none", "false"})
