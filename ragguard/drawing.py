@@ -158,12 +158,10 @@ def _write_entry(
     position = explanation.drawn[number]
     fate = explanation.fates[position]
     write(left + 0.3, y, str(position + 1), ha="right", **_number_style(fate))
-    for row, text in enumerate(entry):
-        write(
-            left + 0.45, y + row * _LINE, text, fontsize=9.5 if row == 0 else 9,
-            weight="bold" if row == 0 else "normal",
-            color=_STYLES[fate][0] if row == 0 else "#444444" if row == len(entry) - 1 else "black",
-        )  # fmt: skip
+    colours = [_STYLES[fate][0], *["black"] * (len(entry) - 2), "#444444"]
+    for row, (text, colour) in enumerate(zip(entry, colours, strict=True)):
+        size, weight = (9.0, "normal") if row else (9.5, "bold")
+        write(left + 0.45, y + row * _LINE, text, fontsize=size, weight=weight, color=colour)
 
 
 def _number_style(fate: Fate) -> dict[str, Any]:

@@ -32,11 +32,6 @@ class LRU(Generic[K, V]):
         self._lock = threading.Lock()
         follow_forks(self)
 
-    @property
-    def bytes(self) -> int:
-        """What the entries weigh together."""
-        return self._bytes
-
     def get(self, key: K) -> V | None:
         """Return the value of a key, or None."""
         entry = self._entries.get(key)

@@ -36,9 +36,9 @@ def test_it_holds_what_a_list_in_order_of_use_would(steps):
             while sum(size for _, size in plain) > MOST:
                 plain.pop(0)
         assert [(key, value) for key, (value, _) in cache._entries.items()] == plain
-        assert cache.bytes == sum(size for _, size in plain)
+        assert cache._bytes == sum(size for _, size in plain)
     cache.clear()
-    assert cache.bytes == 0
+    assert cache._bytes == 0
     assert all(cache.get(key) is None for key in "abcde")
 
 
@@ -92,7 +92,7 @@ def test_threads_share_it():
         thread.start()
     for thread in threads:
         thread.join()
-    assert cache.bytes == sum(size for _, size in cache._entries.values()) <= 500
+    assert cache._bytes == sum(size for _, size in cache._entries.values()) <= 500
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -114,7 +114,7 @@ def test_a_child_goes_on_though_a_thread_held_the_lock_at_the_fork():
     if child == 0:
         signal.alarm(30)  # a deadlock ends the child, and the test fails
         cache.put("b", 4, 4)
-        os._exit(0 if (cache.bytes, cache.get("a")) == (7, 3) else 1)
+        os._exit(0 if (cache._bytes, cache.get("a")) == (7, 3) else 1)
     release.set()
     thread.join()
     assert os.waitpid(child, 0)[1] == 0

@@ -152,7 +152,7 @@ class CacheMachine(RuleBasedStateMachine):
     @invariant()
     def bytes_are_bounded_and_counted(self):
         rows = [row for row, _ in self.cache._rows._entries.values()]
-        assert self.cache._rows.bytes == sum(row.nbytes for row in rows) <= 4 * ROW
+        assert self.cache._rows._bytes == sum(row.nbytes for row in rows) <= 4 * ROW
 
     @precondition(lambda self: self.model)
     @invariant()
@@ -196,7 +196,7 @@ def test_whatever_goes_wrong_is_an_embedding_error_that_names_the_embedder(answe
     cache = CachedEmbedder(Answering(answer))
     with pytest.raises(EmbeddingError, match="'answering'"):
         cache.embed(["a", "b"])
-    assert cache._rows.bytes == 0
+    assert cache._rows._bytes == 0
 
 
 def test_an_error_of_our_own_is_passed_on():
@@ -235,7 +235,7 @@ def test_threads_share_the_cache():
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(200)))
     held = sum(row.nbytes for row, _ in cache._rows._entries.values())
-    assert cache._rows.bytes == held <= 20 * ROW
+    assert cache._rows._bytes == held <= 20 * ROW
 
 
 @pytest.mark.slow
