@@ -25,7 +25,6 @@ PLANS: Mapping[str, Plan] = {
     "verbatim": Plan(("verbatim_question", "verbatim_at_boundary"), ("prepend",)),
     "boundary_overlap": Plan(("boundary_overlap",), ("statement", "halves")),
     "window_density": Plan(("window_density",), ("shuffled", "middle", "dropped")),
-    "unordered_window": Plan(("unordered_window",), ("shuffled",)),
     "inserted_words": Plan(("inserted_words",), ("spread",)),
     "keywords": Plan(("keyword_bigrams", "keywords_at_boundary"), ("keywords", "stuffed")),
     "manner": Plan(("manner",), ("plain",)),

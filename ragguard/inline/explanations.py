@@ -26,7 +26,6 @@ _IN_WORDS = {
     "verbatim_at_boundary": "it begins or ends with the question, or nine tenths of it in a row",
     "boundary_overlap": "it begins or ends with much of the question, and repeats its key words",
     "window_density": "it has most of the question in one short stretch, and repeats the words",
-    "unordered_window": "it has most of the question's words in one short stretch, out of order",
     "inserted_words": "it has words of the question where it would read better without them",
     "keyword_bigrams": "it puts key words side by side that other words part in the question",
     "keywords_at_boundary": "it begins or ends with the question's key words in a row",

@@ -29,7 +29,7 @@ LEAD_INS = (
 )
 OWN = (
     *("verbatim_question", "verbatim_at_boundary", "boundary_overlap", "window_density"),
-    *("unordered_window", "inserted_words", "keyword_bigrams", "keywords_at_boundary"),
+    *("inserted_words", "keyword_bigrams", "keywords_at_boundary"),
     *("gibberish", "manner"),
 )
 
@@ -161,13 +161,12 @@ def word_for_word(asked, said, text, weights):
 
 
 def windows(asked, said):
-    """Share and words of the first densest stretch, and the largest unordered of any.
+    """Share and words of the first densest stretch.
 
     A stretch begins with a word of the question, is as long as the question and holds more than
     half of its distinct words.
     """
-    distinct, pairs = set(asked), set(pairwise(asked))
-    densest, unordered = [], 0.0
+    distinct, densest = set(asked), []
     for at, word in enumerate(said):
         stretch = said[at : at + len(asked)]
         share = len(distinct & set(stretch)) / len(distinct)
@@ -175,15 +174,12 @@ def windows(asked, said):
             continue
         if len(set(stretch) & distinct) > len(set(densest)):
             densest = [word for word in stretch if word in distinct]
-        if pairs:
-            broken = len(pairs - set(pairwise(stretch))) / len(pairs)
-            unordered = max(unordered, above(share, 0.5) * broken)
-    return len(set(densest)) / len(distinct), tuple(densest), unordered
+    return len(set(densest)) / len(distinct), tuple(densest)
 
 
 def window_density(asked, said, weights):
     """How much of the question one short stretch that asks holds, if it is said outside as well."""
-    share, inside, _ = windows(asked, said)
+    share, inside = windows(asked, said)
     return (
         asks(asked, inside)
         * above(share, 0.7)
@@ -293,7 +289,7 @@ def manner(text):
     total = fsum(model.weights[bucket] for row in hashed for bucket in row)
     whole = model.bias + total / max(len(hashed), 48)
     count = min(4.0, max(1.0, len(hashed) / 48))
-    return max(model.bias + max(found), -6.5 + (whole + 6.5) * count**0.5)
+    return max(model.bias + max(found) - log(count), -6.5 + (whole + 6.5) * count**0.5)
 
 
 def concentration(text, texts):
@@ -437,7 +433,6 @@ def own_signals(query, texts, k):
             continue
         own.update(word_for_word(asked, said, shown, weights))
         own["window_density"] = by_length * window_density(asked, said, weights)
-        own["unordered_window"] = by_length * windows(asked, said)[2]
         strewn = above(wording, 0.6 if english else 0.8)
         own["inserted_words"] = by_strewn * strewn * inserted_share(asked, said)
     return out

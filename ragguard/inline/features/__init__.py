@@ -71,7 +71,6 @@ OWN = (
     "verbatim_at_boundary",
     "boundary_overlap",
     "window_density",
-    "unordered_window",
     "inserted_words",
     "keyword_bigrams",
     "keywords_at_boundary",

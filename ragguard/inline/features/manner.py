@@ -2,13 +2,16 @@
 
     window = bias + sum of w[n-gram] over its n-grams / max(tokens, 48)
     whole  = the same of all n tokens
-    manner = max(highest window, u + (whole - u) sqrt(min(max(n / 48, 1), 4)))
+    count  = min(max(n / 48, 1), 4), how many windows side by side the text is taken to have
+    manner = max(highest window - ln(count), u + (whole - u) sqrt(count))
     relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1) min(m / 12, 1)
     signal = (manner + relevance - 4.5) / 10.5, at least 0 and at most 1
 
-u = -6.5 nats is what honest passages show at the median: the longer a text, the less its mean
-strays from there by chance, by the square root of its windows. A window is 48 tokens of the
-passage, whose beginning and end are tokens too. Its n-grams are those
+Of more windows the highest is higher by chance, hence ln(count) (a trials factor). u = -6.5 nats is
+what honest passages show at the median: the longer a text, the less its mean strays from there by
+chance, by the square root of its windows.
+
+A window is 48 tokens of the passage, whose beginning and end are tokens too. Its n-grams are those
 of one to three tokens. A function word and a mark stand for themselves, a number for how many
 digits it has, a word with a capital for that alone, and any other word for its last three letters
 and for whether it is long. So no name, no number and no subject has a weight. Weights are hashed
@@ -34,7 +37,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from math import sqrt
+from math import log, sqrt
 from zlib import crc32
 
 import numpy as np
@@ -161,7 +164,7 @@ class MannerModel:
         highest = self.bias + float(means.max())
         whole = self.bias + float(sums[-1]) / max(tokens, LEAST)
         count = min(max(tokens / WINDOW, 1.0), _MOST_WINDOWS)
-        return max(highest, _USUAL + (whole - _USUAL) * sqrt(count))
+        return max(highest - log(count), _USUAL + (whole - _USUAL) * sqrt(count))
 
     def of(self, passage: TokenizedPassage) -> float:
         """Return the manner of a passage, markup aside, and with the signs of Markdown or without.

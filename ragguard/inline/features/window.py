@@ -1,15 +1,13 @@
-"""In any order: how densely a passage holds the question's words, and how little in its order.
+"""In any order: how densely a passage holds the question's words.
 
 Reference: the unordered windows of Metzler and Croft (2005), "A Markov Random Field Model for Term
 Dependencies". Language puts words where grammar wants them: a passage that holds nearly all of the
-question's words within the question's length quotes it, and then in its order. Without that order
-they were put there to be found (keyword stuffing, Ntoulas et al. 2006).
+question's words within the question's length quotes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from operator import sub
 from typing import NamedTuple
 
@@ -28,28 +26,22 @@ class Windows(NamedTuple):
     Attributes:
         share: The largest share of the question's distinct words in one window.
         words: The words of the question in the first such window, as often as they stand there.
-        unordered: The largest product of how far a window exceeds half of the words, and of the
-            share of the question's pairs of neighbours that are none in it.
     """
 
     share: float
     words: tuple[str, ...]
-    unordered: float
 
 
-_NONE = Windows(0.0, (), 0.0)
+_NONE = Windows(0.0, ())
 
 
 def window_signals(match: Match) -> dict[str, float]:
-    """Return the signals of a passage's windows as long as the question."""
+    """Return the signal of a passage's windows as long as the question."""
     if match.share <= FEW_WORDS:
         return {}
     found = windows(match.query, match.places)
-    return {
-        "window_density": match.long
-        * window_density(match.query, found, match.counts, match.weights),
-        "unordered_window": match.long * found.unordered,
-    }
+    density = window_density(match.query, found, match.counts, match.weights)
+    return {"window_density": match.long * density}
 
 
 def windows(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Windows:
@@ -61,8 +53,8 @@ def windows(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Windows
 
     >>> from ragguard.inline.tokens import tokenize_query
     >>> places = [(0, "pier"), (1, "old"), (2, "built"), (3, "who"), (4, "the")]
-    >>> windows(tokenize_query("who built the old pier"), places)[::2]
-    (1.0, 1.0)
+    >>> windows(tokenize_query("who built the old pier"), places)
+    Windows(share=1.0, words=('pier', 'old', 'built', 'who', 'the'))
     """
     length, distinct = len(query.sequence), len(query.distinct)
     least = int(_SOME * distinct)
@@ -70,41 +62,22 @@ def windows(query: TokenizedQuery, places: Sequence[tuple[int, str]]) -> Windows
     # Most passages have no window with so many places at all.
     if min(map(sub, ats[least:], ats), default=length) >= length:
         return _NONE
-    asked = query.pairs
-    # The pair that each place makes with the one before, if the question has it.
-    pairs = [
-        (before, word) if at == last + 1 and (before, word) in asked else None
-        for (last, before), (at, word) in pairwise(places)
-    ]
     counts: dict[str, int] = {}
-    kept: dict[tuple[str, str], int] = {}
-    held = intact = most = stop = 0
-    densest, unordered = (0, 0), 0.0
+    held = most = stop = 0
+    densest = (0, 0)
     for first, (at, gone) in enumerate(places):
         while stop < len(places) and ats[stop] < at + length:
             word = places[stop][1]
             count = counts.get(word, 0)
             held += not count
             counts[word] = count + 1
-            if stop > first and (pair := pairs[stop - 1]):
-                count = kept.get(pair, 0)
-                intact += not count
-                kept[pair] = count + 1
             stop += 1
-        if held > least:
-            if held > most:
-                most, densest = held, (first, stop)
-            beyond = (held / distinct - _SOME) / (1.0 - _SOME)
-            if asked and beyond > unordered:
-                unordered = max(unordered, beyond * (1.0 - intact / len(asked)))
-        # The first place goes, and with it the pair that it makes with the second.
+        if held > max(most, least):
+            most, densest = held, (first, stop)
         counts[gone] = count = counts[gone] - 1
         held -= not count
-        if stop > first + 1 and (pair := pairs[first]):
-            kept[pair] = count = kept[pair] - 1
-            intact -= not count
     words = tuple([word for _, word in places[slice(*densest)]])
-    return Windows(most / distinct, words, unordered)
+    return Windows(most / distinct, words)
 
 
 def window_density(
