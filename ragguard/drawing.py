@@ -107,18 +107,15 @@ def _places(entries: Sequence[Sequence[str]]) -> list[tuple[float, float]]:
 def _notes(explanation: Explanation) -> list[str]:
     """Return the lines above the plot: the outcome, where the gate fires, and what is left out."""
     verdict, fates = explanation.verdict, explanation.fates
+    fate = "dropped" if verdict.mode == "filter" else "would be dropped (monitor mode)"
+    reserve, marked = map(fates.count, ("reserve", "marked"))
+    spare = f", {marked} marked as unusual" if marked else ""
+    spare += f", {reserve} in reserve below the ones wanted" if reserve else ""
+    found = "looks attacked" if verdict.attacked else "looks like clean traffic"
+    judged = f"This set {found} (p = {verdict.p_value:.4f})"
     if verdict.error is not None:
-        notes = [f"Not judged, all passages kept: {printable(verdict.error[:_READ])[:110]}"]
-    else:
-        fate = "dropped" if verdict.mode == "filter" else "would be dropped (monitor mode)"
-        found = "looks attacked" if verdict.attacked else "looks like clean traffic"
-        reserve, marked = map(fates.count, ("reserve", "marked"))
-        spare = f", {marked} marked as unusual" if marked else ""
-        spare += f", {reserve} in reserve below the ones wanted" if reserve else ""
-        notes = [
-            f"This set {found} (p = {verdict.p_value:.4f}): "
-            f"{fates.count('dropped')} of {len(fates)} passages {fate}{spare}."
-        ]
+        judged = f"Not judged whole ({printable(verdict.error[:_READ])[:110]})"
+    notes = [f"{judged}: {fates.count('dropped')} of {len(fates)} passages {fate}{spare}."]
     fires = explanation.threshold
     at = "" if fires is None else f" The gate fires where one has {fires:+.1f} or more."
     notes.append(f"Suspicion: the higher, the more speaks for poison.{at}")

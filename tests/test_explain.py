@@ -211,10 +211,10 @@ def test_a_verdict_that_could_not_be_judged_says_so(tmp_path, monkeypatch):
         def embed(self, texts):
             raise RuntimeError("no")
 
-    draw(explained([*POISON, *QUIET], embedder=Broken()), tmp_path / "x.svg")
-    assert any(
-        line.startswith("Not judged, all passages kept") for line in words(tmp_path / "x.svg")
-    )
+    of = explained([*POISON, *QUIET], embedder=Broken())
+    draw(of, tmp_path / "x.svg")
+    (said,) = [line for line in words(tmp_path / "x.svg") if line.startswith("Not judged whole (")]
+    assert f"): {of.fates.count('dropped')} of {len(of.fates)} passages dropped" in said
 
 
 def test_numbers_keep_apart_and_inside():

@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
+from ragguard.attribution.search import search_of
 from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.fork import follow_forks
-from ragguard.passage import Passage, as_passages
+from ragguard.passage import Passage
 
 _Child = subprocess.Popen[bytes]
 
@@ -67,15 +68,17 @@ class Apart:
         """Return the attribution of a response, as `Attributor.attribute`.
 
         Raises:
-            RagguardError: The attributor failed, or the child ended or was cut off.
+            InvalidInputError: As `Attributor.attribute`.
+            RagguardError: The search or the attributor failed, or the child ended or was cut off.
         """
+        search = search_of(query, response, retrieve)
         with self._lock:
             child = self._running()
             cut = threading.Timer(self._timeout_s, child.kill)
             cut.daemon = True
             cut.start()
             try:
-                found = _converse(child, query, response, retrieve)
+                found = _converse(child, query, response, search)
             except (EOFError, OSError, pickle.UnpicklingError) as error:
                 child.kill()
                 raise RagguardError(
@@ -121,7 +124,7 @@ class Apart:
 
 
 def _converse(
-    child: _Child, query: str, response: str, retrieve: Retrieve
+    child: _Child, query: str, response: str, search: Retrieve
 ) -> Attribution | Exception:
     """Return what the child found, or what failed: there, or in the search here."""
     given: dict[tuple[str, str], Passage] = {}
@@ -135,7 +138,7 @@ def _converse(
             hopeless = name == InvalidInputError.__name__
             return (InvalidInputError if hopeless else RagguardError)(f"{name}: {message}")
         try:
-            found = as_passages(retrieve(*content))
+            found = list(search(*content))
         except Exception as error:
             _send(child.stdin, None)
             _received(child.stdout)  # says that it has stopped

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ragguard.arguments import require_number, require_path, require_text, require_whole
 from ragguard.embedding.onnx import open_session, require_tokenizer
 from ragguard.errors import GenerationError, InvalidInputError, ProxyError
-from ragguard.proxy.manifest import ChatFormat, Manifest, export_folder
+from ragguard.proxy.manifest import ChatFormat, Manifest, export_folder, read_tokenizer
 from ragguard.text import encodable
 
 _CHUNK = 512  # tokens of a prompt that are read in one pass
@@ -73,9 +73,8 @@ class OnnxGenerator:
         self._session = open_session(
             folder / "generator.onnx", providers, threads, ProxyError, spinning=False
         )
-        self._tokenizer = tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer, self._plain = (read_tokenizer(tokenizer, folder) for _ in range(2))
         # The chat format spells out control tokens; a prompt that does so must not make any.
-        self._plain = tokenizer.from_file(str(folder / "tokenizer.json"))
         self._plain.encode_special_tokens = True
         self._lock = threading.Lock()
         self._asked: dict[int, int] = {}

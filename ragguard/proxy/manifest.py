@@ -205,3 +205,16 @@ def export_folder(name: str | os.PathLike[str]) -> Path:
     if not (folder / "manifest.json").is_file():
         raise ProxyError(f"{name} is not exported yet; run: ragguard proxy get {name}")
     return folder
+
+
+def read_tokenizer(tokenizer: Any, folder: Path) -> Any:
+    """Return the tokenizer in a folder, read by the `tokenizers` library's class.
+
+    Raises:
+        ProxyError: The file is missing or damaged.
+    """
+    file = folder / "tokenizer.json"
+    try:
+        return tokenizer.from_file(str(file))
+    except Exception as error:  # the tokenizers library raises plain Exception
+        raise ProxyError(f"{file} cannot be read ({error}); export the model again") from error

@@ -12,7 +12,7 @@ from ragguard.arguments import require_path, require_texts, require_whole
 from ragguard.embedding.onnx import length_buckets, open_session, padded, require_tokenizer
 from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.proxy.base import Scores
-from ragguard.proxy.manifest import Manifest
+from ragguard.proxy.manifest import Manifest, read_tokenizer
 from ragguard.proxy.prompt import PromptEncoder
 
 # The scored positions of a batch meet the whole vocabulary inside the graph: 2^26 float32 logits
@@ -71,12 +71,7 @@ class OnnxProxy:
         self._session = open_session(
             folder / "model.onnx", providers, threads, ProxyError, spinning=False
         )
-        try:
-            tokenizer = tokenizer_class.from_file(str(folder / "tokenizer.json"))
-        except Exception as error:  # the tokenizers library raises plain Exception
-            raise ProxyError(
-                f"{folder / 'tokenizer.json'} cannot be read ({error}); export the model again"
-            ) from error
+        tokenizer = read_tokenizer(tokenizer_class, folder)
         self._encoder = PromptEncoder(
             tokenizer, self.manifest.prompt, max_length or limit, longest=limit
         )

@@ -9,7 +9,7 @@ import pytest
 from ragguard import Guard, Passage
 from ragguard.attribution import Apart, RAGOrigin
 from ragguard.attribution.result import Attribution
-from ragguard.errors import InvalidInputError, RagguardError
+from ragguard.errors import InvalidInputError, RagguardError, RetrievalError
 
 QUESTION = "Who designed the Halden bridge?"
 TEXTS = [
@@ -78,6 +78,23 @@ def test_it_answers_what_the_attributor_would_answer_here():
     assert [p.id for p in found.responsible] == [p.id for p in expected.responsible] != []
     assert all("held" in passage.metadata for passage in found.responsible)
     assert (found.cause, found.reason) == (expected.cause, expected.reason)
+
+
+def test_it_takes_what_every_attributor_takes():
+    class Retrieving:  # as LangChain's retrievers do
+        def invoke(self, query):
+            raise OSError("down")
+
+    apart = Apart()
+    with pytest.raises(InvalidInputError, match="query"):
+        apart.attribute(" ", "Orla Venn", retrieve)
+    with pytest.raises(InvalidInputError, match="callable"):
+        apart.attribute(QUESTION, "Orla Venn", object())
+    try:
+        with pytest.raises(RetrievalError, match="down"):
+            apart.attribute(QUESTION, "Orla Venn", Retrieving())
+    finally:
+        apart.close()
 
 
 def test_a_guard_attributes_apart():

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragguard.errors import ProxyError
-from ragguard.proxy.manifest import Manifest, sha256_of
+from ragguard.proxy.manifest import Manifest, sha256_of, read_tokenizer
 from ragguard.proxy.prompt import PromptFormat
 
 FILES = ("model.onnx", "tokenizer.json")
@@ -154,3 +154,12 @@ def test_any_change_is_read_or_is_a_proxy_error(tmp_path_factory, changes):
         return
     assert manifest.files == whole.files
     assert type(manifest.max_length) is int
+
+
+@pytest.mark.parametrize("content", [None, "{", "\x00"])
+def test_a_damaged_tokenizer_is_named(tmp_path, content):
+    tokenizers = pytest.importorskip("tokenizers", reason="needs tokenizers")
+    if content is not None:
+        (tmp_path / "tokenizer.json").write_text(content)
+    with pytest.raises(ProxyError, match=r"tokenizer\.json cannot be read .*export the model"):
+        read_tokenizer(tokenizers.Tokenizer, tmp_path)
