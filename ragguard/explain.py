@@ -14,7 +14,7 @@ from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.vectors import similarity_matrix, vectors
 from ragguard.errors import InvalidInputError
 from ragguard.passage import Passage
-from ragguard.verdict import Verdict
+from ragguard.verdict import Evidence, Verdict
 
 Fate = Literal["kept", "marked", "dropped", "reserve"]
 """What became of a passage; "marked" is kept and unusual, "reserve" ranks below the k wanted, and
@@ -79,16 +79,13 @@ def explain(
             "the passages that were filtered, at least one"
         )
     kept = {id(passage) for passage in verdict.kept}
-    fates: list[Fate] = [
-        "dropped"
-        if one.flagged
-        else "marked"
-        if one.marked
-        else "kept"
-        if id(passage) in kept
-        else "reserve"
-        for passage, one in zip(passages, evidence, strict=True)
-    ]
+
+    def fate(passage: Passage, found: Evidence) -> Fate:
+        if found.flagged or found.marked:
+            return "dropped" if found.flagged else "marked"
+        return "kept" if id(passage) in kept else "reserve"
+
+    fates = tuple(map(fate, passages, evidence))
     # Sorted is stable: by rank within each fate.
     urgent: dict[Fate, int] = {"dropped": 0, "marked": 1}
     first = sorted(range(len(fates)), key=lambda position: urgent.get(fates[position], 2))
@@ -98,7 +95,7 @@ def explain(
         shown.append(Passage(query))
     places, share = plane(similarity_matrix(vectors(shown, embedder)))
     return Explanation(
-        query, tuple(passages), verdict, tuple(fates), tuple(drawn), places, share, threshold
+        query, tuple(passages), verdict, fates, tuple(drawn), places, share, threshold
     )
 
 
