@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragguard.errors import ProxyError
-from ragguard.proxy.manifest import Manifest, sha256_of, read_tokenizer
+from ragguard.proxy.manifest import Manifest, read_tokenizer, sha256_of
 from ragguard.proxy.prompt import PromptFormat
 
 FILES = ("model.onnx", "tokenizer.json")
