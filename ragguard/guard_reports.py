@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ragguard.arguments import require_tenant, require_text
 from ragguard.attribution.result import Attribution
-from ragguard.audit.answers import answer_of
+from ragguard.audit.records import answer_of
 from ragguard.background.reports import MAX_PASSAGES, as_event
 from ragguard.errors import (
     AttributionPendingError,

@@ -10,11 +10,11 @@ from sqlalchemy import BigInteger, Double, Index, LargeBinary, Text, UniqueConst
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ragguard.audit.allow_list import Allowance
-from ragguard.audit.answers import Answer
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.models import SERIAL, AnyText, Base, UtcDateTime, tenant_column
 from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.audit.records import Answer
 from ragguard.audit.trail import TrailRow
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 

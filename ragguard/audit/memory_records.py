@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from ragguard.audit.answers import ANSWER_DAY, KEPT_ALIKE, Answer
 from ragguard.audit.quarantine import as_utc, utc_now
+from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from hashlib import blake2b
 from sys import getsizeof
 from typing import Literal, Protocol, TypeVar
 
 from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allow_list import AllowanceStore
-from ragguard.audit.answers import AnswerStore
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import QuarantineStore, utc_now
 from ragguard.audit.trail import TrailStore
 from ragguard.audit.verdicts import VerdictStore
+from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError
 from ragguard.passage import Passage
 from ragguard.recent_passages import passages_bytes
@@ -23,6 +24,15 @@ from ragguard.recent_passages import passages_bytes
 EventStatus = Literal["pending", "running", "done", "failed"]
 OPEN: tuple[EventStatus, ...] = ("pending", "running")
 """The statuses of events that still wait for their attribution."""
+
+ANSWER_DAY = timedelta(days=1)
+"""For how long an answer may be reported; it is kept twice as long, since events may wait."""
+
+KEPT_ANSWERS = 100_000
+"""How many of the newest answers of a tenant a store keeps."""
+
+KEPT_ALIKE = 100
+"""How many answers of one digest are looked at, the newest."""
 
 
 def no_event(event_id: str) -> EventNotFoundError:
@@ -126,8 +136,37 @@ class ScoredQuery:
     naming: bool = False
 
 
-class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, AnswerStore, TrailStore, Protocol):
-    """Keeps events, attributions, quarantine, verdicts, the trail, counters and scores.
+@dataclass(frozen=True)
+class Answer:
+    """An answer that the system gave: with these, reports can be bound to what somebody was told.
+
+    Of the texts nothing is kept; without the store's key nobody can look for one.
+
+    Attributes:
+        digest: Keyed hash of question and response, but for case and white space: 32 hex digits.
+        passages: Keyed hashes of the passages that the generator saw, 16 hex digits each.
+        given_at: When, UTC.
+    """
+
+    digest: str
+    passages: frozenset[str] = frozenset()
+    given_at: datetime = field(default_factory=utc_now)
+
+
+def answer_of(query: str, response: str, passages: Sequence[Passage], key: bytes) -> Answer:
+    """Return the hashes of an answer, under a key of 32 bytes."""
+    texts = [" ".join(text.casefold().split()) for text in (query, response)]
+    # The length says where the question ends.
+    given = f"{len(texts[0])}\n{texts[0]}{texts[1]}".encode("utf-8", "surrogatepass")
+    seen = {content_key(passage.text) for passage in passages}
+    return Answer(
+        blake2b(given, digest_size=16, key=key).hexdigest(),
+        frozenset(blake2b(one.encode(), digest_size=8, key=key).hexdigest() for one in seen),
+    )
+
+
+class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Protocol):
+    """Keeps events, attributions, quarantine, verdicts, answers, the trail, counters and scores.
 
     Safe to share between threads.
 
@@ -221,6 +260,15 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, AnswerStore, Tra
 
     def attribution(self, event_id: str) -> Attribution | None:
         """Return the attribution of a finished event, else None."""
+
+    def answer_key(self) -> bytes:
+        """Return the key of the answers' hashes, 32 bytes; one for all processes on the store."""
+
+    def add_answer(self, answer: Answer) -> None:
+        """Keep an answer, and forget those of two days ago and all but the newest 100,000."""
+
+    def answers(self, digest: str, *, since: datetime) -> list[Answer]:
+        """Return the answers with this digest that were given since then, `KEPT_ALIKE` at most."""
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         """Add to the verdict counters (queries, attacked, dropped, marked, errors, ...)."""

@@ -11,13 +11,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, LargeBinary, Select, and_, cast, delete, select
 from sqlalchemy.orm import Session
 
-from ragguard.audit.answers import ANSWER_DAY, KEPT_ALIKE, KEPT_ANSWERS, Answer
 from ragguard.audit.database import SCORES_LOCK, TRAIL_LOCK, Database, insert_into, lock
 from ragguard.audit.decision_models import AnswerKeyRow, AnswerRow, TrailTable, VerdictRow
 from ragguard.audit.encoding import to_json
 from ragguard.audit.models import CounterRow, ScoreRow
 from ragguard.audit.quarantine import utc_now
-from ragguard.audit.records import ScoredQuery
+from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, KEPT_ANSWERS, Answer, ScoredQuery
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 

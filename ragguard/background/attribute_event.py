@@ -9,9 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
-from ragguard.audit.answers import ANSWER_DAY, answer_of
 from ragguard.audit.quarantine import Accused
-from ragguard.audit.records import AuditStore, Event
+from ragguard.audit.records import ANSWER_DAY, AuditStore, Event, answer_of
 from ragguard.audit.trail import note_quietly
 from ragguard.background.policy import Accuser, Policy, as_policy
 from ragguard.content import content_key

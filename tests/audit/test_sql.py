@@ -234,7 +234,7 @@ def test_rows_go_to_tables_without_a_class_that_two_threads_may_make_at_once(sql
         from sqlalchemy.sql.dml import Insert
         from ragguard import Passage
         from ragguard.audit import Event, QuarantineEntry
-        from ragguard.audit.answers import Answer
+        from ragguard.audit.records import Answer
         from ragguard.audit.sql import SqlStore
         store = SqlStore(sys.argv[1])
         store.add_event(Event("e", "q", "r", (Passage("t"),)))

@@ -31,8 +31,8 @@ from ragguard import Passage
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry, ScoredQuery, open_store, trail, trail_check
 from ragguard.audit.allow_list import Allowance
-from ragguard.audit.answers import Answer
 from ragguard.audit.quarantine import Limits
+from ragguard.audit.records import Answer
 from ragguard.audit.schema import HEAD, alembic_config
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 from ragguard.content import content_key

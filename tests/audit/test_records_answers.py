@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.audit import MemoryStore
-from ragguard.audit.answers import KEPT_ALIKE, Answer, answer_of
+from ragguard.audit.records import KEPT_ALIKE, Answer, answer_of
 from ragguard.passage import Passage
 
 KEY = bytes(range(32))
