@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Set
+import time
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
-from ragguard.audit.quarantine import Accused
+from ragguard.audit.allow_list import as_allowed
+from ragguard.audit.quarantine import Accused, QuarantineEntry
 from ragguard.audit.records import ANSWER_DAY, AuditStore, Event, answer_of
 from ragguard.audit.trail import note_quietly
-from ragguard.background.policy import Accuser, Policy, as_policy
+from ragguard.background.policy import Policy, as_policy
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
+from ragguard.inline.fingerprints import signature
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage, as_passages
 from ragguard.trust import Trust
 
 if TYPE_CHECKING:
     from ragguard.proxy import Proxy
+
+logger = logging.getLogger(__name__)
+
+_TOLD_S = 3600.0
+_MOST_TOLD = 1_000  # kinds of limits and tenants
 
 UNKNOWN_ANSWER = (
     "no answer of this system is on record with this question and response, over these passages, "
@@ -66,7 +75,8 @@ class EventAttributor:
         shared = bool(getattr(store, "shared", True))
         self._policy = as_policy(policy, shared=shared)
         self._noted = False
-        self._accuser = Accuser(store, self._policy, trust)
+        self._trust = trust or Trust()
+        self._told: dict[tuple[str, str], float] = {}
         self._judge = judge or _shipped_filter
         self._retrieve = retrieve
         self._attributor = attributor
@@ -111,8 +121,44 @@ class EventAttributor:
         return self._with_evidence(found)
 
     def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
-        """Quarantine or propose what is responsible; return what became of it."""
-        return self._accuser.accuse(event, attribution)
+        """Propose or quarantine the responsible passages, best first; once is as good as twice.
+
+        They are so for the event's tenant alone. What `trust` protects only a person puts there.
+        Edited copies of them are recognised by what no other passage in scope says.
+        """
+        if self._policy.name == "observe":
+            return []
+        blamed: dict[str, Passage] = {}
+        for passage in attribution.accused:
+            blamed.setdefault(content_key(passage.text), passage)
+        if not blamed:
+            return []
+        entries = []
+        store = self._store.of_tenant(event.tenant or None)
+        spared = as_allowed(one for one in store.allowances() if one.holds)
+        for place, (key, passage) in enumerate(blamed.items()):
+            lacks = self._lacks(attribution, key, place)
+            if lacks is None and (
+                spared.holds(passage)
+                or spared.protects(passage)
+                or self._trust.class_of(passage) == "protected"
+            ):
+                lacks = "it, or its source, is allowed or protected"
+            entries.append(
+                QuarantineEntry(
+                    key=key,
+                    passage_id=passage.id,
+                    text=passage.text,
+                    reason=attribution.reason + (f"; proposed only: {lacks}" if lacks else ""),
+                    event_id=event.id,
+                    status="quarantined" if lacks is None else "proposed",
+                    reporters=(event.reporter,),
+                    signature=signature(passage.text, attribution.cleared),
+                )
+            )
+        done = store.accuse(entries, self._policy)
+        self._tell(event, done)
+        return done
 
     def _hindrance(self, event: Event) -> str | None:
         """Return why an event is not attributed at all, or None."""
@@ -139,6 +185,40 @@ class EventAttributor:
             # An attempt that broke off may have quarantined what this one must find again.
             held -= {one.key for one in store.quarantine() if one.event_id == event.id}
         return held
+
+    def _lacks(self, found: Attribution, key: str, place: int) -> str | None:
+        """Return what is lacking for quarantine without a person, or None; "" if nothing could do.
+
+        `place` is how many of the event are more responsible.
+        """
+        if self._policy.name != "auto" or found.cause != "poisoning":
+            return ""
+        if found.details.get("marks", {}).get(key, 1.0) > self._policy.attack_alpha:
+            return "it shows no mark of an attack that whoever reports could not arrange"
+        if not found.details.get("counterfactual"):
+            return "those with marks of an attack do not explain the response by themselves"
+        return None if place < self._policy.top_k else f"{place} others are more responsible"
+
+    def _tell(self, event: Event, done: Sequence[Accused]) -> None:
+        """Say which limits were reached, each once an hour: a flood must not flood the log."""
+        limited = [one.limited for one in done if one.limited is not None]
+        for limit in dict.fromkeys(limited):
+            kind = event.tenant, limit.lstrip("0123456789 ")
+            now = time.monotonic()
+            if now - self._told.get(kind, -_TOLD_S) >= _TOLD_S:
+                if len(self._told) >= _MOST_TOLD:
+                    self._told.clear()
+                self._told[kind] = now
+                kept = all(one.kept for one in done if one.limited == limit)
+                logger.error(
+                    "event %s%s: %d of %d passages are %s: %s; look at what is proposed with "
+                    "`ragguard quarantine --status proposed`",
+                    event.id,
+                    f" of tenant {event.tenant}" if event.tenant else "",
+                    *(limited.count(limit), len(done)),
+                    "proposed and not quarantined" if kept else "not even proposed",
+                    limit,
+                )
 
 
 @cache

@@ -7,7 +7,8 @@ import pytest
 from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, MemoryStore
-from ragguard.background.policy import Accuser, Policy, as_policy
+from ragguard.background.attribute_event import EventAttributor
+from ragguard.background.policy import Policy, as_policy
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 
@@ -27,7 +28,7 @@ def attribution(*texts, marks=0.01, counterfactual=True, cause="poisoning"):
 
 def accuse(store, policy, *texts, reporter="ann", event="e"):
     event = Event(event, "q", "r", reporter=reporter)
-    done = Accuser(store, policy).accuse(event, attribution(*texts))
+    done = EventAttributor(store, policy=policy).quarantine(event, attribution(*texts))
     return [(one.entry.passage_id, one.entry.status) for one in done]
 
 
@@ -58,23 +59,27 @@ def test_of_one_event_the_most_responsible_go():
 )
 def test_what_lacks_evidence_is_proposed(lacks, why):
     store = MemoryStore()
-    (one,) = Accuser(store, Policy("auto")).accuse(Event("e", "q", "r"), attribution("a", **lacks))
+    (one,) = EventAttributor(store, policy=Policy("auto")).quarantine(
+        Event("e", "q", "r"), attribution("a", **lacks)
+    )
     assert (one.entry.status, one.limited) == ("proposed", None)
     assert why in one.entry.reason
 
 
 def test_an_attribution_without_evidence_is_none():
     found = Attribution("q", "r", "fake", [Passage("a")], [], 1, "poisoning", "because")
-    (one,) = Accuser(MemoryStore(), Policy("auto")).accuse(Event("e", "q", "r"), found)
+    (one,) = EventAttributor(MemoryStore(), policy=Policy("auto")).quarantine(
+        Event("e", "q", "r"), found
+    )
     assert one.entry.status == "proposed"
 
 
 def test_a_limit_is_told_loudly_and_once(caplog):
     store, policy = MemoryStore(), Policy("auto", per_hour=1)
-    accuser = Accuser(store, policy)
+    attributor = EventAttributor(store, policy=policy)
     with caplog.at_level(logging.ERROR):
         for number in range(5):
-            accuser.accuse(Event(f"{number}", "q", "r"), attribution(f"text {number}"))
+            attributor.quarantine(Event(f"{number}", "q", "r"), attribution(f"text {number}"))
     assert len(store.quarantine(status="proposed")) == 4
     (record,) = caplog.records
     assert "event 1: 1 of 1 passages are proposed and not quarantined" in record.message
