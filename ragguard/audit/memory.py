@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from ragguard.attribution.result import Attribution
@@ -23,6 +23,16 @@ from ragguard.recent_passages import passages_bytes
 
 _OPEN_BYTES, _FINISHED_BYTES = 64_000_000, 256_000_000
 _LOST = "lost: too many events wait"
+
+
+@dataclass
+class _Kept:
+    """An event, and what becomes of it."""
+
+    event: Event
+    lanes: set[str]  # of whoever reported it
+    claimable_at: float = 0.0  # while it is open: 0, or the end of the lease
+    attribution: Attribution | None = None
 
 
 class MemoryStore(MemoryQuarantine):
@@ -44,12 +54,9 @@ class MemoryStore(MemoryQuarantine):
         super().__init__()
         self._max_finished = max_finished
         self._max_open = max_open
-        self._events: dict[str, Event] = {}
+        self._events: dict[str, _Kept] = {}
         self._turns: Turns[str] = Turns()  # of open events
-        self._claimable_at: dict[str, float] = {}  # of open events: 0, or the end of the lease
-        self._lanes: dict[str, set[str]] = {}
-        self._finished: dict[str, Attribution | None] = {}
-        self._sizes: dict[str, int] = {}  # of finished events, in bytes
+        self._finished: dict[str, int] = {}  # how many bytes each takes, oldest first
         self._finished_bytes = 0
         self._counts: dict[str, int] = {}
         self._scores: list[ScoredQuery] = []
@@ -60,7 +67,7 @@ class MemoryStore(MemoryQuarantine):
 
     def tenants(self) -> list[str]:
         with self._lock:
-            found = {event.tenant for event in self._events.values()} | {*self._verdicts_of}
+            found = {kept.event.tenant for kept in self._events.values()} | {*self._verdicts_of}
             return sorted((found | {*self._holdings.by_tenant}) - {""})
 
     def add_event(self, event: Event) -> None:
@@ -70,23 +77,23 @@ class MemoryStore(MemoryQuarantine):
             served = next(self._claimable(), None)
             turn = self._turns.next(lane, 0 if served is None else self._turns.turn(served))
             if known is None:
-                self._lanes[event.id] = {lane}
+                new = _Kept(replace(event, created_at=as_utc(event.created_at)), {lane})
+                self._events[event.id] = new
                 if event.status in OPEN:
                     self._turns.place(event.id, lane, turn, event.nbytes)
-                self._put(replace(event, created_at=as_utc(event.created_at)))
+                self._put(new)
                 while (name := self._turns.surplus(lane, self._max_open, _OPEN_BYTES)) is not None:
                     lost = self._events[name]
-                    self._put(replace(lost, status="failed", error=_LOST, passages=()))
-                    self.add_counts({"reports_lost": lost.reports})
+                    self._put(lost, status="failed", error=_LOST, passages=())
+                    self.add_counts({"reports_lost": lost.event.reports})
                 return
-            lanes = self._lanes[event.id]
-            if len(lanes) < MAX_REPORTERS:
-                lanes.add(lane)
-            reports = known.reports + event.reports
-            self._events[event.id] = replace(known, reports=reports, reporters=len(lanes))
+            if len(known.lanes) < MAX_REPORTERS:
+                known.lanes.add(lane)
+            reports = known.event.reports + event.reports
+            known.event = replace(known.event, reports=reports, reporters=len(known.lanes))
             if event.id in self._turns and turn < self._turns.turn(event.id):
                 # Not to wait behind a flood that happens to hold the same claim.
-                self._turns.place(event.id, lane, turn, known.nbytes)
+                self._turns.place(event.id, lane, turn, known.event.nbytes)
 
     def add_events(self, events: Sequence[Event]) -> None:
         with self._lock:
@@ -96,14 +103,14 @@ class MemoryStore(MemoryQuarantine):
     def event(self, event_id: str) -> Event:
         with self._lock:
             found = self._events.get(event_id)
-        if found is None or found.tenant != self.tenant:
-            raise no_event(event_id)
-        return found
+            if found is None or found.event.tenant != self.tenant:
+                raise no_event(event_id)
+            return found.event
 
     def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
         with self._lock:
             # Reversed first: the sort is stable, so of equal times the later one comes first.
-            events = reversed(self._events.values())
+            events = [kept.event for kept in reversed(self._events.values())]
             found = [e for e in events if e.tenant == self.tenant and status in (None, e.status)]
         found.sort(key=lambda event: event.created_at, reverse=True)
         return found[: max(limit, 0)]
@@ -113,32 +120,33 @@ class MemoryStore(MemoryQuarantine):
     ) -> Event | None:
         with self._lock:
             for event_id in self._claimable():
-                event = self._events[event_id]
+                kept = self._events[event_id]
+                event = kept.event
                 if self.tenant not in ("", event.tenant):
                     continue
                 if passageless is None or event.passages or event_id in passageless:
-                    claimed = replace(event, status="running", attempts=event.attempts + 1)
-                    self._put(claimed, time.monotonic() + lease_s)
-                    return claimed
+                    until = time.monotonic() + lease_s
+                    self._put(kept, until, status="running", attempts=event.attempts + 1)
+                    return kept.event
         return None
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         with self._lock:
-            event = self._events.get(event_id)
-            if event is None or event.status != "running" or not _holds(event, attempt):
+            kept = self._events.get(event_id)
+            if kept is None or kept.event.status != "running" or not _holds(kept.event, attempt):
                 return False
-            self._claimable_at[event_id] = time.monotonic() + lease_s
+            kept.claimable_at = time.monotonic() + lease_s
             return True
 
     def finish_event(
         self, event_id: str, attribution: Attribution, *, attempt: int | None = None
     ) -> bool:
         with self._lock:
-            event = self._claimed(event_id)
-            if not _holds(event, attempt):
+            kept = self._claimed(event_id)
+            if not _holds(kept.event, attempt):
                 return False
-            self._finished[event_id] = _copied(attribution)
-            self._put(replace(event, status="done", error=None))
+            kept.attribution = _copied(attribution)
+            self._put(kept, status="done", error=None)
             return True
 
     def fail_event(
@@ -151,20 +159,18 @@ class MemoryStore(MemoryQuarantine):
         counts: bool = True,
     ) -> bool:
         with self._lock:
-            event = self._claimed(event_id)
-            if event.status not in OPEN or not _holds(event, attempt):
+            kept = self._claimed(event_id)
+            if kept.event.status not in OPEN or not _holds(kept.event, attempt):
                 return False
-            status: EventStatus = "failed" if final else "pending"
-            failures = event.failures + int(counts)
-            self._put(replace(event, status=status, error=error, failures=failures))
+            status, failures = "failed" if final else "pending", kept.event.failures + int(counts)
+            self._put(kept, status=status, error=error, failures=failures)
             return True
 
     def attribution(self, event_id: str) -> Attribution | None:
         with self._lock:
-            event, found = self._events.get(event_id), self._finished.get(event_id)
-        if event is None or event.tenant != self.tenant or found is None:
-            return None
-        return _copied(found)
+            kept = self._events.get(event_id)
+            found = None if kept is None or kept.event.tenant != self.tenant else kept.attribution
+        return None if found is None else _copied(found)
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         with self._lock:
@@ -191,35 +197,33 @@ class MemoryStore(MemoryQuarantine):
     def close(self) -> None:
         """Release nothing: nothing is held."""
 
-    def _claimed(self, event_id: str) -> Event:
+    def _claimed(self, event_id: str) -> _Kept:
         """Return an event of any tenant: whoever was handed it out brings it back."""
         found = self._events.get(event_id)
         if found is None:
             raise no_event(event_id)
         return found
 
-    def _put(self, event: Event, claimable_at: float = 0.0) -> None:
-        self._events[event.id] = event
+    def _put(self, kept: _Kept, claimable_at: float = 0.0, **changes: Any) -> None:
+        kept.event = event = replace(kept.event, **changes)
+        kept.claimable_at = claimable_at
         if event.status in OPEN:
-            self._claimable_at[event.id] = claimable_at
             return
         self._turns.remove(event.id)
-        self._claimable_at.pop(event.id, None)
-        found = self._finished.setdefault(event.id, None)
-        scope = [] if found is None else [one.passage for one in found.scores]
-        size = event.nbytes + passages_bytes(scope)
-        self._finished_bytes += size - self._sizes.get(event.id, 0)
-        self._sizes[event.id] = size
+        scope = () if kept.attribution is None else kept.attribution.scores
+        size = event.nbytes + passages_bytes([one.passage for one in scope])
+        self._finished_bytes += size - self._finished.get(event.id, 0)
+        self._finished[event.id] = size
         while len(self._finished) > self._max_finished or (
             self._finished_bytes > _FINISHED_BYTES and len(self._finished) > 1
         ):
             oldest = next(iter(self._finished))
-            self._finished_bytes -= self._sizes.pop(oldest)
-            del self._finished[oldest], self._events[oldest], self._lanes[oldest]
+            self._finished_bytes -= self._finished.pop(oldest)
+            del self._events[oldest]
 
     def _claimable(self) -> Iterator[str]:
         now = time.monotonic()
-        return (one for one in self._turns if self._claimable_at[one] <= now)
+        return (one for one in self._turns if self._events[one].claimable_at <= now)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is held back stays so elsewhere; events are attributed where they were reported.

@@ -35,13 +35,16 @@ class SqlEvents:
         if not events:
             return
         with self._database.write() as session:
-            turns = _Turns(session)
+            served = session.scalar(_by_turn(EventRow.turn))
+            last: dict[str, int | None] = {}  # turn of each lane
             ids = {event.id for event in events}
             known = set(session.scalars(select(EventRow.id).where(EventRow.id.in_(ids))))
             again: list[tuple[Event, int]] = []
             fresh: dict[str, tuple[Event, int]] = {}
             for event in events:
-                turn = turns.next(event.lane)
+                if (lane := event.lane) not in last:
+                    last[lane] = _last_turn(session, lane)
+                turn = last[lane] = next_turn(served, last[lane])
                 if event.id in known or event.id in fresh:
                     again.append((event, turn))
                 else:
@@ -148,24 +151,9 @@ class SqlEvents:
         return (EventRow.id == event_id, EventRow.tenant == self.tenant)
 
 
-class _Turns:
-    """The turns that new events get."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._served = session.scalar(_by_turn(EventRow.turn))
-        self._last: dict[str, int | None] = {}
-
-    def next(self, lane: str) -> int:
-        if lane not in self._last:
-            self._last[lane] = self._session.scalar(
-                select(func.max(EventRow.turn)).where(
-                    EventRow.lane == lane, EventRow.claimable_at.isnot(None)
-                )
-            )
-        turn = next_turn(self._served, self._last[lane])
-        self._last[lane] = turn
-        return turn
+def _last_turn(session: Session, lane: str) -> int | None:
+    theirs = (EventRow.lane == lane, EventRow.claimable_at.isnot(None))
+    return session.scalar(select(func.max(EventRow.turn)).where(*theirs))
 
 
 def _by_turn(*columns: Any) -> Select[Any]:

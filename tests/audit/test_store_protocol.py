@@ -43,6 +43,13 @@ def test_an_event_comes_back_as_it_was_added(store):
     assert store.events() == [added]
 
 
+def test_an_event_of_no_calendar_is_not_handed_out(store):
+    late = datetime.max.replace(tzinfo=timezone(timedelta(hours=-12)))
+    with pytest.raises(InvalidInputError):
+        store.add_event(replace(event("e"), created_at=late))
+    assert store.claim_event(lease_s=60) is None
+
+
 def test_any_text_survives(store):
     added = Event(
         NASTY,
