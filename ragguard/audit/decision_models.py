@@ -6,13 +6,13 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Double, Index, LargeBinary, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from ragguard.audit.allow_list import Allowance
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import lane_of
-from ragguard.audit.models import SERIAL, AnyText, Base, UtcDateTime, tenant_column
+from ragguard.audit.models import SERIAL, Base
 from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.audit.records import Answer
 from ragguard.audit.trail import TrailRow
@@ -26,23 +26,23 @@ class QuarantineRow(Base):
     __tablename__ = "ragguard_quarantine"
 
     seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
-    tenant: Mapped[str] = tenant_column()
-    key: Mapped[str] = mapped_column(AnyText)
-    passage_id: Mapped[str] = mapped_column(AnyText)
-    text: Mapped[str] = mapped_column(AnyText)
-    reason: Mapped[str] = mapped_column(AnyText)
-    event_id: Mapped[str | None] = mapped_column(AnyText)
+    tenant: Mapped[str] = mapped_column(server_default="")
+    key: Mapped[str]
+    passage_id: Mapped[str]
+    text: Mapped[str]
+    reason: Mapped[str]
+    event_id: Mapped[str | None]
     status: Mapped[str] = mapped_column(Text)
-    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    updated_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    actor: Mapped[str | None] = mapped_column(AnyText)
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    actor: Mapped[str | None]
     # The quarantine's version since which the key is held, or is not; 0 in older versions' rows.
     changed: Mapped[int] = mapped_column(BigInteger, server_default="0")
-    reporters_json: Mapped[str] = mapped_column(AnyText, server_default="[]")
+    reporters_json: Mapped[str] = mapped_column(server_default="[]")
     lanes: Mapped[str] = mapped_column(Text, server_default="")  # of the reporters, in a row
-    until: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    until: Mapped[datetime | None]
     # NULL in older versions' rows.
-    signature: Mapped[bytes | None] = mapped_column(LargeBinary)
+    signature: Mapped[bytes | None]
 
     __table_args__ = (
         UniqueConstraint("tenant", "key"),
@@ -79,17 +79,17 @@ class AllowanceRow(Base):
     __tablename__ = "ragguard_allowances"
 
     seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
-    tenant: Mapped[str] = tenant_column()
-    key: Mapped[str] = mapped_column(AnyText)
-    source: Mapped[str] = mapped_column(AnyText)
+    tenant: Mapped[str] = mapped_column(server_default="")
+    key: Mapped[str]
+    source: Mapped[str]
     effect: Mapped[str] = mapped_column(Text)
-    why: Mapped[str] = mapped_column(AnyText)
-    text: Mapped[str] = mapped_column(AnyText)
-    actor: Mapped[str | None] = mapped_column(AnyText)
-    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    until: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    ended_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    ended_by: Mapped[str | None] = mapped_column(AnyText)
+    why: Mapped[str]
+    text: Mapped[str]
+    actor: Mapped[str | None]
+    created_at: Mapped[datetime]
+    until: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    ended_by: Mapped[str | None]
     changed: Mapped[int] = mapped_column(BigInteger)  # the quarantine's version then
 
     __table_args__ = (
@@ -125,7 +125,7 @@ class AnswerKeyRow(Base):
     __tablename__ = "ragguard_answer_key"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    value: Mapped[bytes] = mapped_column(LargeBinary)
+    value: Mapped[bytes]
 
 
 class AnswerRow(Base):
@@ -135,10 +135,10 @@ class AnswerRow(Base):
     __tablename__ = "ragguard_answers"
 
     seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
-    tenant: Mapped[str] = tenant_column()
+    tenant: Mapped[str] = mapped_column(server_default="")
     digest: Mapped[str] = mapped_column(Text)
     hashes: Mapped[str] = mapped_column(Text)  # of the passages, in a row
-    given_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    given_at: Mapped[datetime]
 
     __table_args__ = (
         Index("ragguard_answers_by_digest", "tenant", "digest"),
@@ -157,21 +157,21 @@ class VerdictRow(Base):
     __tablename__ = "ragguard_verdicts"
 
     seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
-    id: Mapped[str] = mapped_column(AnyText, unique=True)
-    recorded_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    id: Mapped[str] = mapped_column(unique=True)
+    recorded_at: Mapped[datetime]
     question: Mapped[str] = mapped_column(Text)
     attacked: Mapped[bool]
-    p_value: Mapped[float] = mapped_column(Double)
+    p_value: Mapped[float]
     mode: Mapped[str] = mapped_column(Text)
-    error: Mapped[str | None] = mapped_column(AnyText)
+    error: Mapped[str | None]
     size: Mapped[int]
     kept: Mapped[int]
-    passages_json: Mapped[str] = mapped_column(AnyText)
-    calibration: Mapped[str] = mapped_column(AnyText)
-    scorer: Mapped[str] = mapped_column(AnyText)
-    version: Mapped[str] = mapped_column(AnyText)
-    query: Mapped[str | None] = mapped_column(AnyText)
-    tenant: Mapped[str] = tenant_column()
+    passages_json: Mapped[str]
+    calibration: Mapped[str]
+    scorer: Mapped[str]
+    version: Mapped[str]
+    query: Mapped[str | None]
+    tenant: Mapped[str] = mapped_column(server_default="")
 
     __table_args__ = (
         Index("ragguard_verdicts_by_time", "recorded_at", "seq"),

@@ -1,7 +1,7 @@
 """The tables of the SQL audit store, but for those of `ragguard.audit.decision_models`.
 
-Every text that a caller can choose goes through `AnyText`, so that the two databases keep the
-same content byte for byte.
+A text is an `AnyText`, so that the two databases keep the same content byte for byte, unless its
+column says `Text`: no caller can choose that one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 from sqlalchemy import (
     BigInteger,
-    ColumnElement,
     DateTime,
     Dialect,
     Double,
@@ -21,6 +20,7 @@ from sqlalchemy import (
     Integer,
     Text,
     false,
+    text,
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
@@ -58,9 +58,7 @@ class UtcDateTime(TypeDecorator[datetime]):
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         return None if value is None else as_utc(value)
 
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        # SQLite keeps no timezone.
-        return None if value is None else as_utc(value)
+    process_result_value = process_bind_param  # SQLite keeps no timezone
 
 
 class epoch_now(GenericFunction[float]):  # noqa: N801 - the name of an SQL function
@@ -80,11 +78,6 @@ def _epoch_now_postgresql(element: Any, compiler: Any, **kw: Any) -> str:  # noq
     return "CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS DOUBLE PRECISION)"
 
 
-def tenant_column() -> Mapped[str]:
-    """Return the column that says whose a row is."""
-    return mapped_column(AnyText, server_default="")
-
-
 class Base(DeclarativeBase):
     """The audit store's own tables; the prefix keeps them apart in a database that is shared.
 
@@ -92,6 +85,7 @@ class Base(DeclarativeBase):
         record: The dataclass that a row is kept for; fields of a column's name are that column.
     """
 
+    type_annotation_map: ClassVar = {str: AnyText, datetime: UtcDateTime, float: Double}
     record: ClassVar[Any]
 
     @classmethod
@@ -111,8 +105,8 @@ class MetaRow(Base):
     value: Mapped[int] = mapped_column(BigInteger)
 
 
-def _of_open(name: str, claimable_at: Any, *columns: str) -> Index:
-    is_open: ColumnElement[bool] = claimable_at.isnot(None)
+def _of_open(name: str, *columns: str) -> Index:
+    is_open = text("claimable_at IS NOT NULL")
     return Index(name, *columns, sqlite_where=is_open, postgresql_where=is_open)
 
 
@@ -123,35 +117,35 @@ class EventRow(Base):
     __tablename__ = "ragguard_events"
 
     seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
-    id: Mapped[str] = mapped_column(AnyText, unique=True)
-    query: Mapped[str] = mapped_column(AnyText)
-    response: Mapped[str] = mapped_column(AnyText)
-    reporter: Mapped[str | None] = mapped_column(AnyText)
+    id: Mapped[str] = mapped_column(unique=True)
+    query: Mapped[str]
+    response: Mapped[str]
+    reporter: Mapped[str | None]
     status: Mapped[str] = mapped_column(Text)
-    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    created_at: Mapped[datetime]
     attempts: Mapped[int]
-    error: Mapped[str | None] = mapped_column(AnyText)
+    error: Mapped[str | None]
     # Seconds since 1970: 0 when pending, the end of the lease when running, else NULL.
-    claimable_at: Mapped[float | None] = mapped_column(Double)
+    claimable_at: Mapped[float | None]
     failures: Mapped[int] = mapped_column(server_default="0")
     reports: Mapped[int] = mapped_column(server_default="1")
-    cut: Mapped[str | None] = mapped_column(AnyText)
+    cut: Mapped[str | None]
     # Whoever reported it, by `lane`, in a row; and in whose lane it waits for which turn.
     lanes: Mapped[str] = mapped_column(Text, server_default=NOBODY)
     lane: Mapped[str] = mapped_column(Text, server_default=NOBODY)
     turn: Mapped[int] = mapped_column(BigInteger, server_default="0")
     bare: Mapped[bool] = mapped_column(server_default=false())
-    tenant: Mapped[str] = tenant_column()
+    tenant: Mapped[str] = mapped_column(server_default="")
 
     passages: Mapped[list[PassageRow]] = relationship(
         order_by="PassageRow.position", lazy="selectin"
     )
 
     __table_args__ = (
-        _of_open("ragguard_events_by_turn", claimable_at, "turn", "seq"),
+        _of_open("ragguard_events_by_turn", "turn", "seq"),
         # "bare" first, or SQLite takes whichever of the two was created last.
-        _of_open("ragguard_events_with_passages_by_turn", claimable_at, "bare", "turn", "seq"),
-        _of_open("ragguard_events_by_lane", claimable_at, "lane", "turn"),
+        _of_open("ragguard_events_with_passages_by_turn", "bare", "turn", "seq"),
+        _of_open("ragguard_events_by_lane", "lane", "turn"),
         Index("ragguard_events_by_status", "status", "created_at", "seq"),
         Index("ragguard_events_by_tenant", "tenant", "created_at", "seq"),
     )
@@ -180,10 +174,10 @@ class PassageRow(Base):
 
     event_seq: Mapped[int] = mapped_column(ForeignKey(EventRow.seq), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True)
-    passage_id: Mapped[str] = mapped_column(AnyText)
-    text: Mapped[str] = mapped_column(AnyText)
-    score: Mapped[float | None] = mapped_column(Double)
-    metadata_json: Mapped[str] = mapped_column(AnyText)
+    passage_id: Mapped[str]
+    text: Mapped[str]
+    score: Mapped[float | None]
+    metadata_json: Mapped[str]
 
     @staticmethod
     def values(event_seq: int, position: int, passage: Passage) -> dict[str, object]:
@@ -209,7 +203,7 @@ class AttributionRow(Base):
     __tablename__ = "ragguard_attributions"
 
     event_seq: Mapped[int] = mapped_column(ForeignKey(EventRow.seq), primary_key=True)
-    body_json: Mapped[str] = mapped_column(AnyText)
+    body_json: Mapped[str]
 
 
 class CounterRow(Base):
@@ -217,7 +211,7 @@ class CounterRow(Base):
 
     __tablename__ = "ragguard_counters"
 
-    name: Mapped[str] = mapped_column(AnyText, primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
     value: Mapped[int] = mapped_column(BigInteger)
 
 
@@ -228,15 +222,15 @@ class ScoreRow(Base):
     __tablename__ = "ragguard_scores"
 
     seq: Mapped[int] = mapped_column(SERIAL, primary_key=True)
-    recorded_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    scorer: Mapped[str] = mapped_column(AnyText)
+    recorded_at: Mapped[datetime]
+    scorer: Mapped[str]
     with_reference: Mapped[bool]
     attacked: Mapped[bool]
-    score: Mapped[float] = mapped_column(Double)
+    score: Mapped[float]
     suspicions_json: Mapped[str] = mapped_column(Text)
-    priority: Mapped[float] = mapped_column(Double)
+    priority: Mapped[float]
     # NULL in what older versions recorded.
-    question: Mapped[str | None] = mapped_column(AnyText)
+    question: Mapped[str | None]
     naming: Mapped[bool] = mapped_column(server_default=false())
 
     @classmethod
