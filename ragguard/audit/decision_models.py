@@ -13,7 +13,7 @@ from ragguard.audit.allow_list import Allowance
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.models import SERIAL, Base
-from ragguard.audit.quarantine import QuarantineEntry
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
 from ragguard.audit.records import Answer
 from ragguard.audit.trail import TrailRow
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
@@ -32,7 +32,7 @@ class QuarantineRow(Base):
     text: Mapped[str]
     reason: Mapped[str]
     event_id: Mapped[str | None]
-    status: Mapped[str] = mapped_column(Text)
+    status: Mapped[QuarantineStatus] = mapped_column(Text)
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     actor: Mapped[str | None]

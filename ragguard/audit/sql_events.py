@@ -106,13 +106,7 @@ class SqlEvents:
             seq = _changed(session, EventRow.id == event_id, *_held(attempt), **done)
             if seq is None:
                 return _left_alone(session, event_id)
-            stored = insert_into(session, AttributionRow).values(event_seq=seq, body_json=body)
-            session.execute(
-                stored.on_conflict_do_update(
-                    index_elements=[AttributionRow.event_seq],
-                    set_={"body_json": stored.excluded.body_json},
-                )
-            )
+            session.merge(AttributionRow(event_seq=seq, body_json=body))
             return True
 
     def fail_event(

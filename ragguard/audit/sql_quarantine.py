@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import cast
 
 from sqlalchemy import Select, false, func, or_, select, update
 from sqlalchemy.orm import Session
@@ -119,7 +118,7 @@ class SqlQuarantine:
             row = session.scalar(self._mine.where(QuarantineRow.key == key))
             if row is None:
                 raise not_in_quarantine(key)
-            if matters(cast(QuarantineStatus, row.status), status):
+            if matters(row.status, status):
                 set_version(session, changed)
                 row.changed = changed
             row.status = status
@@ -154,14 +153,14 @@ class SqlQuarantine:
         status = QuarantineRow.status
         rows = self._mine.with_only_columns(status, func.count()).group_by(status)
         with self._database.read() as session:
-            return {cast(QuarantineStatus, one): count for one, count in session.execute(rows)}
+            return dict(session.execute(rows).all())
 
     def quarantine_tally(self) -> dict[tuple[QuarantineStatus, Reporters], int]:
         kinds = (QuarantineRow.status, QuarantineRow.reporters_json)
         rows = self._mine.with_only_columns(*kinds, func.count()).group_by(*kinds)
         with self._database.read() as session:
             return {
-                (cast(QuarantineStatus, status), tuple(from_json(reporters))): count
+                (status, tuple(from_json(reporters))): count
                 for status, reporters, count in session.execute(rows)
             }
 
