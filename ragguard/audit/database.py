@@ -220,7 +220,7 @@ def insert_into(session: Session, table: type[DeclarativeBase]) -> Any:
     Into the table itself, as rows are inserted everywhere here: for many rows of a mapped class
     SQLAlchemy makes a class of statements when it first needs one, and two threads may meet in it.
     """
-    insert: Any = sqlite.insert if _on_sqlite(session) else postgresql.insert
+    insert: Any = sqlite.insert if on_sqlite(session) else postgresql.insert
     return insert(table.__table__)
 
 
@@ -229,7 +229,7 @@ def lock(session: Session, number: int) -> None:
 
     In SQLite every such transaction holds the only one there is.
     """
-    if not _on_sqlite(session):
+    if not on_sqlite(session):
         session.execute(select(func.pg_advisory_xact_lock(number)))
 
 
@@ -248,7 +248,8 @@ def set_version(session: Session, number: int) -> None:
     session.execute(named.values(value=number).execution_options(synchronize_session=False))
 
 
-def _on_sqlite(session: Session) -> bool:
+def on_sqlite(session: Session) -> bool:
+    """Return whether a session is one with SQLite."""
     return session.get_bind().dialect.name == "sqlite"
 
 

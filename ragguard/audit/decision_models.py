@@ -64,10 +64,6 @@ class QuarantineRow(Base):
             "changed": changed,
         }
 
-    def take(self, entry: QuarantineEntry, tenant: str, changed: int) -> None:
-        for name, value in self.values(entry, tenant, changed).items():
-            setattr(self, name, value)
-
     def to_entry(self) -> QuarantineEntry:
         return QuarantineEntry(**self.shared(self), reporters=tuple(from_json(self.reporters_json)))
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.allow_list import Allowance
 from ragguard.audit.fair_queueing import MAX_REPORTERS, Turns
 from ragguard.audit.memory_quarantine import MemoryQuarantine
 from ragguard.audit.quarantine import QuarantineEntry, as_utc
-from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event, tenant_view
+from ragguard.audit.records import OPEN, Event, EventStatus, ScoredQuery, no_event
 from ragguard.audit.verdict_counter import retained
 from ragguard.fork import follow_forks
 from ragguard.recent_passages import passages_bytes
@@ -61,9 +61,6 @@ class MemoryStore(MemoryQuarantine):
         self._counts: dict[str, int] = {}
         self._scores: list[ScoredQuery] = []
         follow_forks(self)
-
-    def of_tenant(self, tenant: str | None) -> Self:
-        return tenant_view(self, tenant)
 
     def tenants(self) -> list[str]:
         with self._lock:

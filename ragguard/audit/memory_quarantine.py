@@ -22,7 +22,7 @@ from ragguard.audit.quarantine import (
     QuarantineStatus,
     Reporters,
     as_utc,
-    checked_status,
+    check_status,
     matters,
     not_in_quarantine,
     utc_now,
@@ -92,7 +92,6 @@ class MemoryQuarantine(MemoryRecords):
     def __init__(self) -> None:
         super().__init__()
         self.place = f"memory:{uuid.uuid4().hex}"
-        self.tenant = ""
         self._holdings = _Holdings()
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
@@ -158,7 +157,7 @@ class MemoryQuarantine(MemoryRecords):
         actor: str | None = None,
         said: str | None = None,
     ) -> QuarantineEntry:
-        checked_status(status)
+        check_status(status)
         with self._lock:
             entry = self._mine.entries.get(key)
             if entry is None:

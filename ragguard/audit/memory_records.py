@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from ragguard.audit.quarantine import as_utc, utc_now
-from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer
+from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, Answer, TenantViews
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
@@ -18,10 +18,8 @@ _MAX_CHARS = 16_000_000  # of all texts and reasons of verdicts; 64 MB at most
 _MAX_ANSWERS = 20_000  # of all tenants together; some 30 MB with ten passages each
 
 
-class MemoryRecords:
+class MemoryRecords(TenantViews):
     """Verdicts, answers and trail of a `MemoryStore`; of the first two what there is room for."""
-
-    tenant: str
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # of all that the store has

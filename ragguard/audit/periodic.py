@@ -34,6 +34,7 @@ class Repeater(ABC):
     def _begin(self) -> None:
         """Have nothing pending."""
         self._thread: threading.Thread | None = None
+        self._stepping = threading.Lock()  # held while the store is waited for; never by a query
 
     def _start(self) -> None:
         """Have the thread, unless all was closed; called with the lock held."""
@@ -101,10 +102,6 @@ class Writer(Repeater):
                 return
         if thread is not threading.current_thread():
             thread.join(timeout)
-
-    def _begin(self) -> None:
-        super()._begin()
-        self._flushing = threading.Lock()
 
     def _step(self) -> None:
         self.flush()

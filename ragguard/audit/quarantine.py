@@ -45,14 +45,13 @@ def as_utc(moment: datetime) -> datetime:
         ) from error
 
 
-def checked_status(status: QuarantineStatus) -> QuarantineStatus:
-    """Return `status`, or raise `InvalidInputError` when it is none of an entry's."""
+def check_status(status: QuarantineStatus) -> None:
+    """Raise `InvalidInputError` when this is none of an entry's."""
     if status not in get_args(QuarantineStatus):
         raise InvalidInputError(
             f"a quarantine's status cannot be {status!r}; "
             f"pass one of {', '.join(get_args(QuarantineStatus))}"
         )
-    return status
 
 
 def matters(before: QuarantineStatus, after: QuarantineStatus) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from sys import getsizeof
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, Self
 
 from ragguard.arguments import require_tenant
 from ragguard.attribution.result import Attribution
@@ -42,17 +42,19 @@ def no_event(event_id: str) -> EventNotFoundError:
     )
 
 
-_Store = TypeVar("_Store")
+class TenantViews:
+    """What a store is that tenants see in their own ways."""
 
+    tenant = ""
 
-def tenant_view(store: _Store, tenant: str | None) -> _Store:
-    """Return a store as a tenant sees it: an object of its own that shares all else."""
-    name = require_tenant(tenant)
-    if name == store.__dict__["tenant"]:
-        return store
-    view: _Store = object.__new__(type(store))
-    view.__dict__.update(store.__dict__, tenant=name)
-    return view
+    def of_tenant(self, tenant: str | None) -> Self:
+        """Return an object of its own that shares all else with this one."""
+        name = require_tenant(tenant)
+        if name == self.tenant:
+            return self
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__, tenant=name)
+        return view
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 from sqlalchemy import func, select, union
 from sqlalchemy.orm import Session
@@ -15,7 +15,6 @@ from ragguard.audit.database import VERSION, Database
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
 from ragguard.audit.models import EventRow
 from ragguard.audit.quarantine import ALLOWED, HELD, SPARED, QuarantineChanges
-from ragguard.audit.records import tenant_view
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.audit.sql_records import SqlRecords
@@ -65,7 +64,6 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
         self._database = Database(url)
         self.path = self._database.path
         self.place = self._database.name
-        self.tenant = ""
         # What the filter drops is asked for ten times a second, on a connection of its own: no
         # other read stands in the way, however long.
         try:
@@ -73,9 +71,6 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
         except StoreError:
             self._database.close()
             raise
-
-    def of_tenant(self, tenant: str | None) -> Self:
-        return tenant_view(self, tenant)
 
     def tenants(self) -> list[str]:
         rows = (EventRow, QuarantineRow, AllowanceRow, VerdictRow)

@@ -17,15 +17,14 @@ from ragguard.audit.database import Database, insert_into
 from ragguard.audit.encoding import from_json, to_json
 from ragguard.audit.fair_queueing import MAX_REPORTERS, next_turn
 from ragguard.audit.models import AttributionRow, EventRow, PassageRow, epoch_now
-from ragguard.audit.records import OPEN, Event, EventStatus, no_event
+from ragguard.audit.records import OPEN, Event, EventStatus, TenantViews, no_event
 
 _LANES_LENGTH = 17 * MAX_REPORTERS - 1  # a space between each two
 
 
-class SqlEvents:
+class SqlEvents(TenantViews):
     """The events and attributions of a `SqlStore`."""
 
-    tenant: str
     _database: Database
 
     def add_event(self, event: Event) -> None:

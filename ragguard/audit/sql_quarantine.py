@@ -22,11 +22,12 @@ from ragguard.audit.quarantine import (
     QuarantineEntry,
     QuarantineStatus,
     Reporters,
-    checked_status,
+    check_status,
     matters,
     not_in_quarantine,
     utc_now,
 )
+from ragguard.audit.records import TenantViews
 from ragguard.audit.sql_records import append
 from ragguard.audit.trail import of_allowance, of_entry, of_lapse
 from ragguard.audit.watch import announce
@@ -34,11 +35,10 @@ from ragguard.audit.watch import announce
 _ALL = 2**62  # rows
 
 
-class SqlQuarantine:
+class SqlQuarantine(TenantViews):
     """The quarantine of a `SqlStore`, and its allow-list."""
 
     place: str
-    tenant: str
     _database: Database
 
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
@@ -75,7 +75,10 @@ class SqlQuarantine:
             for one in found:
                 if one.kept:
                     row = rows.setdefault(one.entry.key, QuarantineRow(changed=0))
-                    row.take(one.entry, self.tenant, changed if one.quarantined else row.changed)
+                    since = changed if one.quarantined else row.changed
+                    values = QuarantineRow.values(one.entry, self.tenant, since)
+                    for name, value in values.items():
+                        setattr(row, name, value)
                     session.add(row)
             if any(one.quarantined for one in found):
                 set_version(session, changed)
@@ -112,7 +115,7 @@ class SqlQuarantine:
         actor: str | None = None,
         said: str | None = None,
     ) -> QuarantineEntry:
-        checked_status(status)
+        check_status(status)
         with self._database.write() as session:
             changed = next_version(session)
             row = session.scalar(self._mine.where(QuarantineRow.key == key))
@@ -173,8 +176,8 @@ class SqlQuarantine:
     def allow(self, allowance: Allowance, *, said: str | None = None) -> None:
         with self._database.write() as session:
             changed = next_version(session)
-            shared = AllowanceRow.shared(allowance)
-            values = {**shared, "tenant": self.tenant, "changed": changed}
+            marks = {"tenant": self.tenant, "changed": changed}
+            values = AllowanceRow.shared(allowance) | marks
             put = insert_into(session, AllowanceRow).values(values)
             named = ["tenant", "key", "source", "effect"]
             session.execute(put.on_conflict_do_update(index_elements=named, set_=values))

@@ -11,12 +11,19 @@ from typing import Any
 from sqlalchemy import ColumnElement, LargeBinary, Select, and_, cast, delete, select
 from sqlalchemy.orm import Session
 
-from ragguard.audit.database import SCORES_LOCK, TRAIL_LOCK, Database, insert_into, lock
+from ragguard.audit.database import SCORES_LOCK, TRAIL_LOCK, Database, insert_into, lock, on_sqlite
 from ragguard.audit.decision_models import AnswerKeyRow, AnswerRow, TrailTable, VerdictRow
 from ragguard.audit.encoding import to_json
 from ragguard.audit.models import CounterRow, ScoreRow
 from ragguard.audit.quarantine import utc_now
-from ragguard.audit.records import ANSWER_DAY, KEPT_ALIKE, KEPT_ANSWERS, Answer, ScoredQuery
+from ragguard.audit.records import (
+    ANSWER_DAY,
+    KEPT_ALIKE,
+    KEPT_ANSWERS,
+    Answer,
+    ScoredQuery,
+    TenantViews,
+)
 from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, says, tell_head
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
@@ -24,10 +31,9 @@ _FORGET_EVERY = 100  # answers: finding the oldest to keep reads all that are ke
 _ONE = 1
 
 
-class SqlRecords:
+class SqlRecords(TenantViews):
     """Verdicts, answers, counters, scores and trail of a `SqlStore`."""
 
-    tenant: str
     _database: Database
 
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
@@ -199,7 +205,7 @@ def append(session: Session, changes: Iterable[Change]) -> str | None:
 def _rows(session: Session, tenant: str = "") -> Select[Any]:
     """Select the columns as they lie there: in SQLite a column may hold anything."""
     columns: list[Any] = [TrailTable.__table__.columns[field.name] for field in fields(TrailRow)]
-    if session.get_bind().dialect.name == "sqlite":
+    if on_sqlite(session):
         columns[1:] = [cast(column, LargeBinary).label(column.name) for column in columns[1:]]
     return select(*columns).where(TrailTable.tenant == tenant) if tenant else select(*columns)
 

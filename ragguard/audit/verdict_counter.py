@@ -61,7 +61,7 @@ class VerdictCounter(Writer):
 
     def flush(self) -> None:
         """Write what has been counted; on a failing store it is kept for the next time."""
-        with self._flushing:
+        with self._stepping:
             with self._lock:
                 counts, self._pending = self._pending, Counter()
                 self._in_flight = counts

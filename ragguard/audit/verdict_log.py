@@ -146,7 +146,7 @@ class VerdictLog(Writer):
 
     def flush(self) -> None:
         """Write what is pending; on a failing store it is kept for the next time."""
-        with self._flushing:
+        with self._stepping:
             with self._lock:
                 pending, self._pending = self._pending, deque()
                 self._bytes = 0

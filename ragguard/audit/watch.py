@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 import weakref
 from collections.abc import Iterable, Mapping
@@ -107,7 +106,7 @@ class QuarantineWatch(Repeater):
         Raises:
             StoreError: The store fails; the keys it last gave stay in force.
         """
-        with self._reading:
+        with self._stepping:
             version = self._store.quarantine_version()
             if version != self._version or self._is_due():
                 changes = self._store.quarantine_changes(self._version)
@@ -165,10 +164,6 @@ class QuarantineWatch(Repeater):
                 self.age_s,
                 self.size,
             )
-
-    def _begin(self) -> None:
-        super()._begin()
-        self._reading = threading.Lock()  # never taken by a query: it is held while the store is
 
     def _step(self) -> None:
         self.reload()

@@ -206,7 +206,7 @@ class Outbox:
                         logger.warning("events wait in memory, the store fails: %s", error)
                     backoff.pause(self.stop)
                 else:
-                    backoff = Backoff() if backoff.failing else backoff
+                    backoff = Backoff()
                     self.saved.set()
         self._save_rest()
 

@@ -184,8 +184,7 @@ class Worker:
                     logger.warning("no events can be claimed, the store fails: %s", error)
                 backoff.pause(stop)
                 continue
-            if backoff.failing:
-                backoff = Backoff()
+            backoff = Backoff()
             if event is None:
                 idle(self._poll_s)
                 continue

@@ -28,7 +28,7 @@ class Lines(Writer):
             self._start()
 
     def flush(self):
-        with self._flushing:
+        with self._stepping:
             with self._lock:
                 pending, self._pending = self._pending, []
             self.written += pending
