@@ -85,7 +85,7 @@ class Database:
         """Close all connections that are not in use; the database is not used afterwards."""
         self._closed = True
         # A transaction that hangs keeps its connection: nobody waits for it for long.
-        free = [gate for gate in self._gates() if gate.acquire(timeout=_CLOSE_S)]
+        free = [gate for gate in self._gates if gate.acquire(timeout=_CLOSE_S)]
         self._engine.dispose()
         for gate in free:
             gate.release()
@@ -190,14 +190,11 @@ class Database:
     def _make_gates(self) -> None:
         # SQLite must have no connection open while the process forks, so every use of one goes
         # through a gate that a fork closes. In WAL mode readers do not wait for the writer.
-        self._reading: Any = threading.RLock() if self.on_sqlite else nullcontext()
-        self._writing: Any = threading.RLock() if self.on_sqlite else nullcontext()
-
-    def _gates(self) -> list[Any]:
-        return [self._writing, self._reading] if self.on_sqlite else []
+        self._gates: list[Any] = [threading.RLock(), threading.RLock()] if self.on_sqlite else []
+        self._writing, self._reading = self._gates or [nullcontext(), nullcontext()]
 
     def _before_fork(self) -> None:
-        for gate in self._gates():
+        for gate in self._gates:
             gate.acquire()
         if self.on_sqlite:
             self._engine.dispose()
@@ -210,7 +207,7 @@ class Database:
             self._engine.dispose(close=False)
             self._make_gates()
             return
-        for gate in self._gates():
+        for gate in self._gates:
             gate.release()
 
 
