@@ -84,12 +84,8 @@ class SqlRecords(TenantViews):
             return session.scalars(key).one()
 
     def add_answer(self, answer: Answer) -> None:
-        values = {
-            "tenant": self.tenant,
-            "digest": answer.digest,
-            "hashes": " ".join(sorted(answer.passages)),
-            "given_at": answer.given_at,
-        }
+        hashes = " ".join(sorted(answer.passages))
+        values = {**AnswerRow.shared(answer), "tenant": self.tenant, "hashes": hashes}
         over = [AnswerRow.given_at < utc_now() - 2 * ANSWER_DAY]
         with self._database.write() as session:
             added = insert_into(session, AnswerRow).values(values).returning(AnswerRow.seq)
