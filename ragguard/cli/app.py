@@ -16,7 +16,6 @@ from typer.core import TyperGroup
 
 from ragguard._version import __version__
 from ragguard.cli import options
-from ragguard.cli.audit import audit, store
 from ragguard.cli.calibrate import calibrate, drift
 from ragguard.cli.decisions import allow, allowed, disallow, protect, quarantine
 from ragguard.cli.events import attribute, events, report
@@ -24,10 +23,9 @@ from ragguard.cli.filter import explain, filter_traffic
 from ragguard.cli.info import info
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json
 from ragguard.cli.proxy import proxy
-from ragguard.cli.review import review
+from ragguard.cli.record import audit, store, verdicts
 from ragguard.cli.scan import scan
-from ragguard.cli.verdicts import verdicts
-from ragguard.cli.worker import worker
+from ragguard.cli.services import review, worker
 from ragguard.errors import RagguardError
 
 _BAD_INPUT = 2
@@ -73,10 +71,8 @@ def _reported(error: Exception, *, debug: bool) -> int:
     known = isinstance(error, (RagguardError, OSError))
     if debug or not known:
         typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-    if known:
-        complain(_in_words(error))
-    else:
-        complain("this is a defect of ragguard; please report it with the lines above")
+    defect = "this is a defect of ragguard; please report it with the lines above"
+    complain(_in_words(error) if known else defect)
     # What the caller can mend is a wrong value, or the name of something that is not there.
     mendable = isinstance(error, RagguardError) and isinstance(error, (ValueError, LookupError))
     return _BAD_INPUT if mendable else OPERATIONAL
@@ -157,18 +153,12 @@ def _show_version(wanted: bool) -> None:
 def root(
     debug: Annotated[
         bool,
-        typer.Option(
-            "--debug", metavar="", envvar="RAGGUARD_DEBUG", help="Show the traceback of an error."
-        ),
+        options.flag("--debug", "Show the traceback of an error.", envvar="RAGGUARD_DEBUG"),
     ] = False,
     version: Annotated[  # noqa: ARG001
         bool,
-        typer.Option(
-            "--version",
-            metavar="",
-            callback=_show_version,
-            is_eager=True,
-            help="Show the version and exit.",
+        options.flag(
+            "--version", "Show the version and exit.", callback=_show_version, is_eager=True
         ),
     ] = False,
 ) -> None:
@@ -178,10 +168,9 @@ def root(
 
 def main() -> None:
     """Run the command line of this process."""
-    for name in ("stdin", "stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by whoever began this process
-            nothing = Path(os.devnull).open("r" if name == "stdin" else "w")  # noqa: SIM115
-            setattr(sys, name, nothing)
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A passage may hold what the terminal's encoding cannot: that is no reason to stop.

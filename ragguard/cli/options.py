@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ragguard.audit.records import AuditStore
 
 
-def flag(name: str, help: str) -> Any:
+def flag(name: str, help: str, **settings: Any) -> Any:
     """Return an option that is on where it is given, for `Annotated[bool, ...]`."""
-    return typer.Option(name, metavar="", help=help)
+    return typer.Option(name, metavar="", help=help, **settings)
 
 
 def output(help: str) -> Any:

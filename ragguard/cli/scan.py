@@ -25,8 +25,7 @@ from ragguard.jsonl import passage_from_json, read_lines
 from ragguard.text import encodable, printable
 
 if TYPE_CHECKING:
-    from ragguard.admission import Admission, Base
-    from ragguard.audit import AuditStore
+    from ragguard.admission import Admission
     from ragguard.passage import Passage
 
 SHOWN = 600
@@ -77,9 +76,7 @@ def scan(
 
     require_share("alpha", alpha, usual=0.001)
     with ExitStack() as opened:
-        known: Base | None = as_base(base)
-        kept: AuditStore | None = None
-        held = None
+        known, kept, held = as_base(base), None, None
         if store is not None:
             kept = opened.enter_context(options.opened_store(store, create=True, tenant=tenant))
             watch = QuarantineWatch(kept)
@@ -146,16 +143,10 @@ def _show(
         ]
         write_json({**counts, "passages": rows})
         return
-    table = [
-        [
-            one.passage_id,
-            one.status,
-            f"{one.p_value:.2g}",
-            "; ".join(one.reasons),
-            excerpt(p.text, 80),
-        ]
-        for one, p in found
-    ]
+    table = []
+    for one, passage in found:
+        p, why, text = f"{one.p_value:.2g}", "; ".join(one.reasons), excerpt(passage.text, 80)
+        table.append([one.passage_id, one.status, p, why, text])
     if table:
         table.sort(key=lambda row: row[1])
         columns = ("passage", "status", "p", "why", "text")

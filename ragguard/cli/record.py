@@ -1,4 +1,4 @@
-"""`ragguard verdicts`: what the filter dropped, marked or could not judge, and why."""
+"""`ragguard verdicts`, `audit` and `store`: what is on record, whether it is whole, its tables."""
 
 from __future__ import annotations
 
@@ -9,18 +9,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ragguard.cli import options
-from ragguard.cli.output import SHOWN_KEY, excerpt, minute, show_facts, show_table, write_json
+from ragguard.cli.output import (
+    FINDING,
+    SHOWN_KEY,
+    excerpt,
+    minute,
+    show_facts,
+    show_table,
+    write_json,
+)
+from ragguard.text import printable
 
 if TYPE_CHECKING:
     from ragguard.audit.verdicts import VerdictRecord
+
+_SENTENCE = 400  # characters
+_DETAILS = 1_000  # characters; whoever writes to the store can write any
+_SHOWN_FINDINGS = 50
+_UPGRADE_S = 3_600.0
 
 verdicts = typer.Typer(
     name="verdicts",
     cls=options.DefaultListGroup,
     help="Show what guards dropped, and with `show ID` or `explain ID` one verdict.",
 )
-
-_SENTENCE = 400  # characters
 
 
 @verdicts.command("list")
@@ -140,3 +152,108 @@ def _why(record: VerdictRecord) -> str:
 
 def _to_dict(record: VerdictRecord) -> dict[str, Any]:
     return {**asdict(record), "dropped": record.dropped}
+
+
+audit = typer.Typer(
+    name="audit",
+    cls=options.DefaultListGroup,
+    help="List who did what to quarantine, allow-list, policy and calibration, and verify it.",
+)
+
+store = typer.Typer(
+    name="store", no_args_is_help=True, help="Look after the database of an audit store."
+)
+
+
+@audit.command("list")
+def list_rows(
+    store: options.Store,
+    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 100,
+    tenant: options.EveryTenant = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the newest rows of the trail, the newest first (UTC); they are not verified."""
+    from ragguard.audit.encoding import unescape
+
+    with options.opened_store(store, tenant=tenant) as opened:
+        rows = opened.newest_trail(limit)[::-1]
+    if as_json:
+        write_json([{**asdict(row), "details": row.told} for row in rows])
+        return
+    shown = []
+    for row in rows:
+        details = ", ".join(f"{name} {value}" for name, value in row.told.items() if value)
+        who, what = unescape(row.actor or "worker"), unescape(row.subject)[:SHOWN_KEY]
+        when = row.at[:19].replace("T", " ")
+        shown.append((str(row.seq), when, row.tenant, who, row.action, what, details[:_DETAILS]))
+    columns = ("row", "when", "tenant", "who", "what", "of", "details")
+    show_table(columns, shown, wrapped=["details"])
+
+
+@audit.command("verify")
+def verify(
+    store: options.Store,
+    head: Annotated[
+        list[str] | None,
+        typer.Option(help="A head that was kept elsewhere; the trail must still reach it."),
+    ] = None,
+    unsigned: Annotated[
+        int, typer.Option(min=0, help="So many rows, from before there was a key, may have none.")
+    ] = 0,
+    as_json: options.AsJson = False,
+) -> None:
+    """Verify that no row of the trail was changed, and that the store is as the trail tells.
+
+    The key comes from RAGGUARD_TRAIL_KEY, or from the file that RAGGUARD_TRAIL_KEY_FILE names.
+    Exits with 1 if anything is wrong.
+    """
+    from ragguard.audit.trail import KEY, Keys
+    from ragguard.audit.trail_check import check
+
+    keys = Keys.from_environment()
+    with options.opened_store(store) as opened:
+        found = check(opened, keys, heads=head or (), unsigned=unsigned)
+    if as_json:
+        write_json(asdict(found))
+    else:
+        signed = "; ".join(f"{one} with {one.key or 'no key'}" for one in found.stretches[-5:])
+        typer.echo(f"{found.rows} rows" + (f", signed: {printable(signed)}" if signed else ""))
+        for finding in found.findings[:_SHOWN_FINDINGS]:
+            typer.echo(f"- {printable(finding)}")
+        more = len(found.findings) - _SHOWN_FINDINGS
+        if more > 0:
+            typer.echo(f"- and {more} more")
+        if not found.findings:
+            typer.echo("the trail is whole, and the store is as it tells")
+        if not found.signed:
+            typer.echo(
+                "no key is given: only careless edits are found, since whoever can write to the "
+                f"store can write such rows as well; set {KEY}"
+            )
+        if found.head is not None:
+            typer.echo(f"head {found.head}")
+    if found.findings:
+        raise typer.Exit(FINDING)
+
+
+@store.command("upgrade")
+def upgrade(store: options.Store, as_json: options.AsJson = False) -> None:
+    """Move the tables of an earlier release on to what this ragguard needs.
+
+    Stop what writes to the store, and make a backup before. All of it is done, or nothing.
+    """
+    from ragguard.audit.database import Database
+    from ragguard.audit.schema import HEAD
+
+    options.require_there(store)
+    database = Database(store, statement_s=_UPGRADE_S, any_schema=True)
+    try:
+        before = database.upgrade()
+    finally:
+        database.close()
+    if as_json:
+        write_json({"before": before, "schema": HEAD})
+    elif before == HEAD:
+        typer.echo(f"the tables have schema {HEAD} already; nothing to do")
+    else:
+        typer.echo(f"moved the tables on from schema {before} to {HEAD}")
