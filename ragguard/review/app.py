@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
+from typing import Any
+from urllib.parse import urlsplit
 
 try:
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
+    from starlette.datastructures import Headers
     from starlette.middleware import Middleware
     from starlette.requests import Request
     from starlette.responses import PlainTextResponse, RedirectResponse, Response
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from ragguard.review.middleware import HEADERS, Door, form_of
     from ragguard.review.rendering import rendered, visible
 except ImportError as error:
     from ragguard.errors import MissingExtraError
@@ -30,23 +33,40 @@ from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.review import pages, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
 from ragguard.review.actions import decide
-from ragguard.review.request import Fields, Page, Settings, Visit, address_of, first, parsed
+from ragguard.review.request import Fields, Settings, Visit, address_of, first, parsed
 
 COOKIE = "ragguard_review"
 _Answering = Callable[[Request, Person], Awaitable[Response]]
-_PAGES: dict[str, tuple[Callable[[Visit], Page], str]] = {  # and how the menu calls it
-    "/": (pages.proposals, "Proposals"),
-    "/events": (pages.events, "Events"),
-    "/verdicts": (pages.verdicts, "Verdicts"),
-    "/quarantine": (pages.quarantine, "Quarantine"),
-    "/allowed": (pages.allowed, "Allow-list"),
-    "/reporters": (pages.reporters, "Reporters"),
-    "/history": (pages.history, "History"),
-    "/charts": (plots.charts, "Charts"),
-    "/event": (pages.event, ""),
-    "/verdict": (pages.verdict, ""),
-    "/entry": (pages.entry, ""),
+# By path: the title, and what the template of that name shows.
+_MENU: dict[str, tuple[str, Callable[[Visit], Mapping[str, Any]]]] = {
+    "/": ("Proposals", pages.proposals),
+    "/events": ("Events", pages.events),
+    "/verdicts": ("Verdicts", pages.verdicts),
+    "/quarantine": ("Quarantine", pages.quarantine),
+    "/allowed": ("Allow-list", pages.allowed),
+    "/reporters": ("Reporters", pages.reporters),
+    "/history": ("History", pages.history),
+    "/charts": ("Charts", plots.charts),
 }
+_PAGES = _MENU | {
+    "/event": ("Event", pages.event),
+    "/verdict": ("Verdict", pages.verdict),
+    "/entry": ("Passage", pages.entry),
+}
+_HEADERS = {  # of every response
+    # No script at all, and nothing from anywhere else: what a passage says stays text.
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_MOST_BYTES = 200_000  # of a form
 
 
 def review_app(
@@ -87,14 +107,14 @@ class _Site:
     def app(self, hosts: Collection[str] | None) -> Starlette:
         return Starlette(
             routes=[
-                *(Route(path, self._known(self._page(page))) for path, (page, _) in _PAGES.items()),
+                *(Route(path, self._known(partial(self._page, path))) for path in _PAGES),
                 Route("/text", self._known(self._text)),
                 Route("/decide", self._known(self._decide), methods=["POST"]),
                 Route("/login", self._login, methods=["GET", "POST"]),
                 Route("/logout", self._known(self._logout), methods=["POST"]),
                 Mount("/static", StaticFiles(packages=[("ragguard.review", "static")])),
             ],
-            middleware=[Middleware(Door, hosts=hosts)],
+            middleware=[Middleware(_Door, hosts=hosts)],
             exception_handlers={404: _not_found, RagguardError: _failed, Exception: _defect},
         )
 
@@ -117,19 +137,19 @@ class _Site:
         others = () if self._tenant is not None else self._store.tenants()
         return Visit(store, person, asked, form or {}, self._settings, others)
 
-    def _page(self, page: Callable[[Visit], Page]) -> _Answering:
-        async def answer(request: Request, person: Person) -> Response:
-            visit = self._visit(person, parsed(request.scope["query_string"]))
-            return await run_in_threadpool(lambda: self._shown(request, visit, page(visit)))
-
-        return answer
+    async def _page(self, path: str, request: Request, person: Person) -> Response:
+        visit = self._visit(person, parsed(request.scope["query_string"]))
+        name, (title, page) = path.strip("/") or "proposals", _PAGES[path]
+        return await run_in_threadpool(
+            lambda: self._shown(request, visit, name, title=title, **page(visit))
+        )
 
     async def _text(self, request: Request, person: Person) -> Response:
         visit = self._visit(person, parsed(request.scope["query_string"]))
         return PlainTextResponse(visible(await run_in_threadpool(pages.text, visit)))
 
     async def _decide(self, request: Request, person: Person) -> Response:
-        visit = self._visit(person, {}, await form_of(request))
+        visit = self._visit(person, {}, await _form_of(request))
         if not self._access.form_holds(person, visit.filled("form")):
             return self._refused(request, person)
         done, count = await run_in_threadpool(decide, visit)
@@ -140,7 +160,7 @@ class _Site:
 
     async def _login(self, request: Request) -> Response:
         # First, or attempts whose forms come slowly would not have to wait for each other.
-        form = await form_of(request) if request.method == "POST" else {}
+        form = await _form_of(request) if request.method == "POST" else {}
         address = _address(request)
         wait = self._access.wait(address)
         if wait:
@@ -171,7 +191,7 @@ class _Site:
         return response
 
     async def _logout(self, request: Request, person: Person) -> Response:
-        form = await form_of(request)
+        form = await _form_of(request)
         if not self._access.form_holds(person, first(form, "form")):
             return self._refused(request, person)
         self._access.leave(person)
@@ -179,13 +199,12 @@ class _Site:
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
 
-    def _shown(self, request: Request, visit: Visit, page: Page) -> Response:
+    def _shown(self, request: Request, visit: Visit, name: str, **shows: Any) -> Response:
         person, tenant = visit.person, visit.store.tenant
         body = rendered(
-            page.template,
-            **page.shows,
-            title=page.title,
-            menu={path: name for path, (_, name) in _PAGES.items() if name},
+            f"{name}.html",
+            **shows,
+            menu={path: called for path, (called, _) in _MENU.items()},
             path=request.url.path,
             here=address_of(request.url.path, **visit.here),
             link=partial(address_of, tenant=tenant),
@@ -198,12 +217,14 @@ class _Site:
             count=visit.number("count", 0),
             version=__version__,
         )
-        return Response(body, page.status, media_type="text/html")
+        return Response(body, media_type="text/html")
 
     def _refused(self, request: Request, person: Person) -> Response:
         words = "The form is not of your session, and nothing was changed. Load the page again."
-        page = Page("error.html", "Refused", {"words": words}, 403)
-        return self._shown(request, self._visit(person, {}), page)
+        visit = self._visit(person, {})
+        response = self._shown(request, visit, "error", title="Refused", words=words)
+        response.status_code = 403
+        return response
 
     def _closed(self, words: str = "", status: int = 401, wait: float = 0.0) -> Response:
         body = rendered("login.html", title="Log in", words=words, owner=self._owner)
@@ -228,9 +249,53 @@ def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001
 
 def _error(title: str, words: str, status: int) -> Response:
     body = rendered("failed.html", title=title, words=words)
-    # What is answered outside of `Door`, as a defect is, needs the headers as well.
-    return Response(body, status, HEADERS, media_type="text/html")
+    # What is answered outside of `_Door`, as a defect is, needs the headers as well.
+    return Response(body, status, _HEADERS, media_type="text/html")
 
 
 def _address(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+async def _form_of(request: Request) -> Fields:
+    """Return the fields of a form that a page of ours sent, and that is not too large."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise InvalidInputError("another site sent this form; use the one on this page")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BYTES:
+            raise InvalidInputError("the form is too large; decide about fewer passages at once")
+    return parsed(body)
+
+
+class _Door:
+    """Refuses other hosts' requests, and adds the security headers to every response."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
+        self._app = app
+        self._hosts = None if hosts is None else {host.lower() for host in hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def started(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                known = {name for name, _ in message["headers"]}
+                added = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message["headers"] += [pair for pair in added if pair[0] not in known]
+            await send(message)
+
+        app = self._app
+        if self._hosts is not None and _host(scope) not in self._hosts:
+            app = PlainTextResponse("This page is not served under that name: --served-as.", 400)
+        await app(scope, receive, started)
+
+
+def _host(scope: Scope) -> str | None:
+    try:
+        return urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname
+    except ValueError:
+        return None

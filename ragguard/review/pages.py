@@ -17,7 +17,7 @@ from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError
 from ragguard.review.plots import axes
 from ragguard.review.rendering import Sought
-from ragguard.review.request import Page, Visit
+from ragguard.review.request import Visit
 
 _ROWS = 50
 _PROPOSED = 20  # passages on the page of proposals, by event
@@ -54,14 +54,14 @@ def _case_of(store: AuditStore, entries: list[QuarantineEntry]) -> Case:
         return Case(entries, event_id)
 
 
-def proposals(visit: Visit) -> Page:
+def proposals(visit: Visit) -> dict[str, Any]:
     """What waits for a person, by event, the newest first."""
     tally = Counter(visit.store.quarantine_counts())
     first, pages = _paged(tally["proposed"], visit, _PROPOSED)
     cases: dict[str | None, list[QuarantineEntry]] = {}
     for entry in visit.store.quarantine(status="proposed", limit=_PROPOSED, offset=first):
         cases.setdefault(entry.event_id, []).append(entry)
-    shows = {
+    return {
         "cases": [_case_of(visit.store, entries) for entries in cases.values()],
         "pages": pages,
         "elsewhere": _elsewhere(visit),
@@ -70,7 +70,6 @@ def proposals(visit: Visit) -> Page:
         "failed": len(visit.store.events(status="failed", limit=100)),
         "pending": len(visit.store.events(status="pending", limit=100)),
     }
-    return Page("proposals.html", "Proposals", shows)
 
 
 def waiting(store: AuditStore) -> int:
@@ -85,17 +84,16 @@ def _elsewhere(visit: Visit) -> list[tuple[str, int]]:
     return [(name, count) for name, count in counts if count]
 
 
-def events(visit: Visit) -> Page:
+def events(visit: Visit) -> dict[str, Any]:
     """The events, the newest first."""
     status = _one_of(EventStatus, visit.get("status"))
     found = visit.store.events(status=status, limit=_EVENTS)
     first, pages = _paged(len(found), visit, _ROWS)
     shown = found[first : first + _ROWS]
-    shows = {"events": shown, "pages": pages, "status": status, "all": get_args(EventStatus)}
-    return Page("events.html", "Events", shows)
+    return {"events": shown, "pages": pages, "status": status, "all": get_args(EventStatus)}
 
 
-def verdicts(visit: Visit) -> Page:
+def verdicts(visit: Visit) -> dict[str, Any]:
     """The verdicts that dropped, marked or failed, the newest first."""
     before, passage = visit.get("before"), visit.get("passage")
     try:
@@ -104,31 +102,29 @@ def verdicts(visit: Visit) -> Page:
         raise InvalidInputError(f"{before[:40]!r} is no moment; go back to the list") from error
     found = visit.store.verdicts(limit=_ROWS + 1, before=moment, passage_id=passage or None)
     more = found[_ROWS - 1].recorded_at if len(found) > _ROWS else None
-    shows = {"verdicts": found[:_ROWS], "passage": passage, "more": more, "before": before}
-    return Page("verdicts.html", "Verdicts", shows)
+    return {"verdicts": found[:_ROWS], "passage": passage, "more": more, "before": before}
 
 
-def quarantine(visit: Visit) -> Page:
+def quarantine(visit: Visit) -> dict[str, Any]:
     """What was accused, and what became of it."""
     status = _one_of(QuarantineStatus, visit.get("status"))
     tally = Counter(visit.store.quarantine_counts())
     first, pages = _paged(tally.total() if status is None else tally[status], visit, _ROWS)
-    shows = {
+    return {
         "entries": visit.store.quarantine(status=status, limit=_ROWS, offset=first),
         "pages": pages,
         "status": status,
         "tally": [(one, tally[one]) for one in get_args(QuarantineStatus)],
         "total": tally.total(),
     }
-    return Page("quarantine.html", "Quarantine", shows)
 
 
-def allowed(visit: Visit) -> Page:
+def allowed(visit: Visit) -> dict[str, Any]:
     """What a person vouches for now."""
     listed = sum(one.holds for one in visit.store.allowances())
     first, pages = _paged(listed + visit.store.quarantine_counts().get("released", 0), visit, _ROWS)
     shown = Decisions(visit.store).some_allowed(_ROWS, first)
-    return Page("allowed.html", "Allow-list", {"allowed": shown, "pages": pages})
+    return {"allowed": shown, "pages": pages}
 
 
 @dataclass
@@ -163,7 +159,7 @@ class Reporter:
         return sum(self.entries[status] for status in SPARED)
 
 
-def reporters(visit: Visit) -> Page:
+def reporters(visit: Visit) -> dict[str, Any]:
     """Who reports, and how often a person agreed; those with most to look at first."""
     found: dict[str | None, Reporter] = {}
     for event in visit.store.events(limit=_EVENTS):
@@ -176,7 +172,7 @@ def reporters(visit: Visit) -> Page:
     order = sorted(found.values(), key=lambda one: (-one.waiting, -one.events, one.name or ""))
     first, pages = _paged(len(order), visit, _ROWS)
     shown = order[first : first + _ROWS]
-    return Page("reporters.html", "Reporters", {"reporters": shown, "pages": pages})
+    return {"reporters": shown, "pages": pages}
 
 
 def _paged(total: int, visit: Visit, size: int) -> tuple[int, dict[str, int]]:
@@ -191,7 +187,7 @@ def _one_of(kind: Any, wanted: str) -> Any:
     return wanted if wanted in get_args(kind) else None
 
 
-def event(visit: Visit) -> Page:
+def event(visit: Visit) -> dict[str, Any]:
     """One event: what was said, what attribution found, and what became of the passages."""
     event_id = visit.get("id")
     found = visit.store.event(event_id)
@@ -203,7 +199,7 @@ def event(visit: Visit) -> Page:
         (rank, score, entries.get(key))
         for rank, (score, key) in enumerate(zip(scores, keys, strict=True), start=1)
     ]
-    shows = {
+    return {
         "event": found,
         "found": attribution,
         "axes": axes(attribution) if attribution is not None else [],
@@ -211,10 +207,9 @@ def event(visit: Visit) -> Page:
         "accused": bool(entries),
         "sought": Sought.of(found.query, found.response),
     }
-    return Page("event.html", "Event", shows)
 
 
-def verdict(visit: Visit) -> Page:
+def verdict(visit: Visit) -> dict[str, Any]:
     """One verdict: every passage that it did not simply keep, and why."""
     found = visit.store.verdict(visit.get("id"))
     keys = [one.key for one in found.passages]
@@ -225,21 +220,20 @@ def verdict(visit: Visit) -> Page:
         (passage, words, entries.get(passage.key), passage.key in allowed)
         for passage, words in zip(found.passages, told.passages, strict=True)
     ]
-    shows = {
+    return {
         "verdict": found,
         "told": told,
         "rows": rows,
         "sought": Sought.of(found.query or "", ""),
     }
-    return Page("verdict.html", "Verdict", shows)
 
 
-def entry(visit: Visit) -> Page:
+def entry(visit: Visit) -> dict[str, Any]:
     """One passage that was accused, with all of its text that a page can show."""
     found = _entry(visit)
     case = _case_of(visit.store, [found])
     done = [one for one in _done(visit.store, _SEARCHED) if one["row"].subject == found.key]
-    return Page("entry.html", "Passage", {"entry": found, "case": case, "history": done})
+    return {"entry": found, "case": case, "history": done}
 
 
 def text(visit: Visit) -> str:
@@ -252,9 +246,9 @@ def _entry(visit: Visit) -> QuarantineEntry:
     return match(visit.store.quarantine(keys=[key]), key)
 
 
-def history(visit: Visit) -> Page:
+def history(visit: Visit) -> dict[str, Any]:
     """Who did what lately to quarantine, allow-list, policy and calibration, the newest first."""
-    return Page("history.html", "History", {"rows": list(_done(visit.store, _NEWEST))})
+    return {"rows": list(_done(visit.store, _NEWEST))}
 
 
 def _done(store: AuditStore, newest: int) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ragguard.audit.records import AuditStore, ScoredQuery
 from ragguard.audit.verdicts import KEPT_VERDICTS, VerdictRecord
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.drift import Drift, drift
-from ragguard.review.request import Page, Visit
+from ragguard.review.request import Visit
 from ragguard.score_records import recent_p_values
 
 _AT_ONCE = 500  # verdicts
@@ -106,7 +107,7 @@ def _since(store: AuditStore, day: date) -> Iterator[VerdictRecord]:
         moment, left = found[-1].recorded_at, left - len(found)
 
 
-def charts(visit: Visit) -> Page:
+def charts(visit: Visit) -> dict[str, Any]:
     """The charts, and their figures as a table."""
     settings, today = visit.settings, datetime.now(UTC).date()
     days = by_day(
@@ -119,8 +120,7 @@ def charts(visit: Visit) -> Page:
     most = max([day.dropped + day.marked for day in days] + [1])
     shares = [day.compared.above / day.compared.queries for day in days if day.compared.queries]
     top = max([*shares, 4 * settings.alpha])
-    shows = {"days": days, "most": most, "top": top, "alpha": settings.alpha}
-    return Page("charts.html", "Charts", shows)
+    return {"days": days, "most": most, "top": top, "alpha": settings.alpha}
 
 
 @dataclass(frozen=True)

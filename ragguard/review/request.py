@@ -1,11 +1,10 @@
-"""What a request asks of a page, and what the page answers, without a web framework."""
+"""What a request asks of a page, and the addresses on it, without a web framework."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from urllib.parse import parse_qs, quote, unquote
 
 from ragguard.audit import AuditStore
@@ -62,16 +61,6 @@ class Visit:
         """Return a field of the query that is a whole number, at least 1."""
         found = self.get(name)
         return max(1, int(found)) if found.isdecimal() and len(found) < 9 else default
-
-
-@dataclass(frozen=True)
-class Page:
-    """What is shown: a template and what it shows, and where in the menu it stands."""
-
-    template: str
-    title: str
-    shows: Mapping[str, Any]
-    status: int = 200
 
 
 def first(fields: Fields, name: str) -> str:
