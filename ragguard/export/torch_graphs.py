@@ -15,7 +15,7 @@ import inspect
 import io
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def write_scorer(model: Any, path: Path, precision: Precision) -> None:
     positions = torch.ones((2, 3), dtype=torch.int64, device=model.device)
     inputs = dict(zip(names, (tokens, tokens.clone(), positions), strict=True))
     dynamic = {name: {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for name in names}
-    _write(_scorer, model, path, precision, inputs, ["log_probabilities"], dynamic)
+    _write(_score, model, path, precision, inputs, ["log_probabilities"], dynamic)
 
 
 def write_generator(model: Any, path: Path, precision: Precision) -> None:
@@ -67,11 +67,11 @@ def write_generator(model: Any, path: Path, precision: Precision) -> None:
     past = torch.zeros((5, *kept_shape(model)), device=model.device)
     inputs = {"input_ids": tokens, "past": past}
     dynamic = {"input_ids": {1: torch.export.Dim.DYNAMIC}, "past": {0: torch.export.Dim.DYNAMIC}}
-    _write(_generator, model, path, precision, inputs, ["logits", "present"], dynamic)
+    _write(_generate, model, path, precision, inputs, ["logits", "present"], dynamic)
 
 
 def _write(
-    make: Any,
+    forward: Callable[..., Any],
     model: Any,
     path: Path,
     precision: Precision,
@@ -87,7 +87,7 @@ def _write(
     with _quietly(), torch.no_grad():
         try:
             torch.onnx.export(
-                make(model),
+                _traced(model, forward),
                 tuple(inputs.values()),
                 str(path),
                 dynamo=True,
@@ -123,61 +123,53 @@ def _quietly() -> Iterator[None]:
         exporter.setLevel(before)
 
 
-def _scorer(model: Any) -> Any:
+def _traced(model: Any, forward: Callable[..., Any]) -> Any:
+    """Return a module of the model's layers and its head, which `forward` runs."""
     import torch
 
-    class Scorer(torch.nn.Module):  # type: ignore[misc, unused-ignore]
-        def __init__(self) -> None:
-            super().__init__()
-            self.backbone = model.base_model
-            self.head = model.get_output_embeddings()
-
-        def forward(self, input_ids: Any, attention_mask: Any, positions: Any) -> Any:
-            batch, length = input_ids.shape
-            order = torch.arange(length, device=input_ids.device)
-            # Mask and position ids are given ready-made: what the models do to make their own
-            # depends on the data, which a traced graph cannot.
-            visible = (order[None, :] <= order[:, None]) & (attention_mask[:, None, None, :] > 0)
-            hidden = self.backbone(
-                input_ids=input_ids,
-                attention_mask=_additive(visible, self.head.weight.dtype),
-                position_ids=order[None, :].expand(batch, -1),
-                use_cache=False,
-            ).last_hidden_state
-            before = (positions - 1)[:, :, None].expand(-1, -1, hidden.shape[2])
-            # ONNX Runtime has a vectorised LogSoftmax, six times as fast as its ReduceLogSumExp.
-            of_next = self.head(hidden.gather(1, before)).float().log_softmax(dim=2)
-            return of_next.gather(2, input_ids.gather(1, positions)[:, :, None])[:, :, 0]
-
-    return Scorer().eval()
+    module = type("Traced", (torch.nn.Module,), {"forward": forward})()
+    module.backbone = model.base_model
+    module.head = model.get_output_embeddings()
+    return module.eval()
 
 
-def _generator(model: Any) -> Any:
+def _score(self: Any, input_ids: Any, attention_mask: Any, positions: Any) -> Any:
     import torch
 
-    class Generator(torch.nn.Module):  # type: ignore[misc, unused-ignore]
-        def __init__(self) -> None:
-            super().__init__()
-            self.backbone = model.base_model
-            self.head = model.get_output_embeddings()
+    batch, length = input_ids.shape
+    order = torch.arange(length, device=input_ids.device)
+    # Mask and position ids are given ready-made: what the models do to make their own depends on
+    # the data, which a traced graph cannot.
+    visible = (order[None, :] <= order[:, None]) & (attention_mask[:, None, None, :] > 0)
+    hidden = self.backbone(
+        input_ids=input_ids,
+        attention_mask=_additive(visible, self.head.weight.dtype),
+        position_ids=order[None, :].expand(batch, -1),
+        use_cache=False,
+    ).last_hidden_state
+    before = (positions - 1)[:, :, None].expand(-1, -1, hidden.shape[2])
+    # ONNX Runtime has a vectorised LogSoftmax, six times as fast as its ReduceLogSumExp.
+    of_next = self.head(hidden.gather(1, before)).float().log_softmax(dim=2)
+    return of_next.gather(2, input_ids.gather(1, positions)[:, :, None])[:, :, 0]
 
-        def forward(self, input_ids: Any, past: Any) -> Any:
-            done, length = past.shape[0], input_ids.shape[1]
-            order = done + torch.arange(length, device=input_ids.device)
-            seen = torch.arange(done + length, device=input_ids.device)
-            visible = (seen[None, :] <= order[:, None])[None, None]
-            kept = _Kept(past.to(self.head.weight.dtype))
-            hidden = self.backbone(
-                input_ids=input_ids,
-                attention_mask=_additive(visible, self.head.weight.dtype),
-                position_ids=order[None, :],
-                past_key_values=kept,
-                use_cache=True,
-            ).last_hidden_state
-            present = torch.stack([torch.stack(pair, dim=1) for pair in kept.new], dim=1)
-            return self.head(hidden[0, -1]).float(), present.float()
 
-    return Generator().eval()
+def _generate(self: Any, input_ids: Any, past: Any) -> Any:
+    import torch
+
+    done, length = past.shape[0], input_ids.shape[1]
+    order = done + torch.arange(length, device=input_ids.device)
+    seen = torch.arange(done + length, device=input_ids.device)
+    visible = (seen[None, :] <= order[:, None])[None, None]
+    kept = _Kept(past.to(self.head.weight.dtype))
+    hidden = self.backbone(
+        input_ids=input_ids,
+        attention_mask=_additive(visible, self.head.weight.dtype),
+        position_ids=order[None, :],
+        past_key_values=kept,
+        use_cache=True,
+    ).last_hidden_state
+    present = torch.stack([torch.stack(pair, dim=1) for pair in kept.new], dim=1)
+    return self.head(hidden[0, -1]).float(), present.float()
 
 
 class _Kept:
