@@ -102,13 +102,8 @@ class Base:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON has it, tails with four digits behind the point."""
-        return {
-            "format": _FORMAT,
-            "count": self.count,
-            "middle": self.middle,
-            "spread": self.spread,
-            "tails": {name: np.round(tail, 4).tolist() for name, tail in self.tails.items()},
-        }
+        tails = {name: np.round(tail, 4).tolist() for name, tail in self.tails.items()}
+        return {"format": _FORMAT, **vars(self), "tails": tails}
 
     @classmethod
     def from_json(cls, data: Any, where: str) -> Self:
@@ -143,7 +138,7 @@ def _most_kept(count: int) -> int:
 
 
 def as_base(base: Base | str | os.PathLike[str] | None) -> Base | None:
-    """Return the base that `base` names.
+    """Return the base that `base` is, or is the path of.
 
     Raises:
         CalibrationError: It cannot be read.

@@ -40,19 +40,12 @@ _MOST_TOGETHER = 64  # texts with one key that are compared with each other
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Passages that are judged together.
+    """Passages that are judged together."""
 
-    Attributes:
-        ids: Of n passages.
-        profile: float32 array of shape (n, len(PROFILE)).
-        edges: uint64 array of shape (n, 2): hashes of how each begins and ends.
-        sketches: uint32 array of shape (n, s): its lowest fingerprints.
-    """
-
-    ids: list[str]
-    profile: NDArray[np.float32]
-    edges: NDArray[np.uint64]
-    sketches: Sketches
+    ids: list[str]  # of n passages
+    profile: NDArray[np.float32]  # of shape (n, len(PROFILE))
+    edges: NDArray[np.uint64]  # of shape (n, 2): hashes of how each begins and ends
+    sketches: Sketches  # of shape (n, s): the lowest fingerprints of each
 
     @classmethod
     def of(cls, passages: Sequence[Passage]) -> Batch:
@@ -165,9 +158,7 @@ def some_together(
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the owners of each key that several have, each owner once and in order.
 
-    Args:
-        keys: Array of shape (m,).
-        owners: int64 array of shape (m,): whose each is.
+    Both arrays have shape (m,).
     """
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order][:1] + 1))
@@ -207,14 +198,10 @@ def _hash(edge: str, side: int) -> int:
     return (crc32(data, side) << 32 | crc32(data[::-1], side)) if data else 0
 
 
-def bursts(
-    hashes: NDArray[np.uint64], read: NDArray[np.uint32]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def bursts(hashes: NDArray[np.uint64], read: Sketches) -> tuple[Floats, NDArray[np.int64]]:
     """Return how many different texts begin or end as each of n does, and which these are.
 
-    Args:
-        hashes: What `edge_hashes` returned for them.
-        read: Their sketches.
+    `hashes` are what `edge_hashes` returned for them.
 
     Returns:
         float64 array of shape (n,), and int64 array of shape (n,): the number of the burst that

@@ -48,7 +48,6 @@ class Admission:
     """What is to become of one passage.
 
     Attributes:
-        passage_id: The id of the passage.
         status: "admitted", "review" (searchable, and worth a look) or "refused".
         p_value: Of "this is a clean passage", in (0, 1].
         reasons: Why, in words; empty for most that are admitted.
@@ -65,10 +64,10 @@ class Admission:
 def p_values(
     batch: Batch, base: Base | None = None, clean: Base | None = None
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return the p-value of every sign of every passage, and the signs themselves.
+    """Return the p-value of every sign of n passages, and the signs themselves.
 
     Args:
-        batch: n passages.
+        batch: The passages.
         base: The knowledge base that they are to join; None if they are all of it.
         clean: Whose passages are counted; None for the shipped ones.
 

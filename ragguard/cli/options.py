@@ -80,13 +80,10 @@ def source(help: str) -> Any:
 def opened_store(
     url: str, *, create: bool = False, tenant: str | None = None
 ) -> Iterator[AuditStore]:
-    """Open an audit store, as a tenant sees it, and close it again.
+    """Open an audit store, as a tenant sees it (None: the default one), and close it again.
 
-    Args:
-        url: What `ragguard.audit.open_store` takes.
-        create: Make a SQLite file that is not there. A command that only reads leaves this off:
-            a mistyped path would otherwise look like a store without events.
-        tenant: None for the default one, and for a worker that serves all.
+    With `create` a SQLite file that is not there is made. A command that only reads leaves that
+    off: a mistyped path would otherwise look like a store without events.
     """
     from ragguard.audit import open_store
 

@@ -80,13 +80,9 @@ def show_facts(*facts: tuple[str, object]) -> None:
 def show_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], *, wrapped: Sequence[str] = ()
 ) -> None:
-    """Draw a table on stdout.
+    """Draw a table on stdout, its cells made `printable` and never read as markup.
 
-    Args:
-        columns: The columns' names.
-        rows: Their cells; made `printable` here, and never read as markup.
-        wrapped: The columns that may be broken into lines; the others are kept whole, so that ids
-            can be copied.
+    Only `wrapped` columns may be broken into lines, so that the ids in others can be copied.
     """
     from rich import box
     from rich.cells import cell_len

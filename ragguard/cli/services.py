@@ -113,19 +113,14 @@ def worker(
 
 
 class _Desk:
-    """Attributes events and writes down what was found.
-
-    Attributes:
-        failed: Ids of the events whose last attempt failed.
-        output_error: Why stdout can no longer be written, or None.
-    """
+    """Attributes events and writes down what was found."""
 
     def __init__(self, events: EventAttributor, stop: threading.Event, *, as_json: bool) -> None:
         self._events = events
         self._stop = stop
         self._as_json = as_json
-        self.failed: set[str] = set()
-        self.output_error: OSError | None = None
+        self.failed: set[str] = set()  # events whose last attempt did
+        self.output_error: OSError | None = None  # why stdout can no longer be written
 
     def attribute(self, event: Event) -> Attribution:
         self.failed.add(event.id)

@@ -44,10 +44,7 @@ def opened_traffic(source: str) -> Iterator[BinaryIO]:
 
 
 def opened_output(path: Path, option: str, source: str) -> IO[str]:
-    """Open the file that an option names for writing, for nobody else to read.
-
-    It must not be the input `source`.
-    """
+    """Open a file, not the input `source`, that an option names, for nobody else to read."""
     if path.exists() and source != "-" and path.samefile(source):
         raise InvalidInputError(f"{option} {path} is the input; pass another file")
     try:
@@ -62,10 +59,8 @@ def opened_output(path: Path, option: str, source: str) -> IO[str]:
 def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[Retrieval]:
     """Yield every line's `Retrieval` as soon as the line is complete.
 
-    Args:
-        stream: What `opened_traffic(source)` gave.
-        source: The file's name, or "-".
-        progress: Draw a progress bar on stderr if that is a terminal.
+    `stream` is what `opened_traffic(source)` gave. With `progress` a bar is drawn on stderr if that
+    is a terminal.
     """
     name = "<stdin>" if source == "-" else source
     total = None if source == "-" else Path(source).stat().st_size or None

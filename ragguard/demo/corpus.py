@@ -26,7 +26,6 @@ class Question:
     Attributes:
         id: "q01" to "q64".
         text: The question as a user types it.
-        paraphrase: The same question in other words.
         correct_answer: Spelled as the golden passages spell it.
         incorrect_answer: The attacker's answer; no passage of the knowledge base holds it.
         golden: Ids of the passages that state the correct answer.

@@ -47,17 +47,11 @@ _COUNTING = VOCABULARY["counting"] | (_UNITS.keys() - {"time", "long"})
 
 @dataclass(frozen=True)
 class Answer:
-    """What the reader answers.
+    """What the reader answers, from passages that may hold nothing of the right kind."""
 
-    Attributes:
-        text: The answer; empty if the passages hold no span of the right kind.
-        score: Its support, summed over passages, each in [0, 1].
-        support: Ids of the passages that the answer was read from, best first.
-    """
-
-    text: str
-    score: float
-    support: tuple[str, ...]
+    text: str  # empty if they do not
+    score: float  # its support, summed over passages, each in [0, 1]
+    support: tuple[str, ...]  # ids of the passages that it was read from, best first
 
 
 class ExtractiveReader:

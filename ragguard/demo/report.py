@@ -228,15 +228,13 @@ def _show_filter(console: Console, example: Mapping[str, Any]) -> None:
 
 
 def _show_trace(console: Console, example: Mapping[str, Any]) -> None:
-    _facts(
-        console,
-        {
-            "Question": example["question"],
-            "Reported": f"{example['response']}   (right: {example['correct_answer']})",
-            "Cause": f"{example['cause']}: {example['reason']}",
-            "Now": example["after"],
-        },
-    )
+    facts = {
+        "Question": example["question"],
+        "Reported": f"{example['response']}   (right: {example['correct_answer']})",
+        "Cause": f"{example['cause']}: {example['reason']}",
+        "Now": example["after"],
+    }
+    _facts(console, facts)
     _facts(console, {name: meaning for name, (_, meaning) in _SCORES.items()})
     table = Table(title="The most responsible passages in scope")
     for name in ("passage", *_SCORES, "held", "planted"):

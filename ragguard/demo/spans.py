@@ -40,17 +40,11 @@ _SUFFIXES = ("ations", "ation", "ings", "ing", "ed", "ers", "er", "es", "s", "ly
 
 @dataclass(frozen=True)
 class Reading:
-    """A question as the reader understands it.
-
-    Attributes:
-        answer_type: What an answer must look like.
-        stems: The stems of the words that say what the question is about, in order, each once.
-        units: Words that may follow a number which answers it; empty if any may.
-    """
+    """A question as the reader understands it."""
 
     answer_type: AnswerType
-    stems: tuple[str, ...]
-    units: frozenset[str]
+    stems: tuple[str, ...]  # of the words that say what it is about, in order, each once
+    units: frozenset[str]  # words that may follow a number which answers it; empty if any may
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,8 @@ def _word_features(word: str, dimensions: int) -> tuple[NDArray[np.int64], NDArr
     grams = [
         marked[start : start + n] for n in _CHAR_NGRAMS for start in range(len(marked) - n + 1)
     ]
-    buckets, signs = zip(
-        *(_bucket(feature, dimensions) for feature in (f"w:{word}", *grams)), strict=True
-    )
+    features = (f"w:{word}", *grams)
+    buckets, signs = zip(*(_bucket(one, dimensions) for one in features), strict=True)
     weights = np.array(signs, dtype=np.float64)
     weights[0] *= np.sqrt(_WORD_SHARE)
     weights[1:] *= np.sqrt((1.0 - _WORD_SHARE) / len(grams))
@@ -68,10 +67,7 @@ class HashedEmbedder:
         if not isinstance(dimensions, int) or dimensions < 1:
             raise InvalidInputError(f"dimensions must be a positive int, not {dimensions!r}")
         self._dimensions = dimensions
-
-    @property
-    def name(self) -> str:
-        return f"hashed-ngrams-{self._dimensions}"
+        self.name = f"hashed-ngrams-{dimensions}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)

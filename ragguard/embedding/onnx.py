@@ -73,34 +73,28 @@ class OnnxEmbedder:
         self._output = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
         self._tokenizer.no_padding()
         self._batch_size = batch_size
-        self._name = f"onnx:{folder.name}"
-
-    @property
-    def name(self) -> str:
-        return self._name
+        self.name = f"onnx:{folder.name}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
             return np.zeros((0, 1), dtype=np.float32)
         encoded = self._tokenizer.encode_batch([encodable(text) for text in texts])
         ids = [encoding.ids for encoding in encoded]
-        rows: list[NDArray[np.float32] | None] = [None] * len(ids)
+        rows: dict[int, NDArray[np.float32]] = {}
         lengths = [len(row) for row in ids]
         for chosen in length_buckets(lengths, self._batch_size, lambda tokens: _PADDING * tokens):
-            for index, row in zip(chosen, self._forward([ids[i] for i in chosen]), strict=True):
-                rows[index] = row
-        return unit_rows(np.stack([row for row in rows if row is not None]))
+            rows |= zip(chosen, self._forward([ids[i] for i in chosen]), strict=True)
+        return unit_rows(np.stack([rows[index] for index in range(len(ids))]))
 
     def _forward(self, ids: list[list[int]]) -> NDArray[np.float32]:
         tokens, mask = padded(ids)
-        feed: dict[str, Any] = {
+        known = {
             "input_ids": tokens,
             "attention_mask": mask,
             "token_type_ids": np.zeros_like(tokens),
         }
-        (output,) = self._session.run(
-            [self._output], {name: feed[name] for name in feed if name in self._inputs}
-        )
+        feed = {name: array for name, array in known.items() if name in self._inputs}
+        (output,) = self._session.run([self._output], feed)
         if output.ndim == 2:
             return np.asarray(output, dtype=np.float32)
         weights = mask[:, :, None].astype(np.float32)

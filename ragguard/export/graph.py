@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ragguard.proxy.manifest import Precision
 
 _SMALL = 1024  # values below which a tensor is not worth a cast
@@ -37,15 +39,13 @@ def write_weights(source: Path, out: Path, precision: Precision) -> None:
 
 
 def _halve(graph: Any) -> None:
-    import numpy as np
     import onnx
 
     casts = []
     for weight in graph.initializer:
-        values = onnx.numpy_helper.to_array(weight)
+        values, name = onnx.numpy_helper.to_array(weight), weight.name
         if values.dtype != np.float32 or values.size < _SMALL:
             continue
-        name = weight.name
         half = onnx.numpy_helper.from_array(values.astype(np.float16), f"{name}.half")
         weight.CopyFrom(half)
         casts.append(onnx.helper.make_node("Cast", [half.name], [name], to=onnx.TensorProto.FLOAT))

@@ -21,7 +21,6 @@ from ragguard.proxy.base import Proxy
 
 _SIZE = 15
 _TOP_K = 5
-_COUNT = 16
 
 LogProbabilities = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Of query and response, nats: shape (n, tokens of the query) and (n, tokens of the response)."""
@@ -45,10 +44,9 @@ class Parity:
         mean_token_error: Mean absolute difference, nats.
         rank_correlation: Spearman correlation of the contexts' generation influence, mean over the
             probes: attribution depends on the order of passages only.
-        same_blame: Share of scopes in which RAGOrigin blames the very same passages; None if that
-            was not compared.
-        relative_error: `relative_error`: differences of the scores in
-            units of their spread in a scope; None if that was not compared.
+        same_blame: Share of scopes in which RAGOrigin blames the very same passages.
+        relative_error: Differences of the scores in units of their spread in a scope; None, as
+            `same_blame` is, if that was not compared.
     """
 
     max_token_error: float
@@ -149,36 +147,24 @@ PROBES = (
 
 @dataclass(frozen=True)
 class BlameScope:
-    """An answer that was reported, and the passages of which some may have led to it.
+    """An answer that was reported, and the passages of which some may have led to it."""
 
-    Attributes:
-        passages: At most 15, best first, as a retriever ranks them.
-        query: The question.
-        response: The answer.
-        planted: Which of the passages were planted; empty if that is not known.
-    """
-
-    passages: tuple[str, ...]
+    passages: tuple[str, ...]  # at most 15, best first, as a retriever ranks them
     query: str
     response: str
-    planted: tuple[bool, ...] = ()
+    planted: tuple[bool, ...] = ()  # which of the passages were; empty if that is not known
 
 
 @dataclass(frozen=True)
 class Blame:
-    """What RAGOrigin finds in a scope with one proxy.
+    """What RAGOrigin finds in a scope with one proxy."""
 
-    Attributes:
-        blamed: bool array of shape (n,).
-        scores: float64 array of shape (2, n): SC and GC, nats per token.
-    """
-
-    blamed: NDArray[np.bool_]
-    scores: NDArray[np.float64]
+    blamed: NDArray[np.bool_]  # of shape (n,)
+    scores: NDArray[np.float64]  # of shape (2, n): SC and GC, nats per token
 
 
 @cache
-def demo_scopes(count: int = _COUNT) -> tuple[BlameScope, ...]:
+def demo_scopes(count: int = 16) -> tuple[BlameScope, ...]:
     """Return scopes of the demo's knowledge base, all of them with passages on the same subject.
 
     In turn: statements of a wrong answer planted, half a planted set of two kinds, the false answer

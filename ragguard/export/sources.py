@@ -24,17 +24,11 @@ _PARTS_DIGITS = {"default": False, "gpt-2": False, "smollm": True}
 
 @dataclass(frozen=True)
 class Source:
-    """A causal language model that has been read.
-
-    Attributes:
-        model: Of transformers, in float32.
-        tokenizer: Its fast tokenizer, of transformers.
-        said: What the weights are, in words.
-    """
+    """A causal language model of transformers that has been read, in float32."""
 
     model: Any
-    tokenizer: Any
-    said: str
+    tokenizer: Any  # its fast tokenizer, of transformers
+    said: str  # what the weights are, in words
 
 
 def read_model(source: str | os.PathLike[str]) -> Source:
@@ -102,14 +96,10 @@ def _read_gguf(file: Path) -> Source:
     # The weights are float32 from here on: nothing that reads the config may round them again.
     del model.config.quantization_config
     if _PARTS_DIGITS[rule]:
-        from tokenizers import pre_tokenizers
+        from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
 
-        tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-            [
-                pre_tokenizers.Digits(individual_digits=True),
-                pre_tokenizers.ByteLevel(add_prefix_space=False),
-            ]
-        )
+        parts = [Digits(individual_digits=True), ByteLevel(add_prefix_space=False)]
+        tokenizer.backend_tokenizer.pre_tokenizer = Sequence(parts)
     return Source(model, tokenizer, f"{form} weights of {file.name}, in float32 from there on")
 
 

@@ -107,11 +107,7 @@ def _write(
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Hold back what the exporter tells of itself, so that the caller's stages can be read.
-
-    It warns of its own deprecated calls, prints its progress, and logs which packages it does
-    without.
-    """
+    """Hold back what the exporter warns of, prints and logs: the caller's stages can be read."""
     exporter = logging.getLogger("torch.onnx")
     before = exporter.level
     exporter.setLevel(logging.ERROR)
@@ -199,6 +195,7 @@ def kept_shape(model: Any) -> tuple[int, ...]:
     import torch
 
     kept = _Kept()
+    named = inspect.signature(model.base_model.forward).parameters
     with torch.no_grad():
         token = torch.zeros((1, 1), dtype=torch.int64, device=model.device)
         model.base_model(
@@ -206,15 +203,10 @@ def kept_shape(model: Any) -> tuple[int, ...]:
             attention_mask=torch.zeros((1, 1, 1, 1), device=model.device),
             position_ids=token,
             use_cache=True,
-            **{_cache_argument(model): kept},
+            # What the model calls the keys and values it is given; transformers renamed it.
+            **{"cache" if "cache" in named else "past_key_values": kept},
         )
     return (len(kept.new), 2, *kept.new[0][0].shape[1:])
-
-
-def _cache_argument(model: Any) -> str:
-    """Return what the model calls the keys and values it is given; transformers renamed it."""
-    named = inspect.signature(model.base_model.forward).parameters
-    return "cache" if "cache" in named else "past_key_values"
 
 
 def _additive(visible: Any, dtype: Any) -> Any:

@@ -31,16 +31,11 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who may decide; `name` is what the audit says.
+    """Somebody who may decide."""
 
-    Attributes:
-        id: What their forms are bound to: the session, or the name that the proxy gives.
-        session: Whether they have a session, and so may end it.
-    """
-
-    name: str
-    id: str
-    session: bool
+    name: str  # what the audit says
+    id: str  # what their forms are bound to: the session, or the name that the proxy gives
+    session: bool  # whether they have one, and so may end it
 
 
 @dataclass(frozen=True)

@@ -129,19 +129,12 @@ def allowed(visit: Visit) -> dict[str, Any]:
 
 @dataclass
 class Reporter:
-    """What became of one reporter's reports.
+    """What became of one reporter's reports."""
 
-    Attributes:
-        name: Who, or None for reports without a name.
-        events: Of the newest events, how many they filed first.
-        entries: Of the passages that their word accuses, how many are of which status.
-        last: When they last filed an event.
-    """
-
-    name: str | None
-    events: int = 0
-    entries: Counter[str] = field(default_factory=Counter)
-    last: datetime | None = None
+    name: str | None  # None for reports without a name
+    events: int = 0  # of the newest, how many they filed first
+    entries: Counter[str] = field(default_factory=Counter)  # what their word accuses, by status
+    last: datetime | None = None  # when they last filed an event
 
     @property
     def waiting(self) -> int:

@@ -40,21 +40,14 @@ _NAMES = (
 
 @dataclass(frozen=True)
 class Day:
-    """What the record of one day, in UTC, says.
-
-    Attributes:
-        dropped, marked: Passages that were, of the verdicts that are kept.
-        failed: Verdicts that could not be given, or not whole.
-        compared: The day's queries against the calibration.
-        low, middle, high: p-value that a tenth, half and nine tenths of the queries recorded are
-            below, or None without any.
-    """
+    """What the record of one day, in UTC, says."""
 
     day: date
-    dropped: int
+    dropped: int  # passages, of the verdicts that are kept
     marked: int
-    failed: int
-    compared: Drift
+    failed: int  # verdicts that could not be given, or not whole
+    compared: Drift  # the day's queries against the calibration
+    # The p-value that a tenth, half and nine tenths of the queries recorded are below.
     low: float | None
     middle: float | None
     high: float | None
@@ -125,41 +118,26 @@ def charts(visit: Visit) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Point:
-    """One passage on an axis.
+    """One passage on an axis."""
 
-    Attributes:
-        x: Where, in percent of the plot's width.
-        lane: How many points near it stand below it.
-        rank: Its place in the scope, from 1.
-        value: Its score, as it is written.
-    """
-
-    x: float
-    lane: int
-    rank: int
+    x: float  # in percent of the plot's width
+    lane: int  # how many points near it stand below it
+    rank: int  # its place in the scope, from 1
     responsible: bool
-    value: str
+    value: str  # its score, as it is written
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One score of all passages in scope.
+    """One score of all passages in scope."""
 
-    Attributes:
-        short: "ES", "SC", "GC" or "RS".
-        unit: What it measures.
-        low, high: The lowest and the highest value, as they are written.
-        points: The passages; the responsible ones last, so that they are drawn on top.
-        cut, cut_value: Where the responsible ones begin, in percent, and as it is written.
-    """
-
-    short: str
+    short: str  # "ES", "SC", "GC" or "RS"
     name: str
-    unit: str
-    low: str
+    unit: str  # what it measures
+    low: str  # the lowest value, as it is written
     high: str
-    points: list[Point]
-    cut: float | None = None
+    points: list[Point]  # the responsible ones last, so that they are drawn on top
+    cut: float | None = None  # where the responsible ones begin, in percent
     cut_value: str = ""
 
 
