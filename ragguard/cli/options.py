@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -89,11 +89,8 @@ def opened_store(
 
     if not create:
         require_there(url)
-    store = open_store(url)
-    try:
+    with closing(open_store(url)) as store:
         yield store.of_tenant(tenant)
-    finally:
-        store.close()
 
 
 def require_there(url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -246,11 +247,8 @@ def upgrade(store: options.Store, as_json: options.AsJson = False) -> None:
     from ragguard.audit.schema import HEAD
 
     options.require_there(store)
-    database = Database(store, statement_s=_UPGRADE_S, any_schema=True)
-    try:
+    with closing(Database(store, statement_s=_UPGRADE_S, any_schema=True)) as database:
         before = database.upgrade()
-    finally:
-        database.close()
     if as_json:
         write_json({"before": before, "schema": HEAD})
     elif before == HEAD:

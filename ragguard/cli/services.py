@@ -21,7 +21,7 @@ import typer
 
 from ragguard.arguments import require_share
 from ragguard.cli import options
-from ragguard.cli.output import OPERATIONAL, log_to_stderr, write_json
+from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json
 from ragguard.errors import InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -235,10 +235,8 @@ def review(
         if _TOKEN not in os.environ:
             typer.echo(f"opens the page once; later, log in at {here} with the token {token}")
         if host not in _LOOPBACK:
-            typer.echo(
-                "ragguard: anybody who reaches this address can read along: serve it through a "
-                "proxy with TLS",
-                err=True,
+            complain(
+                "anybody who reaches this address can read along: serve it through a proxy with TLS"
             )
         uvicorn.Server(config).run(sockets=[listening])
 

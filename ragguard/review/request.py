@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from urllib.parse import parse_qs, quote, unquote
+from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError
@@ -94,7 +94,6 @@ def quoted(text: str) -> str:
 
 def address_of(path: str, **fields: str | int | datetime | None) -> str:
     """Return an address on this page, with the fields that are given, any characters in them."""
-    pairs = [
-        f"{name}={quoted(str(value))}" for name, value in fields.items() if value not in (None, "")
-    ]
-    return path + ("?" + "&".join(pairs) if pairs else "")
+    given = {name: value for name, value in fields.items() if value not in (None, "")}
+    query = urlencode(given, errors="surrogatepass", quote_via=quote)
+    return f"{path}?{query}" if given else path
