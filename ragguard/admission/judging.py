@@ -66,10 +66,8 @@ def p_values(
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return the p-value of every sign of n passages, and the signs themselves.
 
-    Args:
-        batch: The passages.
-        base: The knowledge base that they are to join; None if they are all of it.
-        clean: Whose passages are counted; None for the shipped ones.
+    `base` is the knowledge base that they are to join, None if they are all of it. Counted are the
+    passages of `clean`, None for the shipped ones.
 
     Returns:
         Two mappings from names to float64 arrays of shape (n,).
@@ -90,14 +88,11 @@ def joined(p: Mapping[str, Floats], shares: Mapping[str, float]) -> dict[str, Fl
 
 
 def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> list[Admission]:
-    """Judge every passage of a batch.
+    """Judge every passage of a batch; of clean ones a share `alpha` may be refused.
 
-    Args:
-        batch: n passages.
-        base: The knowledge base that they are to join, from an earlier scan; None if they are all
-            of it, or if there is none. A first scan of fewer than 200 passages, and single
-            passages, are compared with the shipped one.
-        alpha: Share of clean passages that may be refused.
+    `base` is the knowledge base that they are to join, from an earlier scan; None if they are all
+    of it, or if there is none. A first scan of fewer than 200 passages, and single passages, are
+    compared with the shipped one.
     """
     require_share("alpha", alpha, usual=ALPHA)
     p, signs = p_values(batch, base)

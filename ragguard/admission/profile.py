@@ -50,11 +50,7 @@ _SENTENCE = re.compile(r"(?<=[.!?\u2026\uff1f\u061f\u3002])\s*(?=\w)|\n+")
 
 
 def profiles(texts: Sequence[str], model: MannerModel | None = None) -> NDArray[np.float32]:
-    """Read passages; of very long ones both ends.
-
-    Args:
-        texts: Of n passages.
-        model: Of manner; None for the shipped one.
+    """Read n passages, of very long ones both ends, by a model of manner (None: the shipped one).
 
     Returns:
         float32 array of shape (n, len(PROFILE)): how clearly each is written as planted passages

@@ -84,14 +84,11 @@ def _rows(name: str) -> Iterator[dict[str, Any]]:
 def poison(
     question: Question, kind: Attack, *, form: Form = "prepended", count: int | None = None
 ) -> list[Passage]:
-    """Return the passages that an attacker plants for one question.
+    """Return the passages that an attacker plants to change the answer to one question.
 
-    Args:
-        question: The question whose answer the attacker wants to change.
-        kind: What the texts do; see `ATTACKS`.
-        form: "prepended" puts the question in front of each text, so that the retriever ranks it
-            high (PoisonedRAG, Zou et al. 2024, black-box setting); "plain" leaves the text alone.
-        count: How many passages; None for all texts of that kind.
+    The form "prepended" puts the question in front of each text, so that the retriever ranks it
+    high (PoisonedRAG, Zou et al. 2024, black-box setting); "plain" leaves the text alone. With None
+    for `count` all texts of that kind are planted.
     """
     texts = question.texts[kind]
     if count is not None and not 1 <= count <= len(texts):

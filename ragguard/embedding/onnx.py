@@ -110,11 +110,8 @@ def length_buckets(
     A padded token costs as much as another one. The passages of one retrieved set differ in
     length many times over, so that as one batch they would be mostly padding.
 
-    Args:
-        lengths: Tokens of each row.
-        rows: Rows of a batch, at most.
-        limit: From the tokens of a batch to how many they may be with padding; one row alone may
-            have more.
+    `lengths` are the tokens of each row. A batch has `rows` at most, and with padding as many
+    tokens as `limit` answers to its own; one row alone may have more.
 
     >>> list(length_buckets([9, 2, 3, 8], 4, lambda tokens: 16))
     [[1, 2], [3], [0]]

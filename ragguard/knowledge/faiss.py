@@ -21,11 +21,8 @@ class FaissIndex(Adapter):
     """A FAISS index and its texts, which are kept in step with it.
 
     Scores are what the index's metric says. Vectors come back where the index can tell them.
-
-    Args:
-        index: The index.
-        texts: Its texts, by position or by id. The id of a plain string is the number.
-        embedder: What made its vectors; None for the built-in one.
+    `texts` are by position or by id, and the id of a plain string is the number. `embedder` is what
+    made the vectors; None is the built-in one.
     """
 
     def __init__(self, index: Any, texts: Texts, embedder: Any) -> None:

@@ -14,10 +14,7 @@ from ragguard.passage import Passage
 class LangChainStore(Adapter):
     """A vector store, which embeds what is put in; with its own score, if it has one.
 
-    Args:
-        store: The store.
-        options: A retriever's search options; those that are not for a similarity search are left
-            out.
+    Of a retriever's search `options` those that are not for a similarity search are left out.
     """
 
     def __init__(self, store: Any, options: Mapping[str, Any] | None = None) -> None:

@@ -111,11 +111,7 @@ def remove_quarantined(
     """Take the passages of the quarantine out of the knowledge base.
 
     The quarantine itself stays as it is: it goes on catching copies, and `restore` reads from it.
-
-    Args:
-        store: Holds the quarantine.
-        base: The knowledge base; see `as_removable`.
-        status: Which entries: "confirmed" by a person, or "quarantined", which nobody has seen.
+    `status` says which entries: "confirmed" by a person, or "quarantined", which nobody has seen.
 
     Raises:
         StoreError: The store fails.
@@ -150,15 +146,10 @@ def restore(
 ) -> list[Passage]:
     """Release entries of the quarantine, and put their passages back into the knowledge base.
 
-    What is in `removed` goes back as it was. Of anything else the audit store has text and id, and
-    the metadata if an attribution found the passage; the knowledge base embeds the text again.
-
-    Args:
-        store: Holds the quarantine.
-        base: The knowledge base.
-        keys: `QuarantineEntry.key`s.
-        removed: `Removal.removed`, as far as it is still at hand: with metadata and vectors.
-        actor: Who releases them.
+    What is in `removed` goes back as it was: `Removal.removed`, as far as it is still at hand, with
+    metadata and vectors. Of anything else the audit store has text and id, and the metadata if an
+    attribution found the passage; the knowledge base embeds the text again. `keys` are those of
+    `QuarantineEntry`, `actor` is who releases them.
 
     Raises:
         QuarantineNotFoundError: A key is not in the store; then nothing is changed.
