@@ -139,9 +139,8 @@ def _run(
         held: frozenset[str] = frozenset()
         confirmed: set[str] = set()
         rounds = 0
-        while rounds < _MAX_ROUNDS:
+        for rounds in range(1, _MAX_ROUNDS + 1):
             before = held
-            rounds += 1
             on_stage(f"users report wrong answers, round {rounds}: searching for the causes")
             _report_wrong(guard, cases, timeout_s, first=rounds == 1)
             for entry in guard.proposals():  # where a person would look first

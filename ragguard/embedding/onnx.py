@@ -73,7 +73,11 @@ class OnnxEmbedder:
         self._output = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
         self._tokenizer.no_padding()
         self._batch_size = batch_size
-        self.name = f"onnx:{folder.name}"
+        self._name = f"onnx:{folder.name}"
+
+    @property
+    def name(self) -> str:
+        return self._name
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
