@@ -93,6 +93,8 @@ class MemoryStore(MemoryQuarantine):
                 self._turns.place(event.id, lane, turn, known.event.nbytes)
 
     def add_events(self, events: Sequence[Event]) -> None:
+        for event in events:
+            as_utc(event.created_at)  # or raise before any of them is there
         with self._lock:
             for event in events:
                 self.add_event(event)

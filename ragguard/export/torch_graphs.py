@@ -126,6 +126,7 @@ def _traced(model: Any, forward: Callable[..., Any]) -> Any:
     module = type("Traced", (torch.nn.Module,), {"forward": forward})()
     module.backbone = model.base_model
     module.head = model.get_output_embeddings()
+    module.cache_argument = _cache_argument(model)
     return module.eval()
 
 
@@ -161,8 +162,8 @@ def _generate(self: Any, input_ids: Any, past: Any) -> Any:
         input_ids=input_ids,
         attention_mask=_additive(visible, self.head.weight.dtype),
         position_ids=order[None, :],
-        past_key_values=kept,
         use_cache=True,
+        **{self.cache_argument: kept},
     ).last_hidden_state
     present = torch.stack([torch.stack(pair, dim=1) for pair in kept.new], dim=1)
     return self.head(hidden[0, -1]).float(), present.float()
@@ -195,7 +196,6 @@ def kept_shape(model: Any) -> tuple[int, ...]:
     import torch
 
     kept = _Kept()
-    named = inspect.signature(model.base_model.forward).parameters
     with torch.no_grad():
         token = torch.zeros((1, 1), dtype=torch.int64, device=model.device)
         model.base_model(
@@ -203,10 +203,15 @@ def kept_shape(model: Any) -> tuple[int, ...]:
             attention_mask=torch.zeros((1, 1, 1, 1), device=model.device),
             position_ids=token,
             use_cache=True,
-            # What the model calls the keys and values it is given; transformers renamed it.
-            **{"cache" if "cache" in named else "past_key_values": kept},
+            **{_cache_argument(model): kept},
         )
     return (len(kept.new), 2, *kept.new[0][0].shape[1:])
+
+
+def _cache_argument(model: Any) -> str:
+    """Return what the model calls the keys and values it is given; transformers renamed it."""
+    named = inspect.signature(model.base_model.forward).parameters
+    return "cache" if "cache" in named else "past_key_values"
 
 
 def _additive(visible: Any, dtype: Any) -> Any:
