@@ -2,7 +2,8 @@
 
 Runnable: `python -m benchmarks.proxies --data DIR --model FOLDER --other FOLDER --json FILE`. The
 model is an export in fp32, the other is another form of it: reported is in how many events it holds
-the very same passages responsible.
+the very same passages responsible. With --openvino so is the model with products in bfloat16
+(`benchmarks.real_model`).
 
 Of each dataset the first records are taken, each with one kind of attack, drawn by the seed. Their
 events: five texts with the question in front and plain, one text alone, nothing planted, and the
@@ -37,6 +38,7 @@ from benchmarks.misgeneration import (
     poisoned_events,
     single_events,
 )
+from benchmarks.real_model import by_openvino
 from benchmarks.report.table import Row, Table, crossed, listed, share
 from benchmarks.wordings import Reported, long_answer, noisy_report, truth_and_falsehood
 from ragguard.attribution import Attribution, RAGOrigin
@@ -223,6 +225,7 @@ def main(
     model: Annotated[Path, typer.Option(help="folder of the export in fp32")],
     other: Annotated[Path | None, typer.Option(help="folder of another form of it")] = None,
     shares: Annotated[str, typer.Option(help="of the model in mixtures, comma-separated")] = "0.2",
+    openvino: Annotated[bool, typer.Option("--openvino", help="in bfloat16 as well")] = False,
     kept: Annotated[Path | None, typer.Option(help="folder where scores are kept")] = None,
     data: OwnData = None,
     limit: Limit = None,
@@ -230,12 +233,12 @@ def main(
     half: Half = 1,
 ) -> Measured:
     """Return the sections of `run`."""
+    read = {folder.name: OnnxProxy(folder, threads=1) for folder in (model, other) if folder}
+    if openvino:
+        read["bfloat16"] = OnnxProxy(model, threads=1, providers=by_openvino(1))
     remembered = {
-        folder.name: Remembered(
-            OnnxProxy(folder, threads=1), None if kept is None else kept / f"{folder.name}.jsonl"
-        )
-        for folder in (model, other)
-        if folder is not None
+        name: Remembered(proxy, None if kept is None else kept / f"{name}.jsonl")
+        for name, proxy in read.items()
     }
     first = remembered.pop(model.name)
     weights = [float(weight) for weight in shares.split(",")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,17 @@ _SLOW_ON_CPU = ["SkipLayerNormFusion"]
 # 14 ms of 97 in a MiniLM pass over 275 tokens on one Xeon thread, with ONNX Runtime 1.31.
 _PADDING = 1.15  # tokens of a batch, padding included, for each token of its texts, at most
 
+Providers = Sequence[str | tuple[str, Mapping[str, Any]]]
+"""ONNX Runtime's execution providers, best first, as names or with their options."""
+
 
 class OnnxEmbedder:
     """Embeds with an ONNX encoder: mean over the tokens, or the model's own pooled output.
 
     Args:
         path: A folder with `tokenizer.json` and `model.onnx` (also looked for in `onnx/`).
-        providers: ONNX Runtime execution providers, best first; None means CPU.
+        providers: ONNX Runtime execution providers, best first, by name or as (name, options);
+            None means CPU.
         max_length: Tokens a text, the rest is cut; None reads the model's own limit, else 256.
         batch_size: Texts a forward pass, at most; a batch holds texts of like length only.
         threads: Threads inside one operator; None lets ONNX Runtime choose.
@@ -42,7 +46,7 @@ class OnnxEmbedder:
         self,
         path: str | os.PathLike[str],
         *,
-        providers: Sequence[str] | None = None,
+        providers: Providers | None = None,
         max_length: int | None = None,
         batch_size: int = 32,
         threads: int | None = None,
@@ -152,7 +156,7 @@ def require_tokenizer(what: str) -> Any:
 
 def open_session(
     model: Path,
-    providers: Sequence[str] | None,
+    providers: Providers | None,
     threads: int | None,
     failure: type[EmbeddingError | ProxyError],
     *,
@@ -169,9 +173,10 @@ def open_session(
     import onnxruntime
 
     wanted = _ON_CPU if providers is None else list(providers)
+    names = [one if isinstance(one, str) else one[0] for one in wanted]
 
     def require(have: Sequence[str], who: str) -> None:
-        missing = [name for name in wanted if name not in have]
+        missing = [name for name in names if name not in have]
         if missing or not wanted:
             raise failure(
                 f"provider {', '.join(missing) or '(none given)'} is not available: {who} "

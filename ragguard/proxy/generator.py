@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import require_number, require_path, require_text, require_whole
-from ragguard.embedding.onnx import open_session, require_tokenizer
+from ragguard.embedding.onnx import Providers, open_session, require_tokenizer
 from ragguard.errors import GenerationError, InvalidInputError, ProxyError
 from ragguard.proxy.manifest import ChatFormat, Manifest, export_folder, read_tokenizer
 from ragguard.text import encodable
@@ -36,7 +36,8 @@ class OnnxGenerator:
         temperature: 0 takes the likeliest token each time; above that tokens are drawn, and the
             n-th answer to a prompt is the same in every process.
         seed: Of what is drawn.
-        providers: ONNX Runtime execution providers, best first; None means CPU.
+        providers: ONNX Runtime execution providers, best first, by name or as (name, options);
+            None means CPU.
         threads: Threads inside one operator; None lets ONNX Runtime choose.
 
     Raises:
@@ -52,7 +53,7 @@ class OnnxGenerator:
         max_tokens: int = 128,
         temperature: float = 0.0,
         seed: int = 0,
-        providers: Sequence[str] | None = None,
+        providers: Providers | None = None,
         threads: int | None = None,
     ) -> None:
         tokenizer = require_tokenizer("OnnxGenerator")

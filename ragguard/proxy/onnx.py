@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.arguments import require_path, require_texts, require_whole
-from ragguard.embedding.onnx import length_buckets, open_session, padded, require_tokenizer
+from ragguard.embedding.onnx import (
+    Providers,
+    length_buckets,
+    open_session,
+    padded,
+    require_tokenizer,
+)
 from ragguard.errors import InvalidInputError, ProxyError
 from ragguard.proxy.base import Scores
 from ragguard.proxy.manifest import Manifest, read_tokenizer
@@ -24,6 +30,7 @@ _MAX_LOGITS = 2**26
 # only busy with large batches.
 _CPU_BATCH_TOKENS = 512
 _BATCH_TOKENS = 8192
+_ON_CPU = ("CPUExecutionProvider", "OpenVINOExecutionProvider")
 
 
 class OnnxProxy:
@@ -34,7 +41,8 @@ class OnnxProxy:
 
     Args:
         path: The exported folder.
-        providers: ONNX Runtime execution providers, best first; None means CPU.
+        providers: ONNX Runtime execution providers, best first, by name or as (name, options);
+            None means CPU.
         threads: Threads inside one operator; None lets ONNX Runtime choose.
         max_length: Tokens a prompt has at most, the context is cut to fit; None means the
             model's own maximum.
@@ -52,7 +60,7 @@ class OnnxProxy:
         self,
         path: str | os.PathLike[str],
         *,
-        providers: Sequence[str] | None = None,
+        providers: Providers | None = None,
         threads: int | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
@@ -75,7 +83,7 @@ class OnnxProxy:
         self._encoder = PromptEncoder(
             tokenizer, self.manifest.prompt, max_length or limit, longest=limit
         )
-        on_cpu = self.providers[0] == "CPUExecutionProvider"
+        on_cpu = self.providers[0] in _ON_CPU
         self._batch_tokens = batch_tokens or (_CPU_BATCH_TOKENS if on_cpu else _BATCH_TOKENS)
 
     @property

@@ -229,6 +229,8 @@ class TestOnnxProxy:
         onnxruntime = pytest.importorskip("onnxruntime")
         assert OnnxProxy(folder).providers == ["CPUExecutionProvider"]
         assert OnnxProxy(folder, providers=["CPUExecutionProvider"]).providers
+        options = {"arena_extend_strategy": "kSameAsRequested"}
+        assert OnnxProxy(folder, providers=[("CPUExecutionProvider", options)]).providers
         absent = next(
             name
             for name in ("CUDAExecutionProvider", "ROCMExecutionProvider")
@@ -236,6 +238,8 @@ class TestOnnxProxy:
         )
         with pytest.raises(ProxyError, match=f"{absent} is not available"):
             OnnxProxy(folder, providers=[absent, "CPUExecutionProvider"])
+        with pytest.raises(ProxyError, match=f"{absent} is not available"):
+            OnnxProxy(folder, providers=[(absent, {"device_id": 1})])
         with pytest.raises(ProxyError, match="none given"):
             OnnxProxy(folder, providers=[])
 
