@@ -1,6 +1,8 @@
 """Our scan of passages before they are searchable, and the guard behind it."""
 
-from benchmarks.defences.ours import filtered, mode, passages_of
+from dataclasses import replace
+
+from benchmarks.defences.ours import MEASURES, filtered, mode, passages_of
 from benchmarks.plugins import Case, Decision, Judge, Setting
 from ragguard import Guard
 
@@ -19,4 +21,5 @@ def _make(setting: Setting) -> Judge:
     return judge
 
 
-DEFENCE = mode("ragguard, with the scan", _make, sees="passages as they come in", over_fetch=3)
+_mode = mode("ragguard, with the scan", _make, sees="passages as they come in", over_fetch=3)
+DEFENCE = replace(_mode, measures=(*MEASURES, "ragguard.admission"))
