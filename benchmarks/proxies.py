@@ -126,11 +126,17 @@ def run(
     proxies: dict[str, Proxy] = {
         "lexical": lexical,
         **{name: MixedProxy(lexical, model, weight) for name, weight in weights.items()},
-        **{name: MixedProxy(lexical, other, 1.0) for name, other in others.items()},
     }
+    # Of each other form the same mixtures: an event is alike if they blame the same passages.
+    forms = {
+        f"{name}, {mixture}": (MixedProxy(lexical, other, weight), mixture)
+        for name, other in others.items()
+        for mixture, weight in weights.items()
+    }
+    proxies |= {name: proxy for name, (proxy, _) in forms.items()}
     origins = {name: RAGOrigin(proxy=proxy, top_k=TOP_K) for name, proxy in proxies.items()}
     tallies: dict[tuple[str, str, str], Tally] = {}
-    same: dict[str, list[tuple[bool, bool]]] = {name: [] for name in others}
+    agreed: dict[str, list[tuple[bool, bool]]] = {name: [] for name in forms}
     for dataset, records, base in selection.datasets():
         if dataset == OWN and selection.data_dir is not None:
             continue
@@ -144,27 +150,27 @@ def run(
                     for name, origin in origins.items()
                 }
                 for name, attribution in found.items():
-                    for case in cases if name not in others else ():
+                    for case in cases if name not in forms else ():
                         key = (name, case, one.form)
                         tallies.setdefault(key, Tally()).add(one.event, attribution)
-                for name, pairs in same.items():
-                    theirs = _blamed(found[MODEL])
+                for name, pairs in agreed.items():
+                    theirs = _blamed(found[forms[name][1]])
                     pairs.append((bool(theirs), _blamed(found[name]) == theirs))
     rows = [
         {"proxy": name, "case": case, "form": form, **_measures(tally)}
         for (name, case, form), tally in sorted(tallies.items())
     ]
-    forms = [
+    alike = [
         {
             "form": name,
             "events": len(pairs),
-            "identical": sum(alike for _, alike in pairs),
+            "identical": sum(same for _, same in pairs),
             "with_blame": sum(blamed for blamed, _ in pairs),
-            "identical_with_blame": sum(blamed and alike for blamed, alike in pairs),
+            "identical_with_blame": sum(blamed and same for blamed, same in pairs),
         }
-        for name, pairs in same.items()
+        for name, pairs in agreed.items()
     ]
-    return {"proxies": rows, "proxy_forms": forms}
+    return {"proxies": rows, "proxy_forms": alike}
 
 
 def _blamed(attribution: Attribution) -> set[str]:

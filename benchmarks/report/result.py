@@ -25,6 +25,7 @@ _PACKAGES = (
     "sentence-transformers",
     "transformers",
     "onnxruntime",
+    "onnxruntime-openvino",
     "ragdefender",
 )
 

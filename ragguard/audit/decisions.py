@@ -147,7 +147,10 @@ class Decisions:
             InvalidInputError: None of the first three is given.
         """
         if event is None and reporter is None and since is None:
-            raise InvalidInputError("undo what? pass event=, reporter= or since=")
+            raise InvalidInputError(
+                "undo what? name an event, a reporter or a moment: event=, reporter= or since=, "
+                "on the command line --event, --reporter or --since"
+            )
         moment = None if since is None else as_utc(since)
         undone = [
             entry

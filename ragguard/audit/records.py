@@ -38,7 +38,8 @@ KEPT_ALIKE = 100
 def no_event(event_id: str) -> EventNotFoundError:
     """Return the error for an id that no event has."""
     return EventNotFoundError(
-        f"no event {event_id!r} is in the audit store; use the id that report() returned"
+        f"no event {event_id!r} is in the audit store; use the id that report() returned, or "
+        "one that `ragguard events` lists"
     )
 
 

@@ -99,7 +99,7 @@ def scan(
             judge.usual(found).save(save_base)
         if kept is not None:
             new = propose(kept, _worth_a_look(stream, name, found))
-            complain(f"{new} proposals are new; decide with: ragguard quarantine confirm, reject")
+            complain(f"new proposals: {new}; decide with: ragguard quarantine confirm, reject")
         if html is not None:
             with opened_output(html, "--html", source) as file:
                 write_report(file, name, counts, _worth_a_look(stream, name, found))

@@ -172,7 +172,7 @@ _CLOSING = """
 [{style}]The loop {closed}: {clean_wrong} wrong answers before the attack, {poisoned_wrong} after \
 it, {filtered_wrong} with the filter, {final_wrong} with filter and quarantine \
 ({seconds:.1f} s).[/]
-Next: put a Guard between your own retriever and generator (README.md, Quickstart), or judge what \
+Next: put a Guard between your own retriever and generator (README.md, Use), or judge what \
 your retriever returned by `ragguard filter traffic.jsonl` (docs/cli.md)."""
 
 

@@ -192,7 +192,7 @@ def as_embedder(embedder: Any) -> Embedder:
     if isinstance(embedder, str):  # it has a method `encode`, too
         raise InvalidInputError(
             f"embedder is the string {embedder!r}; to load a model of that name, pass "
-            f"SentenceTransformerEmbedder({embedder!r})"
+            f"ragguard.embedding.SentenceTransformerEmbedder({embedder!r})"
         )
     if isinstance(embedder, type):
         raise InvalidInputError(
@@ -215,8 +215,9 @@ def functions_of(embedder: Any) -> tuple[Callable[[list[str]], Any], Callable[[s
     if callable(embedder):
         return embedder, None
     raise InvalidInputError(
-        f"embedder is a {type(embedder).__name__}; pass None, an object with `embed`, `encode`, "
-        "`embed_documents` or `get_text_embedding_batch`, or a callable from texts to vectors"
+        f"embedder is a {type(embedder).__name__}; pass None, an object with `name` and `embed`, "
+        "with `encode`, `embed_documents` or `get_text_embedding_batch`, or a callable from texts "
+        "to vectors"
     )
 
 

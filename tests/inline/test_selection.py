@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragguard.inline.calibration_file import gate_threshold
 from ragguard.inline.selection import (
     _ALIKE,
     _COMPANION_P,
@@ -127,7 +128,7 @@ def test_what_says_the_same_adds_to_what_a_passage_shows_itself():
     assert at(6.0) == [0, 1, 1, 0, 0]
     assert at(6.2) == [0, 0, 0, 0, 0]
     # A lower line does not make likeness say more.
-    weak = np.array([8.0, 1.6, 1.7, 2.5, 2.5])
+    weak = np.array([8.0, 1.8, 1.95, 2.5, 2.5])
     assert alike(p_values, weak, found, 1.0, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
     usual = np.array([0.01, 0.06, 0.05, 0.01, 0.01])
     assert alike(usual, suspicion, found, 6.0, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
@@ -177,3 +178,8 @@ def test_alike_against_the_formula(p_values, quarters, data):
         total = suspicion[row] + _LIKENESS * min(max([0.0, *cosines]), _ALIKE)
         goes = not found[row] and p_values[row] <= _COMPANION_P and total >= max(line, _ENOUGH)
         assert marked[row] == goes
+
+
+def test_likeness_needs_what_the_shipped_line_is_to_a_tenth():
+    line = gate_threshold(None, 0.01, 5, with_reference=False)
+    assert round(line, 1) == _ENOUGH

@@ -51,6 +51,9 @@ def top_terms(terms: Sequence[Collection[str]], m: int = 5) -> list[str]:
 
 
 def passages_with_top_terms(terms: Sequence[Collection[str]], top: Collection[str]) -> int:
-    """Return N_TF-IDF: passages that hold more than half of the top terms."""
+    """Return N_TF-IDF: passages that hold more than half of the top terms.
+
+    Where the set has fewer than m terms, that is half of those; the paper compares with m / 2.
+    """
     chosen = set(top)
     return sum(2 * len(chosen.intersection(passage)) > len(chosen) for passage in terms)
