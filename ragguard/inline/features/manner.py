@@ -34,9 +34,11 @@ a strong baseline.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 from math import log, sqrt
 from zlib import crc32
 
@@ -73,9 +75,14 @@ _LONG = 7  # letters of a short word
 _CHARS = 10_000  # of a longer text both ends are read
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|[\n\x02\x03]")
+_WITHIN = re.compile(r"(?<=[^\W\d_])[*~`]+(?=[^\W\d_])")  # signs of Markdown inside a word
 _NO_WORD = re.compile(r"[^\W_]{30,}")  # a key, an address, something encoded
 _ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
+_WORDS, _SMALL = 0.8, 0.5  # of the tokens, and of the words: prose has more, and small ones
+_FEW, _BETWEEN = 7, 0.3  # marks of one kind, and for a word: no prose has more of both
+_CAPITALS = 0.6  # of the function words
+_BEFORE_SENTENCE = frozenset("\x02\n.!?")
 _SIGNS = 500  # what has more distinct ones is no English text, and takes long to read
 _MOST_KEPT, _LONGEST_KEPT = 50_000, 24  # tokens, and letters of one
 
@@ -121,7 +128,8 @@ def buckets(text: str) -> NDArray[np.intp]:
     shown = both_ends(text, _CHARS)
     if len(set(shown)) <= _SIGNS:
         shown = respelled(shown, FOLDED_LETTERS)
-    found = _TOKEN.findall(f"\x02{_NO_WORD.sub(' ', shown)}\x03")
+    shown = _NO_WORD.sub(" ", _WITHIN.sub("", shown))
+    found = _typed(_TOKEN.findall(f"\x02{shown}\x03"))
     classes = np.array(list(map(_CLASSES.__getitem__, found)), dtype=np.uint64)
     out = np.full((3, len(classes)), BUCKETS, dtype=np.intp)
     one = (classes + np.uint64(1)) * _ODD
@@ -130,6 +138,28 @@ def buckets(text: str) -> NDArray[np.intp]:
     for row, hashed in enumerate((one, two, three)):
         out[row, : len(hashed)] = hashed >> _SHIFT
     return out
+
+
+def _typed(found: list[str]) -> list[str]:
+    """Return tokens as prose has them: an attacker is free to choose capitals and what parts words.
+
+    Marks or numbers that part the words are left out, and where most function words have capitals
+    only those stay that begin a sentence.
+    """
+    words = sum(map(str.isalpha, found))
+    if words < _WORDS * len(found):
+        kinds = ["0" if token.isdigit() else token for token in found]
+        many = max(_FEW, _BETWEEN * words)
+        parting = {one for one, n in Counter(kinds).items() if n > many and not one.isalpha()}
+        found = [token for token, kind in zip(found, kinds, strict=True) if kind not in parting]
+    if sum(map(str.islower, found)) < _SMALL * words:
+        said = [token[0].islower() for token in found if token.lower() in STOP_WORDS]
+        if said.count(False) > _CAPITALS * len(said):
+            return [
+                token.capitalize() if before in _BEFORE_SENTENCE else token.lower()
+                for before, token in pairwise(["", *found])
+            ]
+    return found
 
 
 def windows(tokens: int, step: int = STEP) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from importlib import resources
 from math import log
 from unittest.mock import patch
@@ -116,6 +117,34 @@ def test_signs_of_markdown_and_what_is_no_word_say_nothing() -> None:
     assert len(buckets("the_old_pier_of_norhaven_was_sold").T) == len(
         buckets("the old pier of norhaven was sold").T
     )
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        str.upper,
+        str.title,
+        lambda text: text.replace(" ", " \u00b7 "),
+        lambda text: " ".join(f"{word}[{n}]" for n, word in enumerate(text.split())),
+        lambda text: " ".join(
+            f"{word} /" if n % 3 else word for n, word in enumerate(text.split())
+        ),
+        lambda text: re.sub(r"(\w\w)(\w\w)", r"\1**\2", text),
+    ],
+)
+def test_capitals_and_what_parts_words_say_nothing(typed: Callable[[str], str]) -> None:
+    text = (
+        "The old pier of the town was built by a renowned engineer, as the records clearly show. It "
+        "remains one of the finest in the whole region, and visitors are told of its long history."
+    )
+    model = shipped()
+    assert model.manner(typed(text)) == pytest.approx(model.manner(text), abs=0.5)
+
+
+def test_prose_is_read_as_it_stands() -> None:
+    lines = "NATO, the EU and the UN met in Rome. Ann Dove of Skelby (born 1874) spoke, and left."
+    found = [token for token in re.findall(r"\w+|[^\w\s]", lines)]
+    assert manner._typed(found) == found
 
 
 @pytest.mark.parametrize(
