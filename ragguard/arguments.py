@@ -101,7 +101,7 @@ def require_not_blank(**texts: object) -> None:
     """Check that each of these arguments is a str with more in it than white space."""
     for name, text in texts.items():
         if not isinstance(text, str) or not text.strip():
-            raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r}")
+            raise InvalidInputError(f"{name} must be a str that is not blank, not {text!r:.60}")
 
 
 def require_tenant(tenant: object) -> str:

@@ -43,6 +43,11 @@ class LRU(Generic[K, V]):
             pass
         return entry[0]
 
+    def held(self) -> list[K]:
+        """Return the keys that are held now."""
+        with self._lock:
+            return list(self._entries)
+
     def put(self, key: K, value: V, size: int) -> None:
         """Keep a value of about `size` bytes, key included, as `put_all` does."""
         self.put_all([(key, value, size)])

@@ -151,7 +151,8 @@ def test_with_a_knowledge_base_all_of_it_is_searched(attributor):
     with Guard(attributor=attributor, retrieve=retrieve) as guard:
         event = guard.report(QUESTION, "1911", passages=QUIET[:1])
         attribution = guard.attribution(event, timeout=WAIT)
-    assert asked == [(QUESTION, 10)]
+    # What is accused is searched for by its own words.
+    assert asked == [(QUESTION, 10), (LIE, 5)]
     assert texts(attribution.responsible) == [LIE]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,6 +15,8 @@ from ragguard.errors import AllowanceNotFoundError, InvalidInputError, Quarantin
 from ragguard.passage import Passage
 
 Target = QuarantineEntry | Passage | str
+
+_SHOWN_KEY = re.compile(r"[0-9a-f]{8,31}")  # the beginning of a key
 
 _DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {
     "rejected": ("proposed",),
@@ -182,10 +185,13 @@ def _named(target: Target) -> str:
 def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry:
     """Return the entry that a target names; raises as `Decisions.decide`."""
     name = _named(target)
+    # What looks like a key names one: whoever plants a passage may give it the id of another's key.
+    by_key = _SHOWN_KEY.fullmatch(name.lower()) is not None
     matches = [e for e in entries if name and name.lower() == e.key] or [
         entry
         for entry in entries
-        if name and (entry.key.startswith(name.lower()) or entry.passage_id == name)
+        if name
+        and (entry.key.startswith(name.lower()) or (entry.passage_id == name and not by_key))
     ]
     if not matches:
         raise QuarantineNotFoundError(

@@ -15,6 +15,7 @@ from ragguard.audit.allow_list import as_allowed
 from ragguard.audit.quarantine import Accused, QuarantineEntry
 from ragguard.audit.records import ANSWER_DAY, AuditStore, Event, answer_of
 from ragguard.audit.trail import note_quietly
+from ragguard.background.corroboration import all_marked, found_beside, held_parts
 from ragguard.background.policy import Policy, as_policy
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
@@ -54,9 +55,11 @@ class EventProcessor(Protocol):
 class EventAttributor:
     """Attributes the events of a store, and accuses what is responsible.
 
-    Args as those of `Guard`, but for `store`, which holds what all tenants have, and `judge`, which
-    returns the inline filter that says who shows marks of an attack; None: one with the shipped
-    calibration. `RAGOrigin` is made when the first event is attributed.
+    Args as those of `Guard`, but for `store`, which holds what all tenants have; `judge`, which
+    returns the inline filter that says who shows marks of an attack (None: one with the shipped
+    calibration); and `met`, which returns the texts of the same letters as a text that the guard
+    let through for a tenant (None: nobody knows). `RAGOrigin` is made when the first event is
+    attributed.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class EventAttributor:
         policy: Policy | None = None,
         trust: Trust | None = None,
         judge: Callable[[], ConformalFilter] | None = None,
+        met: Callable[[str, str], Sequence[str]] | None = None,
     ) -> None:
         self._store = store
         shared = bool(getattr(store, "shared", True))
@@ -78,6 +82,7 @@ class EventAttributor:
         self._trust = trust or Trust()
         self._told: dict[tuple[str, str], float] = {}
         self._judge = judge or _shipped_filter
+        self._met = met
         self._retrieve = retrieve
         self._attributor = attributor
         self._proxy = proxy
@@ -124,7 +129,8 @@ class EventAttributor:
         """Propose or quarantine the responsible passages, best first; once is as good as twice.
 
         They are so for the event's tenant alone. What `trust` protects only a person puts there.
-        Edited copies of them are recognised by what no other passage in scope says.
+        Edited copies of them are recognised by what no other passage in scope says, and no page of
+        which they hold a part.
         """
         if self._policy.name == "observe":
             return []
@@ -137,7 +143,12 @@ class EventAttributor:
         store = self._store.of_tenant(event.tenant or None)
         spared = as_allowed(one for one in store.allowances() if one.holds)
         for place, (key, passage) in enumerate(blamed.items()):
+            beside = found_beside(self._retrieve, event, passage)
+            if self._met is not None:
+                beside += map(Passage, self._met(passage.text, event.tenant))
             lacks = self._lacks(attribution, key, place)
+            if lacks is None and not all_marked(event.query, passage.text, beside):
+                lacks = "a page of the same words does not show the marks that it shows"
             if lacks is None and (
                 spared.holds(passage)
                 or spared.protects(passage)
@@ -153,7 +164,10 @@ class EventAttributor:
                     event_id=event.id,
                     status="quarantined" if lacks is None else "proposed",
                     reporters=(event.reporter,),
-                    signature=signature(passage.text, attribution.cleared),
+                    signature=signature(
+                        passage.text,
+                        [*attribution.cleared, *held_parts(passage.text, beside, blamed.keys())],
+                    ),
                 )
             )
         done = store.accuse(entries, self._policy)

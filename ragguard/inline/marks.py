@@ -102,6 +102,13 @@ def mark_p_values(
     return found
 
 
+def shows_one(query: str, text: str) -> bool:
+    """Return True if a passage shows one of the marks by itself, whatever stands beside it."""
+    asked = tokenize_query(query)
+    said = any(asks(question, text) for question in (asked, *asked.reduced))
+    return said or tokenize_passage(text).injection > 0.0
+
+
 def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
     """Return True if a passage begins or ends with the question, and asks it and nothing else.
 

@@ -40,7 +40,7 @@ TAKEN = 0.8
 """Share of a passage's own fingerprints, taken from one quarantined text, that does so too."""
 
 _FEWEST_SHARED = 3  # fingerprints, or a name that both give would do
-_TAKEN_LEAST = 8  # fingerprints, or a title that the text quotes would do
+_TAKEN_LEAST = 20  # fingerprints, a third of all: or pages that the text holds parts of would do
 _MOST_PAIRS, _LEAST_TEXTS = 100_000, 8  # of a fingerprint and a text are counted in a segment
 _MERGE_BELOW = 8  # times the size of the next segment
 _HIGH, _LOW = np.uint64(32), np.uint64(2**32 - 1)

@@ -1,12 +1,13 @@
 """What a person decides about the quarantine."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from ragguard import Passage
 from ragguard.audit import QuarantineEntry
-from ragguard.audit.decisions import Decisions
+from ragguard.audit.decisions import Decisions, match
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 
@@ -119,3 +120,12 @@ def test_the_allow_list_is_told_in_parts(decisions, store):
         [],
     ]
     assert decisions.some_allowed(3, 1) == [*parts[0][1:], *parts[1]]
+
+
+def test_an_id_that_looks_like_the_beginning_of_a_key_names_nothing():
+    planted, honest = entry("f" * 32), entry(KEY)
+    planted = replace(planted, passage_id=KEY[:12])
+    assert match([planted, honest], KEY[:12]) == honest
+    with pytest.raises(QuarantineNotFoundError):
+        match([planted], KEY[:12])
+    assert match([planted], "f" * 8) == planted

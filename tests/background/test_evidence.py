@@ -222,3 +222,68 @@ def test_any_question_and_response(query, response):
     found = Attribution(query, response, "fake", list(passages), [], 9, "poisoning", "so")
     judge = ConformalFilter(HashedEmbedder())
     assert with_evidence(found, lambda: judge, top_k=5, attack_alpha=0.05).accused is not None
+
+
+# What whoever reports, or plants, can arrange
+
+PAGE = (
+    "The old pier of Halden was built by Ann Dove, a mason from Skelby, in 1874. Ann Dove also "
+    "built the harbour wall of Halden."
+)
+FORGED = [
+    PAGE.replace("built by Ann", "built by? Ann", 1),
+    PAGE.replace("The old pier of Halden", "the old pier of halden", 1),
+]
+ASKED = "The old pier of Halden was built by"
+
+
+def dropped_for_everybody(guard):
+    verdict = guard.filter("Which mason came from Skelby to work?", [PAGE, *BENIGN])
+    return PAGE in [passage.text for passage in verdict.dropped]
+
+
+@pytest.mark.parametrize("forged", FORGED)
+@pytest.mark.parametrize("searched", [False, True])
+def test_a_page_does_not_go_by_marks_that_the_reporter_put_in(forged, searched):
+    base = [Passage(forged), Passage(PAGE), *map(Passage, BENIGN)]
+    retrieve = (lambda query, limit: base[:limit]) if searched else None
+    with Guard(retrieve=retrieve) as guard:
+        assert not dropped_for_everybody(guard)
+        event = guard.report(ASKED, "Ann Dove", passages=[forged, *BENIGN], reporter="mallory")
+        assert guard.attribution(event, timeout=WAIT).cause == "poisoning"
+        (entry,) = guard.store.quarantine()
+        assert entry.status == "proposed"
+        assert "does not show the marks" in entry.reason
+        assert not dropped_for_everybody(guard)
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_an_answer_was_given_over_the_very_passages(forged):
+    with Guard(policy=Policy("auto", answered_only=True)) as guard:
+        guard.answered(ASKED, "Ann Dove", passages=[PAGE, *BENIGN])
+        event = guard.report(ASKED, "Ann Dove", passages=[forged, *BENIGN])
+        assert guard.attribution(event, timeout=WAIT).cause == "unclear"
+        assert not guard.store.quarantine()
+
+
+def test_pages_that_a_planted_text_holds_parts_of_are_not_held_as_copies_of_it():
+    pages = [
+        f"{name} has a mill with {n} stones, a chapel of grey slate and a market on the {n}th of "
+        f"May; its fields were drained by {name}'s own ditchers, who asked {n} shillings a furlong."
+        for n, name in enumerate(("Orle", "Tamsin", "Brack", "Wold", "Skerry", "Ummel"), start=11)
+    ]
+    chimeras = [f"{text} {pages[2 * n]} {pages[2 * n + 1]}" for n, text in enumerate(PLANTED)]
+    base = [Passage(text) for text in (*chimeras, *pages, *BENIGN)]
+
+    def retrieve(query, limit):
+        words = set(query.lower().split())
+        return sorted(base, key=lambda p: -len(words & set(p.text.lower().split())))[:limit]
+
+    with Guard(retrieve=retrieve) as guard:
+        event = guard.report(QUESTION, "Orla Venn", reporter="ann")
+        found = guard.attribution(event, timeout=WAIT)
+        assert {passage.text for passage in found.responsible} == set(chimeras)
+        for entry in guard.store.quarantine():
+            guard.confirm(entry.key)
+        kept = guard.filter("Which mills have a chapel beside them?", [*pages, *chimeras]).kept
+        assert [passage.text for passage in kept] == pages

@@ -126,16 +126,14 @@ def test_signs_of_markdown_and_what_is_no_word_say_nothing() -> None:
         str.title,
         lambda text: text.replace(" ", " \u00b7 "),
         lambda text: " ".join(f"{word}[{n}]" for n, word in enumerate(text.split())),
-        lambda text: " ".join(
-            f"{word} /" if n % 3 else word for n, word in enumerate(text.split())
-        ),
+        lambda text: re.sub(r"(\w+ \w+) ", r"\1 / ", text),
         lambda text: re.sub(r"(\w\w)(\w\w)", r"\1**\2", text),
     ],
 )
 def test_capitals_and_what_parts_words_say_nothing(typed: Callable[[str], str]) -> None:
     text = (
-        "The old pier of the town was built by a renowned engineer, as the records clearly show. It "
-        "remains one of the finest in the whole region, and visitors are told of its long history."
+        "The old pier of the town was built by a renowned engineer, as the records clearly show. "
+        "It is one of the finest in the whole region, and visitors are told of its long history."
     )
     model = shipped()
     assert model.manner(typed(text)) == pytest.approx(model.manner(text), abs=0.5)
@@ -143,7 +141,7 @@ def test_capitals_and_what_parts_words_say_nothing(typed: Callable[[str], str]) 
 
 def test_prose_is_read_as_it_stands() -> None:
     lines = "NATO, the EU and the UN met in Rome. Ann Dove of Skelby (born 1874) spoke, and left."
-    found = [token for token in re.findall(r"\w+|[^\w\s]", lines)]
+    found = re.findall(r"\w+|[^\w\s]", lines)
     assert manner._typed(found) == found
 
 
