@@ -15,6 +15,7 @@ from ragguard.audit.quarantine import (
     ALLOWED,
     HELD,
     SPARED,
+    UNCONFIRMED,
     Accused,
     Limits,
     QuarantineChanges,
@@ -58,7 +59,8 @@ class _Holding:
         gone = keys - held
         signatures = {key: self.entries[key].signature or b"" for key in held}
         allowed = as_allowed(self.allowances.values(), self.of(self.entries, ALLOWED))
-        return QuarantineChanges(version, held, gone, since < 0, due, signatures, spared, allowed)
+        told = QuarantineChanges(version, held, gone, since < 0, due, signatures, spared, allowed)
+        return replace(told, unconfirmed=self.of(keys, UNCONFIRMED))
 
 
 @dataclass

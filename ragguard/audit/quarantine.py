@@ -16,6 +16,9 @@ Reporters = tuple[str | None, ...]
 HELD: tuple[QuarantineStatus, ...] = ("quarantined", "confirmed")
 """The statuses of entries that the filter drops."""
 
+UNCONFIRMED: tuple[QuarantineStatus, ...] = ("quarantined",)
+"""The statuses of those of them that no person has confirmed."""
+
 SPARED: tuple[QuarantineStatus, ...] = ("released", "rejected")
 """The statuses of entries of which a person has said that they are no attack."""
 
@@ -56,7 +59,7 @@ def check_status(status: QuarantineStatus) -> None:
 
 def matters(before: QuarantineStatus, after: QuarantineStatus) -> bool:
     """Return whether such a change of an entry's status is one for the filter."""
-    return any((before in kind) != (after in kind) for kind in (HELD, SPARED, ALLOWED))
+    return any((before in kind) != (after in kind) for kind in (HELD, UNCONFIRMED, SPARED, ALLOWED))
 
 
 def not_in_quarantine(key: str) -> QuarantineNotFoundError:
@@ -164,6 +167,7 @@ class QuarantineChanges:
             for a copy of another one. Those to add, or all that there are.
         tenants: The same of each named tenant whose keys, or what is allowed, differ; if
             `complete`, of each that has any. All have one version.
+        unconfirmed: Those in `held` that no person has confirmed.
     """
 
     version: int
@@ -175,6 +179,7 @@ class QuarantineChanges:
     spared: frozenset[str] = frozenset()
     allowed: Allowed | None = None
     tenants: Mapping[str, QuarantineChanges] = field(default_factory=dict)
+    unconfirmed: frozenset[str] = frozenset()
 
     def applied_to(self, keys: frozenset[str]) -> frozenset[str]:
         """Return the keys of now, from those of the earlier version."""
@@ -182,8 +187,14 @@ class QuarantineChanges:
 
     def spared_of(self, keys: frozenset[str]) -> frozenset[str]:
         """Return the spared keys of now, from those of the earlier version."""
-        known = frozenset() if self.complete else keys - self.held - self.released
-        return known | self.spared
+        return self._others(keys) | self.spared
+
+    def unconfirmed_of(self, keys: frozenset[str]) -> frozenset[str]:
+        """Return the unconfirmed keys of now, from those of the earlier version."""
+        return self._others(keys) | self.unconfirmed
+
+    def _others(self, keys: frozenset[str]) -> frozenset[str]:
+        return frozenset() if self.complete else keys - self.held - self.released
 
 
 class QuarantineStore(Protocol):

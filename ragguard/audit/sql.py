@@ -14,7 +14,7 @@ from ragguard.audit.allow_list import Allowance, as_allowed
 from ragguard.audit.database import VERSION, Database
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
 from ragguard.audit.models import EventRow
-from ragguard.audit.quarantine import ALLOWED, HELD, SPARED, QuarantineChanges
+from ragguard.audit.quarantine import ALLOWED, HELD, SPARED, UNCONFIRMED, QuarantineChanges
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.audit.sql_records import SqlRecords
@@ -145,6 +145,7 @@ def _with_rows(
         signatures=signatures,
         spared=frozenset(row.key for row in rows if row.status in SPARED),
         allowed=allowed,
+        unconfirmed=frozenset(row.key for row in rows if row.status in UNCONFIRMED),
     )
 
 

@@ -175,7 +175,13 @@ def _after(changes: QuarantineChanges, held: Mapping[str, Quarantined]) -> dict[
     for tenant, one in {**changes.tenants, "": changes}.items():
         before = held.get(tenant, _NOTHING)
         spared = one.spared_of(before.spared)
-        after = before.changed(one.applied_to(before.keys), one.signatures, spared, one.allowed)
+        after = before.changed(
+            one.applied_to(before.keys),
+            one.signatures,
+            spared,
+            one.allowed,
+            one.unconfirmed_of(before.unconfirmed),
+        )
         found[tenant] = after
         if tenant and not (after.keys or after.spared or after.allowed):
             del found[tenant]

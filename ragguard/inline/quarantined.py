@@ -75,6 +75,7 @@ class Quarantined:
         copies: Finds edited copies of them.
         spared: `content_key`s of texts that are not taken for copies: a person let them through.
         allowed: What is let through all the same.
+        unconfirmed: Of the keys, those that no person has confirmed: what is protected stays.
         heads: With what the keys begin.
     """
 
@@ -82,6 +83,7 @@ class Quarantined:
     copies: NearCopies = field(default_factory=NearCopies)
     spared: frozenset[str] = frozenset()
     allowed: Allowed = field(default_factory=Allowed)
+    unconfirmed: frozenset[str] = frozenset()
     heads: frozenset[str] = field(init=False, repr=False, compare=False)
     _number: int = field(default_factory=lambda: next(_numbers), init=False, compare=False)
 
@@ -103,6 +105,7 @@ class Quarantined:
         signatures: Mapping[str, bytes],
         spared: frozenset[str],
         allowed: Allowed | None = None,
+        unconfirmed: frozenset[str] = frozenset(),
     ) -> Quarantined:
         """Return the quarantine that holds `keys`; `signatures` are of those that are new.
 
@@ -111,7 +114,8 @@ class Quarantined:
         copies = self.copies
         if keys != self.keys:
             copies = copies.changed(signatures, self.keys - keys)
-        return Quarantined(keys, copies, spared, self.allowed if allowed is None else allowed)
+        now_allowed = self.allowed if allowed is None else allowed
+        return Quarantined(keys, copies, spared, now_allowed, unconfirmed)
 
     def find(self, texts: Sequence[str]) -> list[NearCopy | None]:
         """Return for each text what it is, or is a copy of, or None; recent answers are remembered.

@@ -173,9 +173,14 @@ def _set_aside(
     for place, copy in zip(others, found, strict=True):
         if isinstance(copy, Evidence):
             aside[place] = copy
-        elif copy is not None and (copy.exact or place not in protected):
+        elif copy is not None and (place not in protected or _is_decided(copy, quarantined)):
             aside[place] = _held(passages[place], copy)
     return aside
+
+
+def _is_decided(copy: NearCopy, quarantined: Quarantined) -> bool:
+    """Return whether a person has decided about the very same text."""
+    return copy.exact and copy.key not in quarantined.unconfirmed
 
 
 def _allowed(passages: Sequence[Passage], allowed: Allowed) -> dict[int, Evidence]:

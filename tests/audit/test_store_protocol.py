@@ -350,6 +350,8 @@ def test_the_version_grows_with_the_keys(store):
     assert grew()
     store.add_quarantine([entry("k")])
     assert not grew()
+    store.set_quarantine_status("k", "confirmed")  # what is protected goes as well now
+    assert grew()
     store.set_quarantine_status("k", "confirmed")
     assert not grew()
     store.set_quarantine_status("k", "released")

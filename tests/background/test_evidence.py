@@ -287,3 +287,21 @@ def test_pages_that_a_planted_text_holds_parts_of_are_not_held_as_copies_of_it()
             guard.confirm(entry.key)
         kept = guard.filter("Which mills have a chapel beside them?", [*pages, *chimeras]).kept
         assert [passage.text for passage in kept] == pages
+
+
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_what_is_protected_goes_by_a_person_alone_whatever_its_key(confirmed, tmp_path):
+    real = Passage(PAGE, metadata={"source": "archive"})
+    with Guard(store=str(tmp_path / "audit.db"), policy=Policy("auto")) as guard:
+        guard.protect("archive", why="curated")
+        # A guard that has not met the page: nobody can know that it has the forged one's words.
+        event = guard.report(ASKED, "Ann Dove", passages=[FORGED[0], *BENIGN], reporter="mallory")
+        guard.attribution(event, timeout=WAIT)
+        (entry,) = guard.store.quarantine()
+        assert entry.status == "quarantined"
+        if confirmed:
+            guard.confirm(entry.key)
+        found = guard.filter("Which mason came from Skelby to work?", [real, *BENIGN])
+        assert (real in found.dropped) is confirmed
+        unknown = guard.filter("Which mason came from Skelby to work?", [PAGE, *BENIGN])
+        assert [passage.text for passage in unknown.dropped] == [PAGE]
