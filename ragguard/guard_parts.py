@@ -179,7 +179,7 @@ class Parts:
                 policy=policy,
                 trust=policed,
                 judge=self.calibrator.judge,
-                met=self.seen.of_same_letters,
+                seen=self.seen,
             ),
             counter=self.counter,
             queries_come=self.seen.is_fresh,

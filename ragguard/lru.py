@@ -43,6 +43,9 @@ class LRU(Generic[K, V]):
             pass
         return entry[0]
 
+    def __contains__(self, key: K) -> bool:
+        return key in self._entries
+
     def held(self) -> list[K]:
         """Return the keys that are held now."""
         with self._lock:

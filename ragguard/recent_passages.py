@@ -55,6 +55,12 @@ class RecentPassages:
                 self._texts.put_all([(key, True, 2 * len(key[1]) + 200) for key in fresh])
         self._newest_s = time.monotonic()
 
+    def may_have_passed(self, text: str, tenant: str = "") -> bool:
+        """Return False if texts were let through for a tenant lately, and not this very one."""
+        return (tenant, text) in self._texts or not any(
+            one == tenant for one, _ in self._texts.held()
+        )
+
     def of_same_letters(self, text: str, tenant: str = "") -> list[str]:
         """Return the texts of the very same letters that were let through lately for a tenant."""
         here = [one for whose, one in self._texts.held() if whose == tenant]

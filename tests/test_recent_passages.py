@@ -57,3 +57,14 @@ def test_queries_come_for_a_second_after_the_newest(monkeypatch):
     assert seen.is_fresh()
     now[0] += 0.2
     assert not seen.is_fresh()
+
+
+def test_what_was_let_through_is_known_to_the_letter():
+    seen = RecentPassages()
+    assert seen.may_have_passed("Ann lit it.")  # nothing is known yet
+    seen.remember("q", [Passage("Ann lit it."), Passage("Bo left.")])
+    assert seen.may_have_passed("Ann lit it.")
+    assert not seen.may_have_passed("Ann lit? it.")
+    assert seen.may_have_passed("Ann lit? it.", "acme")
+    assert seen.of_same_letters("ann lit? it") == ["Ann lit it."]
+    assert seen.of_same_letters("ann lit? it", "acme") == []

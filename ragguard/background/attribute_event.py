@@ -23,6 +23,7 @@ from ragguard.embedding.hashed import HashedEmbedder
 from ragguard.inline.fingerprints import signature
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage, as_passages
+from ragguard.recent_passages import RecentPassages
 from ragguard.trust import Trust
 
 if TYPE_CHECKING:
@@ -57,9 +58,8 @@ class EventAttributor:
 
     Args as those of `Guard`, but for `store`, which holds what all tenants have; `judge`, which
     returns the inline filter that says who shows marks of an attack (None: one with the shipped
-    calibration); and `met`, which returns the texts of the same letters as a text that the guard
-    let through for a tenant (None: nobody knows). `RAGOrigin` is made when the first event is
-    attributed.
+    calibration); and `seen`, what the guard let through (None: nobody knows). `RAGOrigin` is made
+    when the first event is attributed.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class EventAttributor:
         policy: Policy | None = None,
         trust: Trust | None = None,
         judge: Callable[[], ConformalFilter] | None = None,
-        met: Callable[[str, str], Sequence[str]] | None = None,
+        seen: RecentPassages | None = None,
     ) -> None:
         self._store = store
         shared = bool(getattr(store, "shared", True))
@@ -82,7 +82,7 @@ class EventAttributor:
         self._trust = trust or Trust()
         self._told: dict[tuple[str, str], float] = {}
         self._judge = judge or _shipped_filter
-        self._met = met
+        self._seen = seen
         self._retrieve = retrieve
         self._attributor = attributor
         self._proxy = proxy
@@ -144,9 +144,11 @@ class EventAttributor:
         spared = as_allowed(one for one in store.allowances() if one.holds)
         for place, (key, passage) in enumerate(blamed.items()):
             beside = found_beside(self._retrieve, event, passage)
-            if self._met is not None:
-                beside += map(Passage, self._met(passage.text, event.tenant))
+            if self._seen is not None:
+                beside += map(Passage, self._seen.of_same_letters(passage.text, event.tenant))
             lacks = self._lacks(attribution, key, place)
+            if lacks is None and not self._may_have_been_read(event, passage):
+                lacks = "this guard has not let it through, so no answer can rest on it"
             if lacks is None and not all_marked(event.query, passage.text, beside):
                 lacks = "a page of the same words does not show the marks that it shows"
             if lacks is None and (
@@ -212,6 +214,12 @@ class EventAttributor:
         if not found.details.get("counterfactual"):
             return "those with marks of an attack do not explain the response by themselves"
         return None if place < self._policy.top_k else f"{place} others are more responsible"
+
+    def _may_have_been_read(self, event: Event, passage: Passage) -> bool:
+        """Return False if nobody but whoever reports says that a generator has read a text."""
+        if self._retrieve is not None or self._seen is None:
+            return True
+        return self._seen.may_have_passed(passage.text, event.tenant)
 
     def _tell(self, event: Event, done: Sequence[Accused]) -> None:
         """Say which limits were reached, each once an hour: a flood must not flood the log."""
