@@ -6,7 +6,6 @@ import math
 import sys
 import time
 from collections.abc import Mapping, Sequence, Set
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -49,10 +48,10 @@ class RecentPassages:
         kept = tuple([light(one) if one.metadata else one for one in passages])
         size = 800 + sys.getsizeof(query) + sys.getsizeof(response) + passages_bytes(kept)
         self._passages.put((tenant, query, response), kept, size)
-        with suppress(Exception):  # a str with methods of its own is met by nobody
-            keys = [(tenant, one.text) for one in kept]
-            if fresh := [key for key in keys if not self._texts.get(key)]:
-                self._texts.put_all([(key, True, 2 * len(key[1]) + 200) for key in fresh])
+        # Not a str with methods of its own, which may do anything when it is compared.
+        keys = [(tenant, one.text) for one in kept if type(one.text) is str]
+        if fresh := [key for key in keys if not self._texts.get(key)]:
+            self._texts.put_all([(key, True, 2 * len(key[1]) + 200) for key in fresh])
         self._newest_s = time.monotonic()
 
     def may_have_passed(self, text: str, tenant: str = "") -> bool:
