@@ -60,7 +60,8 @@ class _Holding:
         signatures = {key: self.entries[key].signature or b"" for key in held}
         allowed = as_allowed(self.allowances.values(), self.of(self.entries, ALLOWED))
         told = QuarantineChanges(version, held, gone, since < 0, due, signatures, spared, allowed)
-        return replace(told, unconfirmed=self.of(keys, UNCONFIRMED))
+        accused = [key for key in keys if self.entries[key].event_id is not None]
+        return replace(told, unconfirmed=self.of(accused, UNCONFIRMED))
 
 
 @dataclass

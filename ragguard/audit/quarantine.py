@@ -167,7 +167,7 @@ class QuarantineChanges:
             for a copy of another one. Those to add, or all that there are.
         tenants: The same of each named tenant whose keys, or what is allowed, differ; if
             `complete`, of each that has any. All have one version.
-        unconfirmed: Those in `held` that no person has confirmed.
+        unconfirmed: Those in `held` that an event accuses, and no person has confirmed.
     """
 
     version: int

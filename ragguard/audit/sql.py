@@ -26,6 +26,7 @@ from ragguard.inline.quarantined import Allowed
 _TOLD = (
     *(QuarantineRow.seq, QuarantineRow.tenant, QuarantineRow.key),
     *(QuarantineRow.status, QuarantineRow.changed, QuarantineRow.signature),
+    QuarantineRow.event_id,
 )
 _AT_ONCE = 500  # rows in a statement
 _POLL_S = 5.0  # for a statement that asks what the filter drops
@@ -145,7 +146,9 @@ def _with_rows(
         signatures=signatures,
         spared=frozenset(row.key for row in rows if row.status in SPARED),
         allowed=allowed,
-        unconfirmed=frozenset(row.key for row in rows if row.status in UNCONFIRMED),
+        unconfirmed=frozenset(
+            row.key for row in rows if row.status in UNCONFIRMED and row.event_id is not None
+        ),
     )
 
 
