@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import islice
+from itertools import compress, islice
 from typing import Any
 
 from ragguard.content import content_letters
@@ -62,11 +62,11 @@ class RecentPassages:
 
     def of_same_letters(self, text: str, tenant: str = "") -> list[str]:
         """Return the texts of the very same letters that were let through lately for a tenant."""
+        (own,) = content_letters([text])
         here = [one for whose, one in self._texts.held() if whose == tenant]
-        # Look-alikes and accents apart, what has the same letters has about as many signs.
-        some = [one for one in here if len(text) <= 2 * len(one) and len(one) <= 2 * len(text)]
-        own, *letters = content_letters([text, *some])
-        return [one for one, other in zip(some, letters, strict=True) if other == own]
+        # By its letters and not by its length, which whoever writes it may pad with what is none.
+        some = [one for one in here if len(own) <= 6 * len(one) and len(one) <= 4 * len(own)]
+        return list(compress(some, map(own.__eq__, content_letters(some))))
 
     def is_fresh(self) -> bool:
         """Return whether the newest query came within the last second."""

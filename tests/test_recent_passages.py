@@ -67,4 +67,5 @@ def test_what_was_let_through_is_known_to_the_letter():
     assert not seen.may_have_passed("Ann lit? it.")
     assert seen.may_have_passed("Ann lit? it.", "acme")
     assert seen.of_same_letters("ann lit? it") == ["Ann lit it."]
+    assert seen.of_same_letters("ann lit" + "\u200b" * 500 + "? it") == ["Ann lit it."]
     assert seen.of_same_letters("ann lit? it", "acme") == []

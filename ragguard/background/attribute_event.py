@@ -144,13 +144,9 @@ class EventAttributor:
         spared = as_allowed(one for one in store.allowances() if one.holds)
         for place, (key, passage) in enumerate(blamed.items()):
             beside = found_beside(self._retrieve, event, passage)
-            if self._seen is not None:
-                beside += map(Passage, self._seen.of_same_letters(passage.text, event.tenant))
             lacks = self._lacks(attribution, key, place)
-            if lacks is None and not self._may_have_been_read(event, passage):
-                lacks = "this guard has not let it through, so no answer can rest on it"
-            if lacks is None and not all_marked(event.query, passage.text, beside):
-                lacks = "a page of the same words does not show the marks that it shows"
+            if lacks is None:
+                lacks = self._doubt(event, passage, beside)
             if lacks is None and (
                 spared.holds(passage)
                 or spared.protects(passage)
@@ -215,11 +211,16 @@ class EventAttributor:
             return "those with marks of an attack do not explain the response by themselves"
         return None if place < self._policy.top_k else f"{place} others are more responsible"
 
-    def _may_have_been_read(self, event: Event, passage: Passage) -> bool:
-        """Return False if nobody but whoever reports says that a generator has read a text."""
-        if self._retrieve is not None or self._seen is None:
-            return True
-        return self._seen.may_have_passed(passage.text, event.tenant)
+    def _doubt(self, event: Event, passage: Passage, beside: Sequence[Passage]) -> str | None:
+        """Return why its marks may be the doing of whoever reports, or None."""
+        text, same = passage.text, [one.text for one in beside]
+        if self._seen is not None:
+            if self._retrieve is None and not self._seen.may_have_passed(text, event.tenant):
+                return "this guard has not let it through, so no answer can rest on it"
+            same += self._seen.of_same_letters(text, event.tenant)
+        if all_marked(event.query, text, same):
+            return None
+        return "a page of the same words does not show the marks that it shows"
 
     def _tell(self, event: Event, done: Sequence[Accused]) -> None:
         """Say which limits were reached, each once an hour: a flood must not flood the log."""

@@ -40,13 +40,13 @@ def found_beside(retrieve: Retrieve | None, event: Event, passage: Passage) -> l
     return [one for part in stretches if part.strip() for one in search(part, _FOUND)]
 
 
-def all_marked(query: str, text: str, pages: Sequence[Passage]) -> bool:
-    """Return True if every other page with the content key of a text shows a mark by itself."""
+def all_marked(query: str, text: str, beside: Sequence[str]) -> bool:
+    """Return True if every other text with the content key of one shows a mark by itself."""
     # Not above: neither is the filter needed by a guard's background half at its start.
     from ragguard.inline.marks import shows_one
 
     key = content_key(text)
-    others = {one.text for one in pages if one.text != text and content_key(one.text) == key}
+    others = {one for one in beside if one != text and content_key(one) == key}
     return all(shows_one(query, other) for other in others)
 
 
