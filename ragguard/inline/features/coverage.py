@@ -76,6 +76,29 @@ class Match:
         """How often each word of the question stands in the passage."""
         return Counter([word for _, word in self.places])
 
+    def outside(self, stretch: Sequence[str]) -> float:
+        """Return the weight of the content words that the passage says outside a stretch as well.
+
+        The stretch is given by its words.
+        """
+        found = [
+            weight
+            for word, weight in self.weights.items()
+            if (count := self.counts.get(word, 0)) and count > stretch.count(word)
+        ]
+        return min(1.0, sum(found))
+
+    def quotation(self, stretch: Sequence[str]) -> float:
+        """Return how much of the question's content a stretch holds and the passage says again.
+
+        That is a number in [0, 1]; 0 if none of the words that make it a question is in the
+        stretch, since a sentence that answers it holds the others.
+        """
+        if self.query.asking.isdisjoint(stretch):
+            return 0.0
+        rest = rescale(self.outside(stretch), _REST)
+        return rest and rest * rescale(idf_coverage(stretch, self.weights), _HELD)
+
 
 def rescale(share: float, between: tuple[float, float]) -> float:
     """Rescale so that the lower end and less is 0, and the upper end and more is 1.
@@ -118,45 +141,3 @@ def leads(coverage: Sequence[float]) -> list[float]:
         held - ((total - held) / (size - 1) if row < size else total / size)
         for row, held in enumerate(coverage)
     ]
-
-
-def coverage_outside(
-    stretch: Sequence[str], counts: Mapping[str, int], weights: Mapping[str, float]
-) -> float:
-    """Return the weight of the content words that a passage says outside a stretch as well.
-
-    Args:
-        stretch: The words of the stretch.
-        counts: How often each word of the question stands in the passage.
-        weights: The weight of every content word of the question; sum 1.
-    """
-    found = [
-        weight
-        for word, weight in weights.items()
-        if (count := counts.get(word, 0)) and count > stretch.count(word)
-    ]
-    return min(1.0, sum(found))
-
-
-def quotation_score(
-    query: TokenizedQuery,
-    stretch: Sequence[str],
-    counts: Mapping[str, int],
-    weights: Mapping[str, float],
-) -> float:
-    """Return how much of a question's content a stretch holds and the passage says again elsewhere.
-
-    Args:
-        query: The question.
-        stretch: The words of the stretch.
-        counts: How often each word of the question stands in the passage.
-        weights: The weight of every content word of the question; sum 1.
-
-    Returns:
-        A number in [0, 1]; 0 if none of the words that make it a question is in the stretch, since
-        a sentence that answers it holds the others.
-    """
-    if query.asking.isdisjoint(stretch):
-        return 0.0
-    rest = rescale(coverage_outside(stretch, counts, weights), _REST)
-    return rest and rest * rescale(idf_coverage(stretch, weights), _HELD)

@@ -9,12 +9,10 @@ question's words are left out, and the model is the pairs of word classes of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
 from ragguard.inline.features.coverage import FEW_WORDS, Match, rescale
-from ragguard.inline.tokens import TokenizedQuery
 
 # Gained by leaving a word out, -2 nats and 1: a word that fits, and one that does not.
 _NONE, _ALL = -2 * UNITS, UNITS
@@ -37,31 +35,23 @@ def insertion_signals(match: Match) -> dict[str, float]:
     if match.share <= FEW_WORDS:
         return {}
     long = min(1.0, match.query.length / _LONG_QUESTION)
-    misfits = inserted_share(match.query, match.passage.sequence, match.places)
     wording = _WORDING if match.english else _OTHER_WORDING
-    return {"inserted_words": long * rescale(match.share, wording) * misfits}
+    return {"inserted_words": long * rescale(match.share, wording) * inserted_share(match)}
 
 
-def inserted_share(
-    query: TokenizedQuery, sequence: Sequence[str], places: Sequence[tuple[int, str]]
-) -> float:
+def inserted_share(match: Match) -> float:
     """Return the share of the question's distinct words that do not fit where they stand.
 
     A word that stands in several places counts where it fits least, and the less the more places
     there are; where it stands beside its neighbour of the question it is not looked at, since
     there it is part of a quotation.
-
-    Args:
-        query: The question.
-        sequence: The words of the passage.
-        places: Where in the passage which word of the question stands, in order.
     """
     classes = class_bigram().classes
     odd = _oddness()
-    pairs = query.pairs
+    pairs, sequence = match.query.pairs, match.passage.sequence
     misfit: dict[str, int] = {}
     last = len(sequence) - 1
-    for at, word in places:
+    for at, word in match.places:
         before = sequence[at - 1] if at else ""
         if (before, word) in pairs:
             continue
@@ -75,9 +65,9 @@ def inserted_share(
         saved = odd[one + _PAIRS * own] + odd[own + other] - odd[one + other]
         if saved > misfit.get(word, _NONE):
             misfit[word] = saved
-    said = [word for _, word in places]
+    said = [word for _, word in match.places]
     strange = [
         min(1.0, (saved - _NONE) / (_ALL - _NONE)) / (1.0 + _PER_PLACE * (said.count(word) - 1))
         for word, saved in misfit.items()
     ]
-    return sum(sorted(strange)) / len(query.distinct)
+    return sum(sorted(strange)) / len(match.query.distinct)

@@ -10,13 +10,12 @@ them and goes on is a sentence, where a heading ends.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragguard.inline.features.coverage import (
     FEW_WORDS,
     Match,
-    coverage_outside,
     idf_coverage,
     rescale,
 )
@@ -60,7 +59,7 @@ def verbatim_signals(match: Match) -> dict[str, float]:
     """Return the signals of the runs of the question in a passage."""
     if match.share <= FEW_WORDS:
         return {}
-    found = runs(match.query, match.passage, match.counts, match.weights)
+    found = runs(match)
     return {
         "verbatim_question": float(found.whole),
         "verbatim_at_boundary": found.at_boundary,
@@ -135,20 +134,9 @@ def _prefix(query: Sequence[str], words: Sequence[str]) -> int:
     return longest if longest >= _LEAST_BOUNDARY else 0
 
 
-def runs(
-    query: TokenizedQuery,
-    passage: TokenizedPassage,
-    counts: Mapping[str, int],
-    weights: Mapping[str, float],
-) -> Runs:
-    """Read what of the question stands in the passage word for word.
-
-    Args:
-        query: The question, of at least one word.
-        passage: The passage.
-        counts: How often each word of the question stands in it.
-        weights: The weight of every content word of the question; sum 1.
-    """
+def runs(match: Match) -> Runs:
+    """Read what of the question stands in the passage word for word."""
+    query, passage = match.query, match.passage
     asked, said = query.sequence, passage.sequence
     length, start = longest_run(asked, passage)
     if length < _LEAST_BOUNDARY:
@@ -160,13 +148,13 @@ def runs(
         stretch, joined = f" {' '.join(inside)} ", passage.joined
         before = joined[: joined.index(stretch)]
         # A heading and the question, where a page breaks off, hold no answer to it.
-        answers = len(said) >= 2 * len(asked) or coverage_outside(inside, counts, weights) > 0.0
+        answers = len(said) >= 2 * len(asked) or match.outside(inside) > 0.0
         ends = answers and joined.endswith(stretch)
         lead = leading_label(query, said)
         begins = len(before.split()) <= lead
         answer = begins and not ends and begins_answer(query, passage, lead + length)
         at_boundary = _ANSWER if answer else float(begins or ends)
-    return Runs(whole, at_boundary, _boundary_overlap(query, passage, counts, weights))
+    return Runs(whole, at_boundary, _boundary_overlap(match))
 
 
 def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) -> bool:
@@ -194,24 +182,19 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     return len(sentence) > words and tuple(sentence[:words]) == said
 
 
-def _boundary_overlap(
-    query: TokenizedQuery,
-    passage: TokenizedPassage,
-    counts: Mapping[str, int],
-    weights: Mapping[str, float],
-) -> float:
-    said = passage.sequence
+def _boundary_overlap(match: Match) -> float:
+    query, said = match.query, match.passage.sequence
     begins, ends = boundary_runs(query, said)
     lead = leading_label(query, said)
     overlap = begins + ends
     if overlap <= _BOUNDARY[0] * len(query.sequence):
         return 0.0
     words = (*said[: begins + lead], *said[len(said) - ends :])
-    answer = begins and begins_answer(query, passage, lead + begins)
+    answer = begins and begins_answer(query, match.passage, lead + begins)
     return (
         (_ANSWER if answer else 1.0)
         * min(1.0, overlap / _LONG_BOUNDARY)
         * rescale(overlap / len(query.sequence), _BOUNDARY)
-        * rescale(idf_coverage(words, weights), _BOUNDARY_HELD)
-        * rescale(coverage_outside(words, counts, weights), _BOUNDARY_REST)
+        * rescale(idf_coverage(words, match.weights), _BOUNDARY_HELD)
+        * rescale(match.outside(words), _BOUNDARY_REST)
     )

@@ -4,11 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.features.coverage import coverage_outside, idf_coverage, leads, rescale
+from ragguard.inline.features.coverage import Match, idf_coverage, leads, rescale
+from ragguard.inline.tokens import TokenizedPassage, tokenize_query
 
 ends = st.tuples(st.floats(0.0, 0.5), st.floats(0.6, 1.0))
 WEIGHTS = {"pier": 0.5, "lamp": 0.3, "tide": 0.2}
 words = st.lists(st.sampled_from([*WEIGHTS, "wool", "the"]), max_size=8)
+
+
+def outside(stretch, said, weights=WEIGHTS):
+    query, passage = tokenize_query(" ".join(weights)), TokenizedPassage(tuple(said))
+    return Match(query, passage, weights, 1.0).outside(stretch)
 
 
 @pytest.mark.parametrize(
@@ -34,25 +40,24 @@ def test_the_weight_of_a_stretch_by_hand():
 
 
 def test_outside_a_stretch_by_hand():
-    counts = {"pier": 2, "lamp": 1}
-    assert coverage_outside([], counts, WEIGHTS) == 0.8
-    assert coverage_outside(["pier"], counts, WEIGHTS) == 0.8
-    assert coverage_outside(["pier", "pier"], counts, WEIGHTS) == 0.3
-    assert coverage_outside(("pier", "lamp", "pier", "the"), counts, WEIGHTS) == 0.0
+    said = ["pier", "lamp", "pier"]
+    assert outside([], said) == 0.8
+    assert outside(["pier"], said) == 0.8
+    assert outside(["pier", "pier"], said) == 0.3
+    assert outside(("pier", "lamp", "pier", "the"), said) == 0.0
 
 
 @given(words, words, words)
 def test_what_stands_outside_a_stretch_is_what_is_said_before_or_after_it(before, stretch, after):
     said = before + stretch + after
-    counts = {word: said.count(word) for word in said if word in WEIGHTS}
-    assert coverage_outside(stretch, counts, WEIGHTS) == idf_coverage(before + after, WEIGHTS)
-    assert idf_coverage(said, WEIGHTS) == pytest.approx(sum(WEIGHTS[word] for word in counts))
+    assert outside(stretch, said) == idf_coverage(before + after, WEIGHTS)
+    assert idf_coverage(said, WEIGHTS) == pytest.approx(sum(WEIGHTS.get(one, 0) for one in {*said}))
 
 
 def test_rounding_makes_no_share_larger_than_1():
     tenths = {f"word{number}": 0.1 + 1e-12 for number in range(10)}
     assert idf_coverage(list(tenths), tenths) == 1.0
-    assert coverage_outside([], dict.fromkeys(tenths, 1), tenths) == 1.0
+    assert outside([], tenths, tenths) == 1.0
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=14))

@@ -1,12 +1,11 @@
 """Word for word: the question's longest run in a passage, and its runs at the edges."""
 
-from collections import Counter
-
 import pytest
 import slow_signals
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragguard.inline.features.coverage import Match
 from ragguard.inline.features.verbatim import boundary_runs, longest_run, runs
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 from ragguard.text import tokens
@@ -24,7 +23,7 @@ def found(question, text, weights=None):
     """What of a question stands in a passage, its content words of one weight."""
     query, passage = tokenize_query(question), tokenize_passage(text)
     even = dict.fromkeys(query.content, 1 / len(query.content))
-    return runs(query, passage, Counter(passage.sequence), weights or even)
+    return runs(Match(query, passage, weights or even, 1.0))
 
 
 # Longest run
@@ -180,8 +179,7 @@ def test_runs_equal_their_slow_reference(question, before, after):
     for text in (before, f"{before} {question} {after}", f"{question} {after}"):
         passage = tokenize_passage(text)
         weights = slow_signals.weights_of(query.sequence, [passage.sequence])
-        counts = Counter(word for word in passage.sequence if word in query.distinct)
-        seen = runs(query, passage, counts, weights)
+        seen = runs(Match(query, passage, weights, 1.0))
         slow = slow_signals.word_for_word(query.sequence, list(passage.sequence), text, weights)
         assert seen.whole == slow["verbatim_question"]
         assert (seen.whole and seen.at_boundary) == slow["verbatim_at_boundary"]
