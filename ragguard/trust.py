@@ -6,7 +6,8 @@ A filter that may touch a share alpha of clean queries need not touch all passag
 plant where strangers can write. So the classes of a `Trust` share alpha. What is protected spends
 nothing, what is known little, what is open the rest. The p-value of a class is that of its most
 suspicious passage, and joined by a weighted Bonferroni test (Genovese, Roeder and Wasserman 2006)
-they keep P(p <= alpha) <= alpha for clean traffic.
+they keep P(p <= alpha) <= alpha for clean traffic. A passage's own p-value is divided by the share
+of its class as well.
 """
 
 from __future__ import annotations

@@ -106,13 +106,8 @@ class Calibration:
     ) -> Self:
         """Return the calibration of clean queries.
 
-        Args:
-            queries: Of each whether it only names something, its score, and the suspicions of its
-                passages.
-            size: As the attribute.
-            with_reference: As the attribute.
-            scorer: As the attribute.
-            source: As the attribute.
+        Of each query is given whether it only names something, its score, and the suspicions of
+        its passages; the rest are the attributes.
 
         Raises:
             CalibrationError: There are none.
@@ -194,6 +189,20 @@ class Calibration:
         at_least = len(self.scores) - int(self.scores.searchsorted(score, side="left"))
         blocks = max(1, ceil(judged / self.size))
         return min(1.0, blocks * (1 + at_least) / (1 + len(self.scores)))
+
+    def shared_p_value(self, suspicion: Floats, shares: Floats) -> float:
+        """Return the p-value of "this query is clean" where classes share alpha.
+
+        It is the least over the classes of p(most suspicious passage) / share (`ragguard.trust`);
+        both arrays have shape (k,). A class that may spend nothing is no evidence.
+        """
+        highest: dict[float, float] = {}
+        for share, nats in zip(shares.tolist(), suspicion.tolist(), strict=True):
+            highest[share] = max(nats, highest.get(share, nats))
+        found = [
+            self.p_value(nats, len(suspicion)) / share for share, nats in highest.items() if share
+        ]
+        return min([1.0, *found])
 
     def threshold(self, alpha: float, judged: int) -> float:
         """Return the smallest calibrated score that fires the gate, or infinity if no score does.

@@ -24,7 +24,6 @@ from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.scoring import nonconformity
 from ragguard.inline.selection import alike, companions, rejected, select
-from ragguard.inline.spending import evident_by, spent, spent_p_value
 from ragguard.inline.tokens import (
     ENDS,
     tokenize_ends,
@@ -98,10 +97,9 @@ class ConformalFilter:
         shown = passages if calibration.with_reference else passages[:k]
         scored = gather(query, shown, k, budget)
         gated = scored.suspicion[: calibration.reach(self._alpha)]
-        p_value = unspent = calibration.p_value(nonconformity(gated), len(gated))
-        shares = None if self._trust is None else self._trust.shares(passages)
-        if shares is not None:
-            p_value = spent_p_value(calibration, gated, shares[: len(gated)])
+        unspent = calibration.p_value(nonconformity(gated), len(gated))
+        shares = np.ones(len(passages)) if self._trust is None else self._trust.shares(passages)
+        p_value = calibration.shared_p_value(gated, shares[: len(gated)])
         if unspent > self._mark_alpha:
             return passed(attacked=False, p_value=p_value, gated=scored)
         line = calibration.threshold(self._mark_alpha, len(gated))
@@ -112,15 +110,13 @@ class ConformalFilter:
         judged = scored
         if over_fetched:
             judged = _extended(scored, gather(query, passages, len(passages), budget), k)
-        p_values = calibration.passage_p_values(judged.suspicion)
-        # Of many passages few can be discoveries; one that would fire the gate by itself goes.
+        with np.errstate(divide="ignore"):  # what may spend nothing cannot go
+            p_values = calibration.passage_p_values(judged.suspicion) / shares
         gate = calibration.threshold(self._alpha, len(gated))
-        evident = judged.suspicion >= gate
-        if shares is not None:
-            p_values = spent(p_values, shares[: len(p_values)])
-            evident = evident_by(
-                calibration, judged.suspicion, shares[: len(p_values)], self._alpha, len(gated)
-            )
+        # Of many passages few can be discoveries; one that would fire the gate by itself goes.
+        evident = judged.suspicion >= [
+            calibration.threshold(self._alpha * share, len(gated)) for share in shares.tolist()
+        ]
         found = rejected(p_values) | evident
         asked = tokenize_query(query).distinct
         evident = evident | alike(

@@ -547,3 +547,24 @@ def test_the_threshold_is_where_the_p_value_falls_to_alpha(scores, alpha, judged
     fires = sample.p_value(score, judged) <= alpha
     close = abs(sample.p_value(score, judged) - alpha) < 1e-6
     assert close or fires is (score >= sample.threshold(alpha, judged))
+
+
+def test_classes_that_share_alpha_have_the_lowest_of_their_p_values():
+    sample = Calibration(np.arange(99.0), np.arange(99.0), 5, False, "s", "test")
+    suspicion = np.array([97.5, 90.5, 200.0])  # p: 2/100, 9/100, and of what spends nothing
+    shares_and_p = {
+        (0.1, 0.9, 0.0): 0.1,
+        (0.9, 0.1, 0.0): 0.02 / 0.9,
+        (0.0, 0.0, 0.0): 1.0,
+        (0.001, 0.0, 0.0): 1.0,
+        (1.0, 1.0, 1.0): 0.01,
+    }
+    for shares, p in shares_and_p.items():
+        assert sample.shared_p_value(suspicion, np.array(shares)) == pytest.approx(p)
+
+
+def test_a_smaller_share_of_alpha_takes_more_evidence():
+    sample = Calibration(np.arange(99.0), np.arange(99.0), 5, False, "s", "test")
+    lines = [sample.threshold(0.05 * share, 5) for share in (1.0, 0.2, 0.0)]
+    assert lines == sorted(lines)
+    assert lines[0] < 96.5 < lines[1] < 98.5 < lines[2] == np.inf
