@@ -5,16 +5,14 @@ A passage is a copy where it holds at least `CONTAINED` of what a quarantined te
 are counted among the fingerprints that the signature covers (`ragguard.inline.fingerprints`). Of a
 text of which others were cleared less will do: honest pages hardly say any of what is left.
 
-The index is a few sorted segments behind a Bloom filter, past which few honest passages come. A new
-text becomes a segment of its own; segments of like size are merged (log-structured merge: O'Neil et
-al., 1996).
+The index is sorted by fingerprint, behind a Bloom filter, past which few honest passages come.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from copy import copy
+from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
@@ -41,8 +39,8 @@ TAKEN = 0.8
 
 _FEWEST_SHARED = 3  # fingerprints, or a name that both give would do
 _TAKEN_LEAST = 20  # fingerprints, a third of all: or pages that the text holds parts of would do
-_MOST_PAIRS, _LEAST_TEXTS = 100_000, 8  # of a fingerprint and a text are counted in a segment
-_MERGE_BELOW = 8  # times the size of the next segment
+_MOST_PAIRS, _LEAST_TEXTS = 100_000, 8  # of a fingerprint and a text are counted
+_ALL = np.uint32(2**32 - 1)  # signatures of short texts cover them whole
 _HIGH, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 Hashes = NDArray[np.uint32]
@@ -69,27 +67,36 @@ class NearCopy:
 class NearCopies:
     """The texts in quarantine, by their signatures. Immutable, so that queries need no lock.
 
-    A text takes at most 900 bytes, its key not counted.
+    A text takes at most 900 bytes, its key not counted. Of n texts with m fingerprints are held
+
+    - keys: str of each;
+    - sizes: int64 array of shape (n,): how many fingerprints each has;
+    - least: float64 array of shape (n,): which share of them makes a copy;
+    - highest: uint32 array of shape (n,): up to where the signature of each covers its text;
+    - hashes: uint32 array of shape (m,): fingerprints of all texts, sorted;
+    - texts: uint32 array of shape (m,): whose fingerprint each is.
     """
 
-    def __init__(
-        self, segments: Sequence[_Segment] = (), bloom_filter: BloomFilter | None = None
-    ) -> None:
-        self._segments = tuple(segments)
-        self._filter = bloom_filter or BloomFilter.of(_all_hashes(segments))
+    def __init__(self) -> None:
+        self._keys: tuple[str, ...] = ()
+        self._sizes = np.empty(0, np.int64)
+        self._least = np.empty(0, np.float64)
+        self._highest = self._hashes = self._texts = np.empty(0, np.uint32)
+        self._filter = BloomFilter.of(self._hashes)
 
     def __len__(self) -> int:
-        return sum(int(one.alive.sum()) for one in self._segments)
+        return len(self._keys)
 
     @property
     def keys(self) -> set[str]:
         """The keys of all texts; those too short to be told by fingerprints are not among them."""
-        return {key for one in self._segments for key in one.living()}
+        return set(self._keys)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return self._filter.words.nbytes + sum(one.nbytes for one in self._segments)
+        arrays = (self._sizes, self._least, self._highest, self._hashes, self._texts)
+        return self._filter.words.nbytes + sum(one.nbytes for one in arrays)
 
     def changed(
         self, added: Mapping[str, bytes | None], removed: Collection[str] = ()
@@ -100,23 +107,38 @@ class NearCopies:
             added: Signatures by key; a key that is there already stays as it is.
             removed: Keys to take out.
         """
-        segments = [one.without(removed) for one in self._segments] if removed else self._segments
-        segments = [one for one in segments if one.alive.any()]
-        read = {key: (read_signature(one), is_rest(one)) for key, one in added.items()}
-        fresh = {
-            key: found
-            for key, found in read.items()
-            if len(found[0]) >= FEWEST and not any(one.has(key) for one in segments)
-        }
-        if not fresh:
-            return NearCopies(segments, self._filter)
-        segments.append(_Segment.of(fresh))
-        hashes = segments[-1].hashes
-        while len(segments) > 1 and len(segments[-2].keys) < _MERGE_BELOW * len(segments[-1].keys):
-            last = segments.pop()
-            segments.append(_Segment.merged(segments.pop(), last))
-        has_room = self._filter.held + len(hashes) <= self._filter.room
-        return NearCopies(segments, self._filter.grown(hashes) if has_room else None)
+        made = self._without(removed) if removed else self
+        known = set(made._keys)
+        read = {key: read_signature(one) for key, one in added.items() if key not in known}
+        new = {key: one for key, one in read.items() if len(one) >= FEWEST}
+        sizes = np.array([*map(len, new.values())], np.int64)
+        least = [CONTAINED_REST if is_rest(added[key]) else CONTAINED for key in new]
+        highest = [one.max() if len(one) == MOST else _ALL for one in new.values()]
+        hashes = np.concatenate([np.empty(0, np.uint32), *new.values()])
+        texts = np.repeat(np.arange(len(made), len(made) + len(new), dtype=np.uint32), sizes)
+        order = np.argsort(hashes, kind="stable")
+        hashes, texts = hashes[order], texts[order]
+        places = made._hashes.searchsorted(hashes, side="right")
+        fitting = made._filter.held + len(hashes) <= made._filter.room
+        made = copy(made)
+        made._keys += tuple(new)
+        made._sizes = np.append(made._sizes, sizes)
+        made._least = np.append(made._least, least)
+        made._highest = np.append(made._highest, np.array(highest, np.uint32))
+        made._hashes = np.insert(made._hashes, places, hashes)
+        made._texts = np.insert(made._texts, places, texts)
+        made._filter = made._filter.grown(hashes) if fitting else BloomFilter.of(made._hashes)
+        return made
+
+    def _without(self, removed: Collection[str]) -> NearCopies:
+        stays = np.array([key not in removed for key in self._keys], np.bool_)
+        kept = stays[self._texts]
+        made = copy(self)
+        made._keys = tuple(compress(self._keys, stays.tolist()))
+        made._sizes, made._least = self._sizes[stays], self._least[stays]
+        made._highest, made._hashes = self._highest[stays], self._hashes[kept]
+        made._texts = (np.cumsum(stays, dtype=np.uint32) - 1)[self._texts[kept]]
+        return made
 
     def find(
         self, texts: Sequence[str], letters: Sequence[bytes] | None = None
@@ -130,15 +152,13 @@ class NearCopies:
             letters: Their `ragguard.content.content_letters`, where these are known.
         """
         best: list[NearCopy | None] = [None] * len(texts)
-        if not self._segments or not texts:
+        if not self._keys or not texts:
             return best
         read = fingerprints(texts, letters)
-        pairs = self._maybe_here(read)
-        for segment in self._segments if len(pairs) else ():
-            for place, copy in segment.copies(pairs, read):
-                known = best[place]
-                if known is None or copy.share > known.share:
-                    best[place] = copy
+        for place, one in self._copies(self._maybe_here(read), read):
+            known = best[place]
+            if known is None or one.share > known.share:
+                best[place] = one
         return best
 
     def _maybe_here(self, read: Fingerprints) -> NDArray[np.uint64]:
@@ -155,99 +175,7 @@ class NearCopies:
         hashes, owners = read.hashes[passing[enough]], owners[enough]
         return np.unique(hashes.astype(np.uint64) << _HIGH | owners.astype(np.uint64))
 
-
-@dataclass(frozen=True)
-class _Segment:
-    """Texts in quarantine, found by their fingerprints.
-
-    Attributes:
-        keys: Of n texts.
-        alive: bool array of shape (n,): False for those that were released.
-        sizes: int64 array of shape (n,): how many fingerprints each has.
-        least: float64 array of shape (n,): which share of them makes a copy.
-        highest: uint32 array of shape (n,): up to where the signature of each covers its text.
-        hashes: uint32 array of shape (m,): fingerprints of all texts, sorted.
-        texts: uint32 array of shape (m,): whose fingerprint each is.
-    """
-
-    keys: tuple[str, ...]
-    alive: NDArray[np.bool_]
-    sizes: NDArray[np.int64]
-    least: NDArray[np.float64]
-    highest: Hashes
-    hashes: Hashes
-    texts: NDArray[np.uint32]
-
-    @classmethod
-    def of(cls, signatures: Mapping[str, tuple[Hashes, bool]]) -> _Segment:
-        """Make a segment of signatures by key, and whether each is of what no cleared text says."""
-        read = [one for one, _ in signatures.values()]
-        sizes = np.array([*map(len, read)], np.int64)
-        rest = [one for _, one in signatures.values()]
-        least = np.where(rest, CONTAINED_REST, CONTAINED)
-        texts = np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes)
-        return cls._made(tuple(signatures), sizes, least, np.concatenate(read), texts)
-
-    @classmethod
-    def merged(cls, first: _Segment, second: _Segment) -> _Segment:
-        """Make one segment of what is alive in two."""
-        numbers = np.cumsum(np.concatenate([first.alive, second.alive]), dtype=np.uint32) - 1
-        hashes, texts = [], []
-        for one, number in ((first, numbers), (second, numbers[len(first.keys) :])):
-            alive = one.alive[one.texts]
-            hashes.append(one.hashes[alive])
-            texts.append(number[one.texts[alive]])
-        keys = (*first.living(), *second.living())
-        sizes = np.concatenate([first.sizes[first.alive], second.sizes[second.alive]])
-        least = np.concatenate([first.least[first.alive], second.least[second.alive]])
-        return cls._made(keys, sizes, least, np.concatenate(hashes), np.concatenate(texts))
-
-    @classmethod
-    def _made(
-        cls,
-        keys: tuple[str, ...],
-        sizes: NDArray[np.int64],
-        least: NDArray[np.float64],
-        hashes: Hashes,
-        texts: NDArray[np.uint32],
-    ) -> _Segment:
-        order = np.argsort(hashes, kind="stable")
-        hashes, texts = hashes[order], texts[order]
-        highest = np.zeros(len(keys), np.uint32)
-        highest[texts] = hashes  # the last one of each stays: the highest
-        highest[sizes < MOST] = np.iinfo(np.uint32).max
-        return cls(keys, np.ones(len(keys), np.bool_), sizes, least, highest, hashes, texts)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        arrays = (self.alive, self.sizes, self.least, self.highest, self.hashes, self.texts)
-        return sum(one.nbytes for one in arrays)
-
-    @cached_property
-    def number(self) -> dict[str, int]:
-        """The number of each key."""
-        return {key: number for number, key in enumerate(self.keys)}
-
-    def has(self, key: str) -> bool:
-        """Return whether a key is here and was not released."""
-        number = self.number.get(key)
-        return number is not None and bool(self.alive[number])
-
-    def living(self) -> Iterator[str]:
-        """Return the keys that were not released."""
-        return compress(self.keys, self.alive.tolist())
-
-    def without(self, removed: Collection[str]) -> _Segment:
-        """Return the segment without some texts."""
-        gone = [self.number[key] for key in removed if key in self.number]
-        if not gone:
-            return self
-        alive = self.alive.copy()
-        alive[gone] = False
-        return replace(self, alive=alive)
-
-    def copies(
+    def _copies(
         self, pairs: NDArray[np.uint64], read: Fingerprints
     ) -> Iterator[tuple[int, NearCopy]]:
         """Yield the places of passages that are copies, and of what.
@@ -256,33 +184,30 @@ class _Segment:
             pairs: Fingerprints in the high half and places in the low half, sorted.
             read: All fingerprints of the passages.
         """
+        if not len(pairs):
+            return
         sought = (pairs >> _HIGH).astype(np.uint32)
-        first = np.searchsorted(self.hashes, sought, side="left")
-        counts = np.searchsorted(self.hashes, sought, side="right") - first
+        first = np.searchsorted(self._hashes, sought, side="left")
+        counts = np.searchsorted(self._hashes, sought, side="right") - first
         # Of a fingerprint that very many texts have some are counted: hostile pages cost no more.
         np.minimum(counts, max(_LEAST_TEXTS, _MOST_PAIRS // len(sought)), out=counts)
         total = int(counts.sum())
         if total < _FEWEST_SHARED:
             return
         within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        texts = self.texts[np.repeat(first, counts) + within]
+        texts = self._texts[np.repeat(first, counts) + within]
         owners = np.repeat(pairs & _LOW, counts)
         found, shared = np.unique(owners << _HIGH | texts, return_counts=True)
         text, place = (found & _LOW).astype(np.intp), (found >> _HIGH).astype(np.intp)
-        contained = shared / self.sizes[text]
-        alive = self.alive[text]
-        enough = (contained >= self.least[text]) & (shared >= _FEWEST_SHARED)
-        for at in np.flatnonzero(alive & enough).tolist():
-            yield int(place[at]), NearCopy(self.keys[text[at]], float(contained[at]))
-        pieces = np.flatnonzero(alive & ~enough & (shared >= _TAKEN_LEAST))
+        contained = shared / self._sizes[text]
+        enough = (contained >= self._least[text]) & (shared >= _FEWEST_SHARED)
+        for at in np.flatnonzero(enough).tolist():
+            yield int(place[at]), NearCopy(self._keys[text[at]], float(contained[at]))
+        pieces = np.flatnonzero(~enough & (shared >= _TAKEN_LEAST))
         for owner in np.unique(place[pieces]).tolist():
             mine = pieces[place[pieces] == owner]
-            covered = np.searchsorted(read.distinct(owner), self.highest[text[mine]], side="right")
+            covered = np.searchsorted(read.distinct(owner), self._highest[text[mine]], side="right")
             taken = shared[mine] / covered
             for at in np.flatnonzero(taken >= TAKEN).tolist():
-                key = self.keys[text[mine[at]]]
+                key = self._keys[text[mine[at]]]
                 yield owner, NearCopy(key, min(1.0, float(taken[at])), piece=True)
-
-
-def _all_hashes(segments: Sequence[_Segment]) -> Hashes:
-    return np.concatenate([np.empty(0, np.uint32), *[one.hashes for one in segments]])
