@@ -23,8 +23,7 @@ import numpy as np
 from benchmarks.report.table import Row, Table, as_is, grouped, summed
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding.vectors import similarity_matrix
-from ragguard.inline.ragdefender.grouping import clustering_count, concentration_count
-from ragguard.inline.ragdefender.tfidf import tfidf_terms
+from ragguard.inline.ragdefender.grouping import clustering_count, concentration_count, tfidf_terms
 
 MULTI_HOP = frozenset({"hotpotqa"})
 """Datasets whose questions take two passages to answer."""

@@ -85,6 +85,9 @@ AT_LEAST = {
         "clustering_count",
         "concentration_count",
         "concentration_factors",
+        "passages_with_top_terms",
+        "tfidf_terms",
+        "top_terms",
         "two_clusters",
     ],
     "ragguard.inline.ragdefender.isolation": [
@@ -98,7 +101,6 @@ AT_LEAST = {
     "ragguard.inline.ragdefender.filter": ["RAGDefenderFilter", "group_and_isolate"],
     "ragguard.inline.explanations": ["CLEAN", "describe", "named"],
     "ragguard.inline.screening": ["Screened", "screened", "undecided"],
-    "ragguard.inline.ragdefender.tfidf": ["passages_with_top_terms", "tfidf_terms", "top_terms"],
     "ragguard.embedding.vectors": ["similarity_matrix", "vectors"],
     "ragguard.inline.tokens": [
         "TokenizedPassage",

@@ -14,9 +14,15 @@ import pytest
 from ragguard import Passage
 from ragguard.embedding.vectors import similarity_matrix
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter, group_and_isolate
-from ragguard.inline.ragdefender.grouping import choose_strategy, clustering_count, two_clusters
+from ragguard.inline.ragdefender.grouping import (
+    choose_strategy,
+    clustering_count,
+    passages_with_top_terms,
+    tfidf_terms,
+    top_terms,
+    two_clusters,
+)
 from ragguard.inline.ragdefender.isolation import frequency_scores, isolate, pair_count, top_pairs
-from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, tfidf_terms, top_terms
 from ragguard.text import tokens
 
 QUERY = "Which town is the capital of Sarnland?"

@@ -34,14 +34,16 @@ from benchmarks.report.result import read  # noqa: E402
 from benchmarks.retrieval import RetrievedSet  # noqa: E402
 from ragguard import Guard, Passage  # noqa: E402
 from ragguard.embedding.vectors import similarity_matrix  # noqa: E402
-from ragguard.inline.ragdefender.grouping import (  # noqa: E402
+from ragguard.inline.ragdefender.grouping import (  # noqa: E402  # noqa: E402
     clustering_count,
     concentration_count,
     concentration_factors,
+    passages_with_top_terms,
+    tfidf_terms,
+    top_terms,
     two_clusters,
 )
 from ragguard.inline.ragdefender.isolation import frequency_scores, isolate  # noqa: E402
-from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, tfidf_terms, top_terms  # noqa: E402
 from ragguard.text import STOP_WORDS  # noqa: E402
 
 pytestmark = [

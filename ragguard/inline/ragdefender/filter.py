@@ -24,9 +24,9 @@ from ragguard.inline.ragdefender.grouping import (
     clustering_count,
     concentration_count,
     load_clustering,
+    tfidf_terms,
 )
 from ragguard.inline.ragdefender.isolation import frequency_scores, isolate
-from ragguard.inline.ragdefender.tfidf import tfidf_terms
 from ragguard.inline.tokens import tokenize_query
 from ragguard.passage import Passage
 

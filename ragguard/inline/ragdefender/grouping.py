@@ -1,31 +1,83 @@
-"""Grouping: how many of the retrieved passages are adversarial (RAGDefender, Section 4.1)."""
+"""Grouping: how many of the retrieved passages are adversarial (RAGDefender, Section 4.1).
+
+The terms of Eq. 1 are weighed as scikit-learn weighs them, and the published experiments with it:
+
+    w(t, d) = tf(t, d) (ln((1 + n) / (1 + df(t))) + 1),    each passage's vector scaled to length 1
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import cache
+from math import log, sqrt
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, top_terms
+from ragguard.text import MAX_CHARS, STOP_WORDS, both_ends
 
 GroupingStrategy = Literal["clustering", "concentration"]
 
 Floats = NDArray[np.float64]
 
+# At least two word characters, as scikit-learn's TfidfVectorizer reads terms.
+_TERM = re.compile(r"\w\w+", re.UNICODE)
+
+
+def tfidf_terms(text: str, stop_words: Collection[str] = STOP_WORDS) -> list[str]:
+    """Return the terms of a text that TF-IDF counts, in lower case and in order.
+
+    Of a very long text both ends are read.
+    """
+    found = _TERM.findall(both_ends(text, MAX_CHARS).lower())
+    return [word for word in found if word not in stop_words]
+
+
+def top_terms(terms: Sequence[Collection[str]], m: int = 5) -> list[str]:
+    """Return the `m` terms with the highest weight summed over the set (RAGDefender, 4.1).
+
+    Ties go to the term that comes first in the alphabet.
+
+    Args:
+        terms: The terms of each of the n passages.
+        m: How many terms.
+    """
+    counts = [Counter(passage) for passage in terms]
+    holders = Counter([term for passage in counts for term in passage])
+    idf = {df: log((1 + len(counts)) / (1 + df)) + 1.0 for df in set(holders.values())}
+    scores = dict.fromkeys(holders, 0.0)
+    for passage in counts:
+        weights = {term: count * idf[holders[term]] for term, count in passage.items()}
+        squares = 0.0
+        for weight in weights.values():  # not by `sum`, which differs between Pythons
+            squares += weight * weight
+        for term, weight in weights.items():
+            scores[term] += weight / sqrt(squares)
+    return sorted(scores, key=lambda term: (-scores[term], term))[:m]
+
+
+def passages_with_top_terms(terms: Sequence[Collection[str]], top: Collection[str]) -> int:
+    """Return N_TF-IDF: passages that hold more than half of the top terms.
+
+    Where the set has fewer than m terms, that is half of those; the paper compares with m / 2.
+    """
+    chosen = set(top)
+    return sum(2 * len(chosen.intersection(passage)) > len(chosen) for passage in terms)
+
 
 @cache
-def load_clustering() -> Callable[..., NDArray[Any]]:
-    """Import scipy's linkage, and return it.
+def load_clustering() -> Any:
+    """Import scipy's hierarchical clustering, and return it.
 
     It reads hundreds of files. Call it before the first query: not at import, since a guard that
     never clusters does not need it.
     """
-    from scipy.cluster.hierarchy import linkage
+    from scipy.cluster import hierarchy
 
-    return linkage
+    return hierarchy
 
 
 def two_clusters(embeddings: NDArray[np.floating]) -> NDArray[np.bool_]:
@@ -37,18 +89,11 @@ def two_clusters(embeddings: NDArray[np.floating]) -> NDArray[np.bool_]:
     Returns:
         bool array of shape (n,): the cluster each row is in.
     """
-    linkage = load_clustering()
-    n = len(embeddings)
+    hierarchy = load_clustering()
     # Distances, not rows: rows of zeros, one for each dimension, look like distances to scipy.
-    merges = linkage(_distances(np.asarray(embeddings, dtype=np.float64)), method="ward")
-    members = np.zeros(n, dtype=bool)
-    pending = [int(merges[-1, 0])]
-    while pending:
-        node = pending.pop()
-        if node < n:
-            members[node] = True
-        else:
-            pending += [int(merges[node - n, 0]), int(merges[node - n, 1])]
+    merges = hierarchy.linkage(_distances(np.asarray(embeddings, np.float64)), method="ward")
+    members = np.zeros(len(embeddings), dtype=np.bool_)
+    members[hierarchy.to_tree(merges).left.pre_order()] = True
     return members
 
 
@@ -75,7 +120,7 @@ def clustering_count(
 
     Args:
         embeddings: float array of shape (n, d).
-        terms: The TF-IDF terms of each passage (`ragguard.inline.ragdefender.tfidf.tfidf_terms`).
+        terms: The TF-IDF terms of each passage (`tfidf_terms`).
         m: How many top terms are looked at.
     """
     n = len(embeddings)
@@ -100,16 +145,7 @@ def concentration_factors(similarity: NDArray[np.floating]) -> tuple[Floats, Flo
     # Row after row without the first entry, every n + 1st is one of the diagonal.
     entries = np.asarray(similarity, dtype=np.float64).ravel()[1:].reshape(n - 1, n + 1)
     others = entries[:, :-1].reshape(n, n - 1)
-    return others.mean(axis=1), _medians(others)
-
-
-def _medians(rows: Floats) -> Floats:
-    """Return the median of each row; numpy's own spends most of its time on looking for NaN."""
-    middle = rows.shape[1] // 2
-    lower = middle if rows.shape[1] % 2 else middle - 1
-    ordered = np.partition(rows, (lower, middle), axis=1)
-    medians: Floats = (ordered[:, lower] + ordered[:, middle]) / 2.0
-    return medians
+    return others.mean(axis=1), np.median(others, axis=1)
 
 
 def concentration_count(similarity: NDArray[np.floating]) -> int:
@@ -123,7 +159,7 @@ def concentration_count(similarity: NDArray[np.floating]) -> int:
     if len(similarity) < 2:
         return 0
     means, medians = concentration_factors(similarity)
-    return int(((means > means.mean()) & (medians > _medians(medians[None, :]))).sum())
+    return int(((means > means.mean()) & (medians > np.median(medians))).sum())
 
 
 def choose_strategy(query_words: Sequence[str]) -> GroupingStrategy:

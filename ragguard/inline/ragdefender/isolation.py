@@ -28,10 +28,6 @@ def top_pairs(
     n = len(similarity)
     upper = np.flatnonzero(~np.tri(n, dtype=bool))
     distance = -similarity.ravel()[upper]
-    if count < len(distance):
-        # Sorting all pairs would be most of the work: those up to the last one, and its ties.
-        near = np.flatnonzero(distance <= np.partition(distance, count - 1)[count - 1])
-        upper, distance = upper[near], distance[near]
     chosen = upper[np.argsort(distance, kind="stable")[:count]]
     return np.divmod(chosen, n)
 

@@ -14,9 +14,10 @@ from ragguard.inline.ragdefender.grouping import (
     clustering_count,
     concentration_count,
     concentration_factors,
+    passages_with_top_terms,
+    top_terms,
     two_clusters,
 )
-from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, top_terms
 from ragguard.text import tokens
 
 seeds = st.integers(0, 2**32 - 1)

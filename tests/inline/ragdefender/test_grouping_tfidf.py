@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.inline.ragdefender.tfidf import passages_with_top_terms, tfidf_terms, top_terms
+from ragguard.inline.ragdefender.grouping import passages_with_top_terms, tfidf_terms, top_terms
 from ragguard.text import STOP_WORDS
 
 VOCABULARY = "pier lamp tide gull sand wool mill ford the of a 42".split()
