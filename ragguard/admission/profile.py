@@ -18,9 +18,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.features.gibberish import gibberish_of
+from ragguard.inline.features.gibberish import gibberish_of, is_english
 from ragguard.inline.features.manner import MannerModel, shipped
-from ragguard.inline.language import is_english
 from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK, TELLING
 from ragguard.inline.tokens import TokenizedPassage, tokenize_passages
 from ragguard.text import MAX_CHARS, STOP_WORDS, both_ends, tokens

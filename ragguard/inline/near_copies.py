@@ -18,7 +18,6 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from ragguard.inline.bloom_filter import BloomFilter
 from ragguard.inline.fingerprints import (
     FEWEST,
     MOST,
@@ -41,6 +40,11 @@ _FEWEST_SHARED = 3  # fingerprints, or a name that both give would do
 _TAKEN_LEAST = 20  # fingerprints, a third of all: or pages that the text holds parts of would do
 _MOST_PAIRS, _LEAST_TEXTS = 100_000, 8  # of a fingerprint and a text are counted
 _ALL = np.uint32(2**32 - 1)  # signatures of short texts cover them whole
+_LEAST_BITS = 16  # for each fingerprint
+_ROOM = 1.25  # times as many as it is made with, at least
+_WORD = 32  # bits
+_SPREAD = np.uint32(0x9E3779B1)
+_PATTERN = np.uint32(1023)
 _HIGH, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
 Hashes = NDArray[np.uint32]
@@ -211,3 +215,51 @@ class NearCopies:
             for at in np.flatnonzero(taken >= TAKEN).tolist():
                 key = self._keys[text[mine[at]]]
                 yield owner, NearCopy(key, min(1.0, float(taken[at])), piece=True)
+
+
+# Words in each of which four bits are set: uint32 array of shape (1024,).
+_BITS = np.random.default_rng(0).permuted(np.tile(np.arange(_WORD), (1024, 1)), axis=1)[:, :4]
+_PATTERNS = (1 << _BITS).sum(axis=1).astype(np.uint32)
+
+
+@dataclass(frozen=True)
+class BloomFilter:
+    """Fingerprints, as bits: most that no text has are told so at one look into memory. Immutable.
+
+    Of what is not in it at most 1 % passes (Bloom, Space/time trade-offs in hash coding with
+    allowable errors, 1970). Blocked, so that all bits of a fingerprint are in one word (Putze,
+    Sanders and Singler, Cache-, hash- and space-efficient Bloom filters, 2007).
+
+    Attributes:
+        words: uint32 array of shape (2^b,).
+        room: For how many fingerprints.
+        held: How many there are in it.
+    """
+
+    words: NDArray[np.uint32]
+    room: int
+    held: int
+
+    @classmethod
+    def of(cls, hashes: NDArray[np.uint32]) -> BloomFilter:
+        """Make a filter of uint32 fingerprints, with room for more."""
+        log = min(32, max(10, int(_ROOM * _LEAST_BITS * len(hashes)).bit_length()))
+        empty = cls(np.zeros(2**log // _WORD, np.uint32), 2**log // _LEAST_BITS, 0)
+        return empty.grown(hashes)
+
+    def grown(self, hashes: NDArray[np.uint32]) -> BloomFilter:
+        """Return a filter with more fingerprints; it passes more in vain where there is no room."""
+        words = self.words.copy()
+        np.bitwise_or.at(words, self._places(hashes), _PATTERNS[hashes & _PATTERN])
+        return BloomFilter(words, self.room, self.held + len(hashes))
+
+    def passing(self, hashes: NDArray[np.uint32]) -> NDArray[np.intp]:
+        """Return the places of those that may be in it, in order."""
+        sought = _PATTERNS.take(hashes & _PATTERN)
+        found = self.words.take(self._places(hashes))
+        found &= sought
+        places: NDArray[np.intp] = (found == sought).nonzero()[0]
+        return places
+
+    def _places(self, hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        return (hashes * _SPREAD) >> np.uint32(33 - len(self.words).bit_length())

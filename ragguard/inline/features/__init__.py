@@ -36,13 +36,12 @@ from ragguard.inline.features.coverage import (
     idf_weights,
     leads,
 )
-from ragguard.inline.features.gibberish import gibberish_signals
+from ragguard.inline.features.gibberish import gibberish_signals, reads_english
 from ragguard.inline.features.insertion import insertion_signals
 from ragguard.inline.features.keyword_stuffing import keyword_stuffing_signals
 from ragguard.inline.features.manner import manner_signals
 from ragguard.inline.features.verbatim import verbatim_signals
 from ragguard.inline.features.window import window_signals
-from ragguard.inline.language import reads_english
 from ragguard.inline.normalize import normalized
 from ragguard.inline.tokens import ENDS, TokenizedPassage, TokenizedQuery, tokenize_ends
 

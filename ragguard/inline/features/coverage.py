@@ -40,7 +40,7 @@ class Match:
         coverage: The weight of those that stand in the passage.
         lead: By how much that is above the mean of the other passages.
         retrieved: The passages of its set, of which it is one.
-        english: True if the set is in English (`ragguard.inline.language`).
+        english: True if the set is in English (`gibberish.reads_english`).
 
     Attributes:
         share: The share of the question's distinct words that stand in the passage.

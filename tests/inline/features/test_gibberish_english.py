@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragguard.inline.language import reads_english
+from ragguard.inline.features.gibberish import reads_english
 from ragguard.inline.tokens import tokenize_passage, tokenize_query
 
 ENGLISH = "The lighthouse was built by the crown in 1874, and the keeper lived in it with his sons."

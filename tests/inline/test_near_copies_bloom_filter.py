@@ -1,6 +1,6 @@
 import numpy as np
 
-from ragguard.inline.bloom_filter import BloomFilter
+from ragguard.inline.near_copies import BloomFilter
 
 
 def drawn(seed: int, size: int) -> np.ndarray:
