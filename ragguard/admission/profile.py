@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ragguard.inline.features.gibberish import gibberish_of, is_english
 from ragguard.inline.features.manner import MannerModel, shipped
 from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK, TELLING
-from ragguard.inline.tokens import TokenizedPassage, tokenize_passages
+from ragguard.inline.tokens import TokenizedPassage, leading_label, tokenize_passages
 from ragguard.text import MAX_CHARS, STOP_WORDS, both_ends, tokens
 from ragguard.text.html import strip_markup
 
@@ -43,8 +43,6 @@ _OPENING, _CLOSING = 14, 25  # words of a question that no mark ends, and of one
 _MARKED = 200  # characters in which the mark of an opening question is looked for
 _FEWEST = 3  # content words that a question is taken to have at least
 _EDGE = 5  # words by which an opening or an ending is known
-_LABELS = frozenset("answer ask asked faq faqs q query question questions re subject topic".split())
-_NUMBER = re.compile(r"q?[0-9]{1,2}")
 _SENTENCE = re.compile(r"(?<=[.!?\u2026\uff1f\u061f\u3002])\s*(?=\w)|\n+")
 
 
@@ -106,7 +104,7 @@ def answered_question(text: str) -> float:
     0.0
     """
     words = tokens(text)
-    first = _unlabelled(words)
+    first = leading_label(words)
     opening = words[first : first + _OPENING]
     mark = QUESTION_MARK.search(text, 0, _MARKED)
     asked = tokens(text[: mark.start()])[first:] if mark else []
@@ -135,16 +133,8 @@ def edges(text: str) -> tuple[str, str]:
     words = tokens(text)
     if len(words) < 2 * _EDGE:
         return "", ""
-    first = _unlabelled(words)
+    first = leading_label(words)
     return " ".join(words[first : first + _EDGE]), " ".join(words[-_EDGE:])
-
-
-def _unlabelled(words: Sequence[str]) -> int:
-    """Return how many words only announce a question ("Q:", "FAQ 3."), at most three."""
-    for at, word in enumerate(words[:3]):
-        if word not in _LABELS and not _NUMBER.fullmatch(word):
-            return at
-    return min(3, len(words))
 
 
 def _asks(words: Sequence[str]) -> bool:

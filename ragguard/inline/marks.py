@@ -129,7 +129,7 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
     if length < max(_WHOLE_WORDS, _WHOLE * len(query.sequence)):
         return False
     run = query.sequence[start : start + length]
-    lead = leading_label(query, passage.sequence)
+    lead = leading_label(passage.sequence, query.distinct)
     chars = 2 * sum(map(len, run)) + _MORE_CHARS
     if not all(_ends_with(before[-chars:], run) for before in _ASKED.split(text)[:-1]):
         return False

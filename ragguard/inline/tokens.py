@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -246,16 +246,16 @@ _queries = Remembered(
 )
 
 
-def leading_label(query: TokenizedQuery, sequence: Sequence[str]) -> int:
+def leading_label(sequence: Sequence[str], asked: Set[str] = frozenset()) -> int:
     """Return how many leading words only announce a question ("Q:", "FAQ 3."), at most three.
 
-    A word of the question is none of them, nor is a passage's last word.
+    A word of the question, which is `asked`, is none of them, nor is a passage's last word.
 
-    >>> leading_label(tokenize_query("who lit the pier"), "faq 12 who lit the pier".split())
+    >>> leading_label("faq 12 who lit the pier".split())
     2
     """
     for at, word in enumerate(sequence[:_LONGEST_LABEL]):
         leads = word in _LABELS or (word[0] in _NUMBERS_BEGIN and _NUMBER.fullmatch(word))
-        if not leads or word in query.distinct:
+        if not leads or word in asked:
             return at
     return max(0, min(_LONGEST_LABEL, len(sequence) - 1))

@@ -112,7 +112,7 @@ def boundary_runs(query: TokenizedQuery, sequence: Sequence[str]) -> tuple[int, 
     >>> boundary_runs(query, "q who built it ann did on the old pier".split())
     (2, 3)
     """
-    lead = leading_label(query, sequence)
+    lead = leading_label(sequence, query.distinct)
     begins = _prefix(query.sequence, sequence[lead : lead + len(query.sequence)])
     left = len(sequence) - lead - begins
     backwards = sequence[-1 : -min(left, len(query.sequence)) - 1 : -1] if left else ()
@@ -150,7 +150,7 @@ def runs(match: Match) -> Runs:
         # A heading and the question, where a page breaks off, hold no answer to it.
         answers = len(said) >= 2 * len(asked) or match.outside(inside) > 0.0
         ends = answers and joined.endswith(stretch)
-        lead = leading_label(query, said)
+        lead = leading_label(said, query.distinct)
         begins = len(before.split()) <= lead
         answer = begins and not ends and begins_answer(query, passage, lead + length)
         at_boundary = _ANSWER if answer else float(begins or ends)
@@ -185,7 +185,7 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
 def _boundary_overlap(match: Match) -> float:
     query, said = match.query, match.passage.sequence
     begins, ends = boundary_runs(query, said)
-    lead = leading_label(query, said)
+    lead = leading_label(said, query.distinct)
     overlap = begins + ends
     if overlap <= _BOUNDARY[0] * len(query.sequence):
         return 0.0

@@ -71,7 +71,7 @@ def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage 
     n, left = len(asked), len(said) - len(asked)
     if n < _FEW_WORDS or left < 0:
         return None
-    for first in (leading_label(query, said), left):
+    for first in (leading_label(said, query.distinct), left):
         there = said[first : first + n]
         known = sum(map(eq, asked, there))
         if known == n:
@@ -90,7 +90,7 @@ def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage 
 def interleaved(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
     """Undo single words between the question's, where a passage begins or ends so."""
     asked, said = query.sequence, passage.sequence
-    lead = leading_label(query, said)
+    lead = leading_label(said, query.distinct)
     if (found := _strewn_through(asked, said[lead:])) is not None:
         between, stop = found
         return passage.rewritten((*said[:lead], *asked, *between, *said[lead + stop :]))
@@ -103,7 +103,7 @@ def interleaved(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPa
 def rotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
     """Undo a question whose second piece stands first, or whose pieces begin and end a passage."""
     asked, said = query.sequence, passage.sequence
-    lead = leading_label(query, said)
+    lead = leading_label(said, query.distinct)
     n, left = len(asked), len(said) - len(asked)
     cuts = range(_LEAST_PIECE, n - _LEAST_PIECE + 1)
     if lead <= left and said[lead] == asked[0] and said[-1] == asked[-1]:
