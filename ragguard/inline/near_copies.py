@@ -47,8 +47,6 @@ _SPREAD = np.uint32(0x9E3779B1)
 _PATTERN = np.uint32(1023)
 _HIGH, _LOW = np.uint64(32), np.uint64(2**32 - 1)
 
-Hashes = NDArray[np.uint32]
-
 
 @dataclass(frozen=True)
 class NearCopy:

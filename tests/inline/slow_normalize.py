@@ -197,7 +197,7 @@ def respelled(asked, said, odd):
     if not meant:
         return None
     if len(set(meant.values())) < 2:
-        return one_respelled(asked, said, meant)
+        return None
     for word in set(said) - set(asked):
         if not word.isalpha() and spelt(word) in asked:
             meant[word] = spelt(word)
@@ -212,20 +212,6 @@ def respelled(asked, said, odd):
         if like:
             said[at] = min(like)
     return said
-
-
-def one_respelled(asked, said, meant):
-    for at, word in enumerate(said):
-        if word not in meant or len(asked) < 3:
-            continue
-        place = asked.index(meant[word])
-        shift = {0: 0, len(asked) - 1: 2}.get(place, 1)
-        row = said[max(0, at - shift) : at - shift + 3]
-        if at >= shift and len(row) == 3:
-            row[shift] = meant[word]
-            if row == asked[place - shift : place - shift + 3]:
-                return [*said[:at], meant[word], *said[at + 1 :]]
-    return None
 
 
 def normalized(asked, text):

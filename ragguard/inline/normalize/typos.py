@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import compress
 
 from ragguard.inline.class_bigram import LONGEST, SHORTEST
 from ragguard.inline.normalize.leet import letters_of
@@ -153,7 +152,7 @@ def respell(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list
 
     One word may be like one of the question by chance, a plural or another spelling: so several
     of a passage must be, and then those as well that are misspelt into another word where the
-    question goes on so; a single one only between the words that the question has beside it.
+    question goes on so.
     """
     known = query.once(spellings_of)
     # Passages of one set have many words in common: each is looked at once.
@@ -171,8 +170,7 @@ def _respelled(
 ) -> TokenizedPassage:
     meant = {word: known[word] for word in passage.oov & known.keys()}
     if len(set(meant.values())) < _SEVERAL:
-        sequence = _one_respelled(query.sequence, passage.sequence, meant)
-        return passage if sequence is None else passage.rewritten(sequence)
+        return passage
     # Who writes digits for letters does so in short words as well.
     meant |= {
         word: letters
@@ -180,22 +178,6 @@ def _respelled(
         if not word.isalpha() and (letters := letters_of(word)) in query.distinct
     }
     return passage.rewritten(_in_place(query, [meant.get(word, word) for word in passage.sequence]))
-
-
-def _one_respelled(
-    asked: tuple[str, ...], said: tuple[str, ...], meant: Mapping[str, str]
-) -> tuple[str, ...] | None:
-    """Return the words with a misspelt one replaced, if it stands as the question has it."""
-    for at in compress(range(len(said)), map(meant.__contains__, said)):
-        word = meant[said[at]]
-        place = asked.index(word)
-        # Both neighbours, or the two beside a word that begins or ends the question.
-        first = max(0, min(place - 1, len(asked) - 3))
-        start = at - place + first
-        there = [*said[max(start, 0) : at], word, *said[at + 1 : start + 3]]
-        if len(there) == 3 and tuple(there) == asked[first : first + 3]:
-            return (*said[:at], word, *said[at + 1 :])
-    return None
 
 
 def _in_place(query: TokenizedQuery, said: list[str]) -> tuple[str, ...]:
