@@ -163,12 +163,7 @@ def reference_attacks() -> tuple[ReferenceAttack, ...]:
 
 
 def reference_scores(size: int, *, with_reference: bool) -> NDArray[np.float64]:
-    """Return what the attacks score: float64 array of shape (n,).
-
-    Args:
-        size: How many passages of a query are judged, at most; of an attack `K` are.
-        with_reference: Whether the passages below those are shown as reference.
-    """
+    """Return what n attacks score, of each at most `size` passages: float64 array of shape (n,)."""
     k = min(size, K)
     shown = None if with_reference else k
     return np.array(

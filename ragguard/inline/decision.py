@@ -80,11 +80,9 @@ class Decision:
         return self.explain()
 
     def marked(self, k: int | None, *, drops: bool) -> list[int]:
-        """Return the places of the passages to mark.
+        """Return the places of the passages to mark among those that the generator gets.
 
-        Args:
-            k: How many passages the generator gets; None means all of them.
-            drops: Whether what is flagged is dropped.
+        These are k (None: all), without those flagged if it `drops` them.
         """
         if not self.unusual:
             return []

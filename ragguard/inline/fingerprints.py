@@ -64,11 +64,9 @@ class Fingerprints:
 
 
 def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -> Fingerprints:
-    """Return the fingerprints of texts; of very long ones both ends are read.
+    """Return the fingerprints of texts, whose `content_letters` may be known.
 
-    Args:
-        texts: The texts.
-        letters: Their `content_letters`, where these are known.
+    Of very long ones both ends are read.
     """
     known = content_letters(texts) if letters is None else letters
     read = [_shown(text, one) for text, one in zip(texts, known, strict=True)]
@@ -92,10 +90,8 @@ def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -
 def signature(text: str, cleared: Iterable[str] = ()) -> bytes:
     """Return what a text in quarantine is recognised by when it comes back edited.
 
-    Args:
-        text: The text.
-        cleared: Texts that were looked at together with it and found innocent. What they say as
-            well does not count: an honest page is not held because poison was copied from it.
+    Texts that were looked at together with it and found innocent are `cleared`. What they say as
+    well does not count: an honest page is not held because poison was copied from it.
 
     Returns:
         At most 64 fingerprints, behind a byte for the version of their form.
@@ -124,12 +120,7 @@ def read_signature(written: bytes | None) -> NDArray[np.uint32]:
 
 
 def _shown(text: str, letters: bytes) -> bytes:
-    """Return the letters of a text without its markup.
-
-    Args:
-        text: The text.
-        letters: Those that it has with its markup.
-    """
+    """Return the letters of a text without its markup; `letters` are those with it."""
     shown = strip_markup(both_ends(text, _MOST_CHARS))
     signs = lettered(shown)
     if shown != text:

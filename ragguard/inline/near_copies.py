@@ -103,11 +103,9 @@ class NearCopies:
     def changed(
         self, added: Mapping[str, bytes | None], removed: Collection[str] = ()
     ) -> NearCopies:
-        """Return an index with other texts.
+        """Return the index without some keys, and with signatures by keys.
 
-        Args:
-            added: Signatures by key; a key that is there already stays as it is.
-            removed: Keys to take out.
+        A key that is there already stays as it is.
         """
         made = self._without(removed) if removed else self
         known = set(made._keys)
@@ -147,11 +145,8 @@ class NearCopies:
     ) -> list[NearCopy | None]:
         """Return for each text what it is a copy of, or None.
 
-        Of several texts in quarantine it is the one with the greatest share.
-
-        Args:
-            texts: The texts.
-            letters: Their `ragguard.content.content_letters`, where these are known.
+        Of several texts in quarantine it is the one with the greatest share. `letters` are the
+        texts' `ragguard.content.content_letters`, where these are known.
         """
         best: list[NearCopy | None] = [None] * len(texts)
         if not self._keys or not texts:

@@ -134,14 +134,8 @@ def repeats_as_expected(
 ) -> NDArray[np.bool_] | None:
     """Return which passages repeat no more than honest ones do for such a query; None if none does.
 
-    Args:
-        query: The query.
-        passages: What is retrieved for it, at least k; the first 50 are the company.
-        rows: The passages that repeat something of the query.
-        k: How many passages are judged.
-
-    Returns:
-        bool array of shape (k,), or None.
+    Judged are the first k passages, as a bool array of shape (k,); `rows` are those of them that
+    repeat something of the query, and the first 50 of all are the company.
     """
     if query.tells:
         return np.ones(k, dtype=np.bool_)

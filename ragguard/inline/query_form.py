@@ -76,16 +76,12 @@ _MARK = re.compile("[?\uff1f\u061f\u037e]|[\u0370-\u03ff];\\s*$")  # at last the
 
 
 def names(text: str, words: Sequence[str]) -> bool:
-    """Return True if a query only names something.
+    """Return True if a query, given with its words as they are folded, only names something.
 
     That is "TITLE", "TITLE and other key words" and "what is TITLE?", but not "what is the height
     of TITLE?", and no query with another interrogative, a verb, "tell me", or a question mark. In
     other scripts than Latin it is one without an interrogative (`interrogatives.json`) or a mark.
     Where every word but the little ones has a capital, any words are a name: "Who Framed Ann".
-
-    Args:
-        text: The query.
-        words: Its words in order, folded.
 
     >>> names("What is the Marrow Light?", "what is the marrow light".split())
     True
@@ -132,10 +128,6 @@ def tells(text: str, words: Sequence[str]) -> bool:
     - or it is English, has a comma or stop or a dozen words, and does not end as what is to be
       completed ("is called the"); no interrogative is among its first or last three words, and in
       thirty words or less none but "who", "when" and "where" anywhere.
-
-    Args:
-        text: The query.
-        words: Its words in order, folded.
 
     >>> tells("Ann lit it, when she woke, at dusk", "ann lit it when she woke at dusk".split())
     True

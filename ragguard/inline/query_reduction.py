@@ -65,12 +65,7 @@ _LABEL = re.compile(
 
 
 def is_one_question(text: str, words: Sequence[str]) -> bool:
-    """Return True if a query is a question and nothing else, at a look; most are.
-
-    Args:
-        text: The query.
-        words: Its words in order, folded.
-    """
+    """Return True if a query is a question and nothing else, at a look; most are."""
     if len(words) < _LEAST_WORDS or words[0] not in INTERROGATIVES:
         return False
     return begins_as_question(words) and _PARTED.search(text) is None

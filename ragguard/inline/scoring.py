@@ -161,9 +161,5 @@ def _scores(signals: Floats, expected: NDArray[np.bool_] | None, nats: float = E
 
 
 def nonconformity(suspicion: Floats) -> float:
-    """Return the score of a set: that of its most suspicious passage.
-
-    Args:
-        suspicion: float64 array of shape (k,), k >= 1.
-    """
+    """Return the score of a set of at least one passage: that of its most suspicious one."""
     return float(max(suspicion.tolist()))

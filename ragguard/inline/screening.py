@@ -87,14 +87,9 @@ def screened(
 ) -> Screened:
     """Set aside what is allowed, in quarantine or cannot be read; ask the gate about the rest.
 
-    Args:
-        query: The user's question.
-        passages: In rank order.
-        k: How many passages the generator gets.
-        by: The filter that looks at what is not set aside.
-        quarantined: What is dropped, or let through, whatever the filter decides.
-        budget: Of the filter.
-        trust: Says what only a person drops, beside what is protected by name.
+    The passages are in rank order, and the generator gets k of them. Whatever the filter `by`
+    decides, `quarantined` is dropped, or let through; `trust` says what only a person drops, beside
+    what is protected by name.
 
     Raises:
         Exception: What the filter raises, if no passage by itself is the cause.

@@ -1,4 +1,9 @@
-"""Which passages go once the gate has fired."""
+"""Which passages go once the gate has fired.
+
+Of n passages are given `p_values`, each of "this passage is clean", float64 of shape (n,), and
+`suspicion`, what they are the p-values of, in nats of log-odds, of the same shape. What goes is
+marked in bool arrays of shape (n,).
+"""
 
 from __future__ import annotations
 
@@ -23,12 +28,7 @@ def discoveries(
 ) -> NDArray[np.bool_]:
     """Mark the discoveries of Benjamini and Hochberg (1995) at a false-discovery rate.
 
-    Args:
-        p_values: float64 array of shape (n,).
-        rate: Expected share of clean passages among those marked, at most.
-
-    Returns:
-        bool array of shape (n,).
+    That is the expected share of clean passages among those marked, at most.
     """
     n = len(p_values)
     order = np.argsort(p_values, kind="stable")
@@ -40,14 +40,7 @@ def discoveries(
 
 
 def rejected(p_values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mark the passages whose own evidence is a discovery, the most suspicious one in any case.
-
-    Args:
-        p_values: float64 array of shape (n,): "this passage is clean", per passage.
-
-    Returns:
-        bool array of shape (n,), at least one True.
-    """
+    """Mark the passages whose own evidence is a discovery, the most suspicious one in any case."""
     found = discoveries(p_values)
     found[int(np.argmin(p_values))] = True
     return found
@@ -68,16 +61,9 @@ def alike(
     first: likeness adds to the evidence of a passage, which is log-odds. It does not suffice by
     itself, or a decoy that copies a good page would take it along.
 
-    Args:
-        p_values: float64 array of shape (n,).
-        suspicion: float64 array of shape (n,): what they are the p-values of, log-odds in nats.
-        found: bool array of shape (n,): what goes by itself.
-        line: The suspicion from which on a passage goes by itself. Where a guard's traffic or alpha
-            sets it lower, likeness still needs what it needs as shipped.
-        words: Gives W, the content words of a passage by its row, without the question's.
-
-    Returns:
-        bool array of shape (n,), False wherever `found` is True.
+    `found` goes by itself, and is not marked again; `line` is the suspicion from which on a passage
+    does. Where a guard's traffic or alpha sets it lower, likeness still needs what it needs as
+    shipped. `words` gives W, the content words of a passage by its row, without the question's.
     """
     line = max(line, _ENOUGH)
     near: NDArray[np.bool_] = (suspicion >= line - _LIKENESS * _ALIKE) & ~found
@@ -103,15 +89,7 @@ def companions(
     Those whose own evidence at least points the same way, and not much more weakly than against
     the most suspicious one: closeness to poison alone is not enough, or benign pages on the
     question would go with it. Where there are none, a set is judged without isolation, and so
-    without a vector.
-
-    Args:
-        p_values: float64 array of shape (n,).
-        suspicion: float64 array of shape (n,): what they are the p-values of, log-odds in nats.
-        found: bool array of shape (n,): what goes by itself.
-
-    Returns:
-        bool array of shape (n,), False wherever `found` is True.
+    without a vector. What is `found` is not marked again.
     """
     as_clear = suspicion >= _COMPANION_SHARE * suspicion.max()
     joining: NDArray[np.bool_] = as_clear & (p_values <= _COMPANION_P) & ~found
@@ -125,16 +103,8 @@ def select(
 ) -> NDArray[np.bool_]:
     """Mark the passages to drop from a set that the gate found attacked.
 
-    Those that are `rejected`, and their `companions` that isolation marks, if it marks at least
-    one of the former.
-
-    Args:
-        p_values: float64 array of shape (n,): "this passage is clean", per passage.
-        suspicion: float64 array of shape (n,): what they are the p-values of, log-odds in nats.
-        isolated: bool array of shape (n,): what pair-frequency isolation marks.
-
-    Returns:
-        bool array of shape (n,), at least one True.
+    Those that are `rejected`, and their `companions` that pair-frequency isolation marks, if it
+    marks at least one of the former.
     """
     found = rejected(p_values)
     if (found & isolated).any():

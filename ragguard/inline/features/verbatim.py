@@ -77,12 +77,7 @@ def _is_whole(length: int, query: TokenizedQuery) -> bool:
 
 
 def longest_run(query: Sequence[str], passage: TokenizedPassage) -> tuple[int, int]:
-    """Return length and start (in the question) of its longest word-for-word run in a passage.
-
-    Args:
-        query: The question's words.
-        passage: The passage.
-    """
+    """Return length and start (in the question) of its longest word-for-word run in a passage."""
     best = start = first = 0
     joined = passage.joined
     while first < len(query):

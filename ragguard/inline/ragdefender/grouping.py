@@ -39,11 +39,7 @@ def tfidf_terms(text: str, stop_words: Collection[str] = STOP_WORDS) -> list[str
 def top_terms(terms: Sequence[Collection[str]], m: int = 5) -> list[str]:
     """Return the `m` terms with the highest weight summed over the set (RAGDefender, 4.1).
 
-    Ties go to the term that comes first in the alphabet.
-
-    Args:
-        terms: The terms of each of the n passages.
-        m: How many terms.
+    Ties go to the term that comes first in the alphabet; `terms` are those of each passage.
     """
     counts = [Counter(passage) for passage in terms]
     holders = Counter([term for passage in counts for term in passage])
@@ -81,10 +77,7 @@ def load_clustering() -> Any:
 
 
 def two_clusters(embeddings: NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Split rows into two clusters by agglomerative clustering with Ward's linkage.
-
-    Args:
-        embeddings: float array of shape (n, d), n >= 2.
+    """Split n >= 2 rows into two clusters by agglomerative clustering with Ward's linkage.
 
     Returns:
         bool array of shape (n,): the cluster each row is in.
@@ -116,12 +109,8 @@ def clustering_count(
     """Return N_adv for single-hop questions (Eq. 1 and 2).
 
     The two clusters say how large a minority is; the top TF-IDF terms say whether the adversarial
-    passages are that minority or the majority.
-
-    Args:
-        embeddings: float array of shape (n, d).
-        terms: The TF-IDF terms of each passage (`tfidf_terms`).
-        m: How many top terms are looked at.
+    passages are that minority or the majority. `terms` are the `tfidf_terms` of each passage, of
+    which the top m are looked at.
     """
     n = len(embeddings)
     if n < 2:
@@ -133,14 +122,7 @@ def clustering_count(
 
 
 def concentration_factors(similarity: NDArray[np.floating]) -> tuple[Floats, Floats]:
-    """Return s_mean and s_median of every passage: its similarity to the others.
-
-    Args:
-        similarity: float array of shape (n, n), n >= 2.
-
-    Returns:
-        Two float64 arrays of shape (n,).
-    """
+    """Return s_mean and s_median of each of n >= 2 passages: its similarity to the others."""
     n = len(similarity)
     # Row after row without the first entry, every n + 1st is one of the diagonal.
     entries = np.asarray(similarity, dtype=np.float64).ravel()[1:].reshape(n - 1, n + 1)
@@ -152,9 +134,6 @@ def concentration_count(similarity: NDArray[np.floating]) -> int:
     """Return N_adv for multi-hop questions (Eq. 3).
 
     Passages whose mean and whose median similarity to the others both exceed the set's own.
-
-    Args:
-        similarity: float array of shape (n, n).
     """
     if len(similarity) < 2:
         return 0
@@ -170,9 +149,6 @@ def choose_strategy(query_words: Sequence[str]) -> GroupingStrategy:
     something of something of something. So "concentration" is chosen if the question holds a word
     of comparison ("both", "same", "or", "than", ...), or at least two of the links "of", "that",
     "who", "which", "where", "whose", "'s" beyond its first word; else "clustering".
-
-    Args:
-        query_words: The question as `ragguard.text.tokens` reads it.
     """
     if _COMPARISONS.intersection(query_words):
         return "concentration"

@@ -1,4 +1,8 @@
-"""Isolation: which of the retrieved passages are adversarial (RAGDefender, Section 4.2)."""
+"""Isolation: which of the retrieved passages are adversarial (RAGDefender, Section 4.2).
+
+`similarity` is the cosine of each pair of n passages, a symmetric float array of shape (n, n), and
+`adversarial` N_adv, the estimate of the grouping, from 0 to n.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,9 @@ def pair_count(adversarial: int) -> int:
 def top_pairs(
     similarity: NDArray[np.floating], count: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the `count` most similar pairs (Eq. 5); ties go to the pair that comes first.
+    """Return the `count` most similar pairs (Eq. 5), or all; ties go to the pair that comes first.
 
-    Args:
-        similarity: float array of shape (n, n), symmetric.
-        count: How many pairs; all n (n - 1) / 2 if there are fewer.
-
-    Returns:
-        Two integer arrays: the smaller and the larger index of each pair, most similar first.
+    That is the smaller and the larger index of each pair, most similar first.
     """
     n = len(similarity)
     upper = np.flatnonzero(~np.tri(n, dtype=bool))
@@ -35,16 +34,7 @@ def top_pairs(
 def frequency_scores(
     similarity: NDArray[np.floating], adversarial: int, p: float = 2.0
 ) -> NDArray[np.float64]:
-    """Return the pair-frequency score f_i of every passage (Eq. 6).
-
-    Args:
-        similarity: float array of shape (n, n): cosine of each pair of passages.
-        adversarial: N_adv, the estimate of the grouping.
-        p: Weighting exponent.
-
-    Returns:
-        float64 array of shape (n,).
-    """
+    """Return the pair-frequency score f_i of every passage, weighted by the exponent p (Eq. 6)."""
     rows, columns = top_pairs(similarity, pair_count(adversarial))
     pairs = np.asarray(similarity, dtype=np.float64)[rows, columns]
     weights = np.sign(pairs) * np.abs(pairs) ** p
@@ -58,14 +48,6 @@ def isolate(
     """Mark the N_adv passages with the highest pair-frequency score (Eq. 7).
 
     Ties go to the passage of the better rank.
-
-    Args:
-        similarity: float array of shape (n, n).
-        adversarial: N_adv, between 0 and n.
-        p: Weighting exponent.
-
-    Returns:
-        bool array of shape (n,).
     """
     marked = np.zeros(len(similarity), dtype=bool)
     if adversarial > 0:
