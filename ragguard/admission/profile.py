@@ -92,11 +92,7 @@ def hidden_characters(text: str) -> int:
 def answered_question(text: str) -> float:
     """Return how much of the question that a text opens or closes with the rest of it says again.
 
-    Args:
-        text: A passage without markup.
-
-    Returns:
-        A share in [0, 1]; 0 for a text that neither opens nor closes with a question.
+    A share in [0, 1]; 0 for a text, without markup, that neither opens nor closes with a question.
 
     >>> answered_question("Who built the old pier? Ann built the old pier in 1874.")
     1.0

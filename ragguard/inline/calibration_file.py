@@ -137,12 +137,9 @@ def measure_for(
     Which class a query is of depends on its own words alone, so nobody who writes passages has a
     hand in it.
 
-    Args:
-        calibration: None for the shipped one.
-        size: How many passages would reach the generator.
-        with_reference: Whether passages below those are known; only the shipped one minds.
-        naming: Whether the query only names something.
-        alpha: Share of clean queries that may be touched.
+    That is of `calibration`, None for the shipped one, which alone minds whether passages below the
+    `size` that would reach the generator are known. Whether the query only names something is its
+    class; of clean ones a share alpha may be touched.
     """
     own = None if calibration is None else calibration.of(naming, alpha)
     return own or default_calibration(size, with_reference=with_reference)

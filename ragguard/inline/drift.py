@@ -52,10 +52,7 @@ def tail_probability(above: int, queries: Mapping[int, int], alpha: float) -> fl
     with alpha. A plain binomial test would mistake the luck of a small calibration for drift.
     Where the classes of queries have samples of their own, X is the sum over these.
 
-    Args:
-        above: How many score above it.
-        queries: By n, the queries of a sample: how many are compared with it, m.
-        alpha: In (0, 1).
+    `queries` says how many are compared with each sample: m, by n.
     """
     if above <= 0:
         return 1.0

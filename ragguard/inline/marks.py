@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ragguard.inline.evidence import gather
 from ragguard.inline.features import SIGNALS
-from ragguard.inline.features.verbatim import longest_run
+from ragguard.inline.features.verbatim import is_whole, longest_run
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.query_form import (
     ASKING_VERBS,
@@ -43,8 +43,6 @@ from ragguard.passage import Passage
 from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
 from ragguard.text.ngrams import ngrams
 
-_WHOLE = 0.9  # of the question's words
-_WHOLE_WORDS = 3
 _MORE_VERBS = frozenset("may might must shall will".split())  # which names and months are, too
 _OF_TIME = frozenset("when where why".split())
 _TELLING = TELLING | {"most"}  # as in "when most had left"
@@ -70,13 +68,8 @@ def mark_p_values(
     """Return the conformal p-value of "this query is clean", by such marks of each passage alone.
 
     Compared is with whole queries, so that what one in ten clean queries retrieves is no mark.
-
-    Args:
-        judge: With the calibration in force.
-        query: The question.
-        passages: In rank order; those from `k` on are the reference.
-        k: How many passages to judge.
-        beside: Texts that were found for the question and that nobody accuses.
+    Passages from `k` on are the reference; `beside` are texts that were found for the question and
+    that nobody accuses.
 
     Returns:
         float64 array of shape (k,), in (0, 1]; 1 for a passage without a mark.
@@ -126,7 +119,7 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
     """
     passage = tokenize_passage(text)
     length, start = longest_run(query.sequence, passage)
-    if length < max(_WHOLE_WORDS, _WHOLE * len(query.sequence)):
+    if not is_whole(length, query):
         return False
     run = query.sequence[start : start + length]
     lead = leading_label(passage.sequence, query.distinct)

@@ -40,9 +40,6 @@ def has_unspaced(text: str) -> bool:
 def ngrams(words: Sequence[str]) -> Sequence[str]:
     r"""Return words with n-grams for those of scripts without spaces, in order.
 
-    Args:
-        words: What white space and signs part, folded (`ragguard.text.tokens`).
-
     >>> ngrams(["\u8c01\u5efa\u9020", "\u4e86", "covid19\u7ad9"])
     ['\u8c01\u5efa', '\u5efa\u9020', '\u9020\u4e86', 'covid19', '\u7ad9']
     """
@@ -71,9 +68,7 @@ def words_meant(words: Sequence[str]) -> float:
 def ngrams_counted(words: Sequence[str], most: int) -> tuple[Sequence[str], int]:
     """Return what `ngrams` returns, of too many the first and the last, and how many are left out.
 
-    Args:
-        words: As for `ngrams`; without a letter of such a script they come back as they are.
-        most: How many there may be.
+    Words without a letter of such a script come back as they are, however many.
     """
     joined = " ".join(words)
     if not has_unspaced(joined):

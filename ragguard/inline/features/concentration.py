@@ -36,10 +36,7 @@ def cosine(one: frozenset[str], other: frozenset[str]) -> float:
 def concentration(passage: TokenizedPassage, retrieved: Sequence[TokenizedPassage]) -> float:
     """Return how much of what a passage says others of its set say, in [0, 1].
 
-    Args:
-        passage: One of the set.
-        retrieved: The k passages of the set, of which the first `COMPANY` count. What has the same
-            text is no other one.
+    Of the set the first `COMPANY` count; what has the same text is no other one.
 
     >>> from ragguard.inline.tokens import tokenize_passages
     >>> texts = ["The pier was sold.", "Sold, the old pier.", "It rained."]

@@ -69,10 +69,11 @@ def verbatim_signals(match: Match) -> dict[str, float]:
 
 def quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
     """Return True if the whole question, or nearly, stands in a passage in one run."""
-    return _is_whole(longest_run(query.sequence, passage)[0], query)
+    return is_whole(longest_run(query.sequence, passage)[0], query)
 
 
-def _is_whole(length: int, query: TokenizedQuery) -> bool:
+def is_whole(length: int, query: TokenizedQuery) -> bool:
+    """Return True if so many words in one run are the whole question, or nearly."""
     return length >= max(_WHOLE_WORDS, _WHOLE * len(query.sequence))
 
 
@@ -137,7 +138,7 @@ def runs(match: Match) -> Runs:
     if length < _LEAST_BOUNDARY:
         return _NOTHING
     inside = asked[start : start + length]
-    whole = _is_whole(length, query)
+    whole = is_whole(length, query)
     at_boundary = 0.0
     if whole:
         stretch, joined = f" {' '.join(inside)} ", passage.joined

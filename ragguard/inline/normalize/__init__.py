@@ -9,25 +9,18 @@ typing errors anywhere (`typos`). Markup is undone before (`ragguard.text.html`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ragguard.inline.normalize.alignment import realign
 from ragguard.inline.normalize.leet import unleet
 from ragguard.inline.normalize.typos import respell
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 
-__all__ = ["STEPS", "normalized"]
-
-STEPS: tuple[
-    Callable[[TokenizedQuery, Sequence[TokenizedPassage]], Sequence[TokenizedPassage]], ...
-] = (unleet, realign, respell)
-"""One after the other; each returns the passages, some with other words."""
+__all__ = ["normalized"]
 
 
 def normalized(
     query: TokenizedQuery, passages: Sequence[TokenizedPassage]
 ) -> Sequence[TokenizedPassage]:
     """Return passages with the question's words in place of what means them."""
-    for step in STEPS:
-        passages = step(query, passages)
-    return passages
+    return respell(query, realign(query, unleet(query, passages)))

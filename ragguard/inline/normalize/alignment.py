@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from itertools import accumulate
 from operator import eq
 
@@ -27,27 +27,20 @@ _FIRST = 3  # words: if none of a row's is the question's, nor any unlisted, it 
 _KNOWN = 2  # one of so many words is the question's, or is not listed
 
 
-Undo = Callable[[TokenizedQuery, TokenizedPassage], TokenizedPassage | None]
-
-
 def realign(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list[TokenizedPassage]:
     """Put the question in place of what is written like it as a whole, in each passage."""
     return [_realigned(query, passage) or passage for passage in passages]
 
 
 def _realigned(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    for undo in WHOLE:
-        if (read := undo(query, passage)) is not None:
-            return read
+    if (read := regap(query, passage) or align(query, passage)) is not None:
+        return read
     asked, said = query.sequence, passage.sequence
     if not query.distinct <= passage.distinct or not _FEW_WORDS <= len(asked) <= len(said):
         return None
     if _quotes(query, passage):
         return None
-    for undo in PIECES:
-        if (read := undo(query, passage)) is not None:
-            return read
-    return None
+    return interleaved(query, passage) or rotated(query, passage)
 
 
 def regap(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
@@ -120,13 +113,6 @@ def rotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassag
 
 def _quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
     return f" {' '.join(query.sequence)} " in passage.joined
-
-
-WHOLE: tuple[Undo, ...] = (regap, align)
-"""How the question as a whole may be written; the first that applies is undone."""
-
-PIECES: tuple[Undo, ...] = (interleaved, rotated)
-"""The same, where all of its words are there, but not in one piece."""
 
 
 def _strewn_through(

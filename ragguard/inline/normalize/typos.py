@@ -108,13 +108,9 @@ class Spellings:
 
 
 def respelled(known: Spellings, asked: frozenset[str], odd: Iterable[str]) -> dict[str, str]:
-    """Return which word of the question each misspelt word is.
+    """Return which word of the question, whose words are `asked`, each misspelt word is.
 
-    Args:
-        known: The spellings of the question's longer words.
-        asked: The question's words.
-        odd: Words of a passage that the language model does not list, of `SHORTEST` letters each
-            at least.
+    `odd` are words of `SHORTEST` letters at least that the language model does not list.
     """
     found = {}
     for word in known.candidates(odd):
