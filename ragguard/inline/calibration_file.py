@@ -137,9 +137,8 @@ def measure_for(
     Which class a query is of depends on its own words alone, so nobody who writes passages has a
     hand in it.
 
-    That is of `calibration`, None for the shipped one, which alone minds whether passages below the
-    `size` that would reach the generator are known. Whether the query only names something is its
-    class; of clean ones a share alpha may be touched.
+    The class says whether a query only names something. A `calibration` of None is the shipped one,
+    which alone minds whether passages below the `size` first ones are known.
     """
     own = None if calibration is None else calibration.of(naming, alpha)
     return own or default_calibration(size, with_reference=with_reference)
