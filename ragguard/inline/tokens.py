@@ -173,17 +173,15 @@ def _read_passages(texts: Sequence[str]) -> list[TokenizedPassage]:
     ]
     for passage, (words, _), (sequence, _) in zip(read, counted, cut, strict=True):
         # n-grams are shorter than all that may be misspelt.
-        long = passage.distinct if sequence is words else _long(passage.distinct)
+        long = passage.distinct
+        if sequence is not words:
+            long = frozenset([word for word in long if len(word) >= SHORTEST])
         passage.oov = oov_words(long)
     for passage, one in zip(read, shown, strict=True):
         passage.injection = injection_strength(one, passage.distinct)
         if one is not passage.text:
             passage.unread += max(0, len(passage.text) - MOST_CHARS)
     return read
-
-
-def _long(words: frozenset[str]) -> frozenset[str]:
-    return frozenset([word for word in words if len(word) >= SHORTEST])
 
 
 tokenize_passages = Remembered(

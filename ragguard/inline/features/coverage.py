@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
 
@@ -30,10 +31,11 @@ _HELD = (0.5, 1.0)  # share of the content that a quotation holds
 _REST = (0.0, 0.4)  # share of the content that is said outside it as well
 
 
+@dataclass(eq=False)
 class Match:
     """A passage beside a question.
 
-    Args:
+    Attributes:
         query: The question, of at least one word.
         passage: The passage.
         weights: The weight of every content word of the question; sum 1.
@@ -41,35 +43,26 @@ class Match:
         lead: By how much that is above the mean of the other passages.
         retrieved: The passages of its set, of which it is one.
         english: True if the set is in English (`gibberish.reads_english`).
-
-    Attributes:
         share: The share of the question's distinct words that stand in the passage.
         long: How far the question is too long for its words to stand together by chance, in [0, 1].
         places: Where in the passage which word of the question stands, in order.
     """
 
-    def __init__(
-        self,
-        query: TokenizedQuery,
-        passage: TokenizedPassage,
-        weights: Mapping[str, float],
-        coverage: float,
-        lead: float = 0.0,
-        retrieved: Sequence[TokenizedPassage] = (),
-        *,
-        english: bool = True,
-    ) -> None:
-        self.query = query
-        self.passage = passage
-        self.weights = weights
-        self.coverage = coverage
-        self.retrieved = retrieved
-        self.lead = lead
-        self.english = english
-        shared = query.distinct & passage.distinct
-        self.share = len(shared) / len(query.distinct)
-        self.long = min(1.0, query.length / _LONG_QUESTION)
-        self.places = [(at, word) for at, word in enumerate(passage.sequence) if word in shared]
+    query: TokenizedQuery
+    passage: TokenizedPassage
+    weights: Mapping[str, float]
+    coverage: float
+    lead: float = 0.0
+    retrieved: Sequence[TokenizedPassage] = ()
+    english: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Look for the question's words."""
+        shared = self.query.distinct & self.passage.distinct
+        self.share = len(shared) / len(self.query.distinct)
+        self.long = min(1.0, self.query.length / _LONG_QUESTION)
+        said = enumerate(self.passage.sequence)
+        self.places = [(at, word) for at, word in said if word in shared]
 
     @cached_property
     def counts(self) -> Mapping[str, int]:
