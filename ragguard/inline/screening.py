@@ -16,7 +16,6 @@ from ragguard.trust import Trust
 from ragguard.verdict import Evidence
 
 _HARMLESS = Passage("")
-_NOTHING = Quarantined()
 _SHOWN_KEY = 12  # hex digits, as `ragguard quarantine list` shows them
 
 
@@ -113,9 +112,7 @@ def screened(
 
 
 def undecided(
-    passages: Sequence[Passage],
-    quarantined: Quarantined = _NOTHING,
-    failure: Exception | None = None,
+    passages: Sequence[Passage], quarantined: Quarantined, failure: Exception
 ) -> Decision:
     """Return the decision on a set that could not be judged: what is in quarantine goes."""
     aside = _set_aside(passages, quarantined)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ragguard import Passage
 from ragguard.embedding import HashedEmbedder
-from ragguard.errors import CalibrationError
+from ragguard.errors import CalibrationError, JudgingError
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.evidence import gather
 from ragguard.inline.explanations import CLEAN, describe
@@ -280,7 +280,7 @@ def test_a_set_in_quarantine_as_a_whole_is_no_attack_but_goes():
 
 
 def test_what_could_not_be_judged_is_not_flagged():
-    found = undecided(passages(*QUIET))
+    found = undecided(passages(*QUIET), Quarantined(), JudgingError("down"))
     assert not found.attacked
     assert found.flagged == [evidence.flagged for evidence in found.evidence] == [False] * 5
     assert found.p_value == 1.0
