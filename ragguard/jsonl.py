@@ -49,11 +49,8 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
 
     Lines end with LF or CRLF; a byte order mark before the first one is skipped. An escaped lone
     surrogate (`\ud800`) is read as it stands; bytes that are not UTF-8, NaN and Infinity are
-    errors, because guessing what was meant would judge another text than the generator reads.
-
-    Args:
-        stream: What to read, opened for bytes.
-        name: What to call it in errors.
+    errors, because guessing what was meant would judge another text than the generator reads; they
+    call the stream by its `name`.
     """
     end = 0
     for number, raw in enumerate(stream, start=1):

@@ -142,11 +142,8 @@ class Calibration:
 
         Where that is so of both, and together they have enough, all queries serve both. The scores
         are lifted to upper bounds where that raises the threshold by `MOST_LIFTED` nats at most and
-        there are queries enough for it (`Calibration.confident`).
-
-        Args:
-            naming: Of queries that only name something; False: of those that ask.
-            alpha: Share of clean queries that may be touched.
+        there are queries enough for it (`Calibration.confident`). One class only names something,
+        which is `naming`, and the other asks.
         """
         if (naming, alpha) not in self._classes:
             self._classes[naming, alpha] = self._of(naming, alpha)
@@ -179,12 +176,9 @@ class Calibration:
         """Return the conformal p-value of "a query with this score is clean traffic".
 
         For a clean query exchangeable with the calibration's, P(p <= alpha) <= alpha (Vovk et al.,
-        2005; split conformal). A query with more passages than the calibration's had is judged
-        block by block, so its p-value is multiplied by the number of blocks (Bonferroni).
-
-        Args:
-            score: Set-level nonconformity of the query.
-            judged: How many of its passages were judged.
+        2005; split conformal). A query of which more passages were `judged` than of the
+        calibration's is judged block by block, so its p-value is multiplied by the number of blocks
+        (Bonferroni).
         """
         at_least = len(self.scores) - int(self.scores.searchsorted(score, side="left"))
         blocks = max(1, ceil(judged / self.size))

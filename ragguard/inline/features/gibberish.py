@@ -77,11 +77,9 @@ def gibberish(words: Sequence[str], model: ClassBigram | None = None) -> float:
 
     The oddness of neighbouring words is summed over the stretch where the sum is largest (the
     statistic of Page 1954). Neither its length nor its place matters, and no natural text around
-    it hides it. A word of another script ends a stretch.
-
-    Args:
-        words: Words in order, folded (`ragguard.text.tokens`). Interned ones are looked up fastest.
-        model: The model; by default the shipped one.
+    it hides it. A word of another script ends a stretch. The words are folded
+    (`ragguard.text.tokens`); interned ones are looked up fastest. The shipped model judges them
+    unless another is given.
 
     >>> natural = "the lamp in the tower was lit every evening by the keeper and his sons"
     >>> optimised = "lamp fiction tower mayor lit sons obviously quarter keeper genus wrote"
