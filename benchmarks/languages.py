@@ -23,10 +23,10 @@ from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Row, Table, as_is, grouped, ratio, share, summed
 from benchmarks.retrieval import OVER_FETCH
+from benchmarks.scored import SETTINGS, place_of, setting_of
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage
 
-_SETTINGS = ((5, False), (5, True), (10, False), (10, True))
 _NEAR = 120  # characters on both sides of an answer, where no sentence ends
 _END = re.compile(r"(?<=[.!?\u0964])\s+|(?<=[\u3002\uff01\uff1f])\s*")
 
@@ -92,9 +92,10 @@ def measured(
         return [text for text, flag in zip(texts, flagged, strict=False) if flag]
 
     for (language,), of_it in track(by_language.items(), "languages", console=ERRORS):
-        for k, over_fetched in _SETTINGS:
+        for setting in SETTINGS:
             counts: Counter[str] = Counter()
-            most = OVER_FETCH * k if over_fetched else k
+            k, below = setting
+            most = OVER_FETCH * k if below else k
             for place, record in enumerate(of_it[half::2][:limit]):
                 query, at = record["question"], place % k
                 texts = list(dict.fromkeys(hit["text"] for hit in record["hits"]))
@@ -105,7 +106,7 @@ def measured(
                     attacked = [*texts[:at], text, *texts[at:]][:most]
                     counts[kind] += text in dropped(query, attacked, k)
             yield {
-                **{"language": language, "k": k, "with_reference": over_fetched},
+                **{"language": language, **place_of(setting)},
                 **{name: counts[name] for name in ("queries", "touched", "right_page_lost")},
                 "found": {kind: counts[kind] for kind in (*PLANTED, *DISGUISES)},
             }
@@ -121,10 +122,9 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
         total = summed(of)
         by_setting = grouped(of, "k", "with_reference")
         shares = {
-            f"k = {k}{', 3x' if below else ''}": ratio("touched", "queries")(summed(at))
-            for (k, below), at in by_setting.items()
+            setting_of(at[0]): ratio("touched", "queries")(summed(at)) for at in by_setting.values()
         }
-        queries = {"language": language, "queries": total["queries"] // len(_SETTINGS)}
+        queries = {"language": language, "queries": total["queries"] // len(SETTINGS)}
         lost = {"right page lost": ratio("right_page_lost", "queries")(total)}
         clean.append({**queries, **shares, **lost})
         found = {kind: sum(one["found"][kind] for one in of) for kind in kinds}

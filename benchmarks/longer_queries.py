@@ -10,21 +10,20 @@ planted and other texts blamed by RAGOrigin, where the wrong answer is reported.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from rich.progress import track
 
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import Record
 from benchmarks.embedders import built_in
-from benchmarks.query_forms import highest, line
+from benchmarks.metrics.outcomes import Counts
 from benchmarks.reading import load_with_reading
 from benchmarks.report.table import Row, Table, listed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
+from benchmarks.scored import Scored
 from ragguard.attribution import RAGOrigin
 from ragguard.embedding import Embedder
 from ragguard.inline.evidence import gather
@@ -51,63 +50,62 @@ QUERIES: Mapping[str, Callable[[str], str]] = {
 }
 """What the question stands in, by name."""
 
-KS = (5, 10)
+_KS = (5, 10)
 _KIND = "poisonedrag"
 _COUNTS = (1, 5)
 _LIMIT = 30
+_WAYS = ("whole", "as_it_is")
+_NAMES = (
+    *("sets", *(f"touched_{way}" for way in _WAYS), *(f"attacked_{count}" for count in _COUNTS)),
+    *(f"found_{count}_{way}" for count in _COUNTS for way in _WAYS),
+    *("planted", "blamed", "others", "others_blamed"),
+)
 
 
 def counted(
     name: str, records: Sequence[Record], embedder: Embedder, attributor: RAGOrigin
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for every setting."""
-    longer = QUERIES[name]
-    counts = {k: Counter[str]() for k in KS}
-    blamed: Counter[str] = Counter()
+) -> list[dict[str, Any]]:
+    """Return a row for every k."""
+    rows = Counts(*_NAMES)
     for record in track(records, description=name, console=ERRORS):
-        asked = replace(record, question=longer(record.question))
+        asked = replace(record, question=QUERIES[name](record.question))
         clean = retrieve(asked, embedder, _LIMIT)
-        for k, count in counts.items():
-            count["sets"] += 1
-            for way, (most, _) in _highest(clean, k).items():
-                count[f"touched_{way}"] += most >= line((k, False))
-        for texts in _COUNTS if record.poison.get(_KIND) else ():
-            poison = planted(record, _KIND, "prepend", texts)
+        for k in _KS:
+            touched = {f"touched_{way}": fired for way, (fired, _) in _fires(clean, k).items()}
+            rows.add({"queries": name, "k": k}, {"sets": 1, **touched})
+        for count in _COUNTS if record.poison.get(_KIND) else ():
+            poison = planted(record, _KIND, "prepend", count)
             found = retrieve(asked, embedder, _LIMIT, poison)
-            for k, count in counts.items():
+            blamed = _blamed(found, record, attributor) if count > 1 else {}
+            for k in _KS:
+                counts = dict(blamed)
                 if found.poisoned[:k].any():
-                    count[f"attacked_{texts}"] += 1
-                    for way, (_, of_planted) in _highest(found, k).items():
-                        count[f"found_{texts}_{way}"] += of_planted >= line((k, False))
-            if texts > 1:
-                blamed += _blamed(found, record, attributor)
-    for k, count in counts.items():
-        yield {"queries": name, "k": k, **count, **blamed}
+                    fires = _fires(found, k).items()
+                    counts |= {f"found_{count}_{way}": hit for way, (_, hit) in fires}
+                    counts[f"attacked_{count}"] = 1
+                rows.add({"queries": name, "k": k}, counts)
+    return rows.rows()
 
 
-def _highest(found: RetrievedSet, k: int) -> dict[str, tuple[float, float]]:
-    """Return by `_WAYS` the highest suspicion of a set, and that of its planted texts."""
-    k = min(k, len(found.texts))
-    suspicion = gather(found.question, list(map(Passage, found.texts[:k])), k).suspicion
-    planted_ones = suspicion[found.poisoned[:k]]
-    both = float(suspicion.max()), float(max(planted_ones, default=-np.inf))
-    return dict(zip(_WAYS, (highest(found, (k, False)), both), strict=True))
+def _fires(found: RetrievedSet, k: int) -> dict[str, tuple[bool, bool]]:
+    """Return by `_WAYS` whether a set fires the gate, and whether a planted text does."""
+    whole, first = Scored(found, (k, False)), list(map(Passage, found.texts[:k]))
+    over = gather(found.question, first, len(first)).suspicion >= whole.line
+    as_it_is = bool(over.any()), bool(over[found.poisoned[:k]].any())
+    return dict(zip(_WAYS, (whole.fires(), as_it_is), strict=True))
 
 
-_WAYS = ("whole", "as_it_is")
-
-
-def _blamed(found: RetrievedSet, record: Record, attributor: RAGOrigin) -> Counter[str]:
+def _blamed(found: RetrievedSet, record: Record, attributor: RAGOrigin) -> dict[str, int]:
     passages = list(map(Passage, found.texts))
     blame = attributor.attribute(found.question, record.wrong, lambda _, limit: passages[:limit])
     of_attacker = {text for text, bad in zip(found.texts, found.poisoned, strict=True) if bad}
     guilty = {passage.text for passage in blame.responsible}
-    return Counter(
-        planted=len(of_attacker),
-        blamed=len(guilty & of_attacker),
-        others=len(passages) - len(of_attacker),
-        others_blamed=len(guilty - of_attacker),
-    )
+    return {
+        "planted": len(of_attacker),
+        "blamed": len(guilty & of_attacker),
+        "others": len(passages) - len(of_attacker),
+        "others_blamed": len(guilty - of_attacker),
+    }
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
@@ -117,8 +115,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         sections["longer_queries"],
         {
             "the query": "queries",
-            "k": lambda row: str(row["k"]),
-            "sets": lambda row: str(row["sets"]),
+            **{"k": "k", "sets": "sets"},
             "clean sets touched": _both("touched", "sets"),
             "one text found": _both("found_1", "attacked_1"),
             "one of five found": _both("found_5", "attacked_5"),

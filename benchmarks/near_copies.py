@@ -13,7 +13,6 @@ least processor time of twelve rounds, with 100,000 entries.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from statistics import median
@@ -23,7 +22,8 @@ from typing import Any
 from benchmarks.command import Choose, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.edits import EDITS, updated
-from benchmarks.report.table import Table, share
+from benchmarks.metrics.outcomes import Counts
+from benchmarks.report.table import Table, listed, ratio
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.content import content_key
 from ragguard.inline.fingerprints import signature
@@ -39,16 +39,12 @@ _ENTRIES, _ROUNDS = 100_000, 12
 
 def run(datasets: Sequence[Dataset], *, choosing: bool) -> list[dict[str, Any]]:
     """Return a row for every edit and kind of honest page: how many, and how many are held."""
-    counts: dict[tuple[str, str], Counter[bool]] = {}
-    draw = Random(_SEED)
+    rows, draw = Counts("texts", "held"), Random(_SEED)
     for dataset in datasets:
         for record in dataset.choosing if choosing else dataset.report:
             for part, name, held in [*_edited(record, draw), *_honest(record, draw)]:
-                counts.setdefault((part, name), Counter())[held] += 1
-    return [
-        {"part": part, "name": name, "texts": found.total(), "held": found[True]}
-        for (part, name), found in counts.items()
-    ]
+                rows.add({"part": part, "name": name}, {"texts": 1, "held": held})
+    return rows.rows()
 
 
 def _index(texts: Sequence[str], cleared: Sequence[str] = ()) -> NearCopies:
@@ -56,11 +52,8 @@ def _index(texts: Sequence[str], cleared: Sequence[str] = ()) -> NearCopies:
 
 
 def _held(index: NearCopies, keys: set[str], texts: Sequence[str]) -> list[bool]:
-    copies = index.find(texts)
-    return [
-        copy is not None or content_key(text) in keys
-        for text, copy in zip(texts, copies, strict=True)
-    ]
+    found = zip(texts, index.find(texts), strict=True)
+    return [copy is not None or content_key(text) in keys for text, copy in found]
 
 
 def _planted(record: Record) -> Iterator[tuple[str, list[str]]]:
@@ -127,10 +120,8 @@ def _says_again(page: str, other: str) -> bool:
 
 def cost(datasets: Sequence[Dataset]) -> list[dict[str, Any]]:
     """Return rows of milliseconds a set of ten passages takes more with so many entries."""
-    poison = dict.fromkeys(
-        text for data in datasets for one in data.records for _, texts in _planted(one)
-        for text in texts
-    )  # fmt: skip
+    records = [record for data in datasets for record in data.records]
+    poison = dict.fromkeys(text for one in records for _, some in _planted(one) for text in some)
     draw = Random(_SEED)
     real = {content_key(text): signature(text) for text in poison}
     drawn = {
@@ -167,26 +158,21 @@ def _timed(held: Quarantined, texts: Sequence[str], forget: Callable[[], None]) 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the tables of a result."""
-    rows: Sequence[Mapping[str, Any]] = sections["near_copies"]
-    columns = ("of", "which", "texts", "held back")
-    cells = [
-        (row["part"], row["name"], str(row["texts"]), share(row["held"], row["texts"]))
-        for row in sorted(rows, key=lambda row: row["part"])
-    ]
-    yield Table("What quarantine holds back besides the very same text", columns, tuple(cells))
-    timed: Sequence[Mapping[str, Any]] = sections["near_copies_cost"]
-    headings = ("passages", "entries", "p50 (ms)", "p95 (ms)", "index (MB)")
-    lines = [
-        (
-            row["passages"],
-            str(row["entries"]),
-            f"{row['p50_ms']:.3f}",
-            f"{row['p95_ms']:.3f}",
-            f"{row['bytes'] / 1e6:.0f}",
-        )
-        for row in timed
-    ]
-    yield Table("Processor time that a set of ten passages takes more", headings, tuple(lines))
+    yield listed(
+        "What quarantine holds back besides the very same text",
+        sorted(sections["near_copies"], key=lambda row: str(row["part"])),
+        {"of": "part", "which": "name", "texts": "texts", "held back": ratio("held", "texts")},
+    )
+    yield listed(
+        "Processor time that a set of ten passages takes more",
+        sections["near_copies_cost"],
+        {
+            **{"passages": "passages", "entries": "entries"},
+            "p50 (ms)": lambda row: f"{row['p50_ms']:.3f}",
+            "p95 (ms)": lambda row: f"{row['p95_ms']:.3f}",
+            "index (MB)": lambda row: f"{row['bytes'] / 1e6:.0f}",
+        },
+    )
 
 
 @command(tables)

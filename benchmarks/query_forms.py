@@ -13,14 +13,12 @@ gate's line goes by itself.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.progress import track
 
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
@@ -30,22 +28,17 @@ from benchmarks.datasets.manual import pages
 from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
-from benchmarks.fitting.offsets import ALPHA
-from benchmarks.fitting.samples import signals_of
 from benchmarks.forms import FORMS
+from benchmarks.metrics.outcomes import Counts
 from benchmarks.reading import load_with_reading
 from benchmarks.report.table import Row, Table, as_is, grouped, listed, share
-from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
+from benchmarks.retrieval import RetrievedSet, planted, retrieve
+from benchmarks.scored import SETTINGS, Scored, place_of, setting_of, unranked
 from ragguard.embedding import Embedder
-from ragguard.inline.calibration_file import default_calibration
-from ragguard.inline.page_form import repeats_as_expected
-from ragguard.inline.scoring import EXPECTED, repeating, suspicions
-from ragguard.inline.tokens import tokenize_passages, tokenize_query
+from ragguard.inline.tokens import tokenize_query
 
-Floats = NDArray[np.float64]
-Setting = tuple[int, bool]
+Sets = Sequence[RetrievedSet]
 
-_SETTINGS: tuple[Setting, ...] = ((5, False), (5, True), (10, False), (10, True))
 OFFSETS = (0.0, 4.0, 5.0, 6.0, 8.0)
 """Nats that are tried for `EXPECTED`."""
 _ONE_OF = 24  # titles of the knowledge base
@@ -55,55 +48,15 @@ _ATTACKS = ("poisonedrag", "blind")
 _MANUAL = "headings of a manual"
 _WITH_RIGHT = ("keyword_traffic", _MANUAL, "question on every page", "quotes a page")
 _WAYS = ("as_questions", "as_it_is")
-_COUNTED = ("sets", "expected", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
-
-
-def line(setting: Setting) -> float:
-    """Return the suspicion at which the shipped gate fires."""
-    k, with_reference = setting
-    return default_calibration(k, with_reference=with_reference).threshold(ALPHA, k)
-
-
-def highest(
-    found: RetrievedSet,
-    setting: Setting,
-    expected: NDArray[np.bool_] | None = None,
-    nats: float = EXPECTED,
-) -> tuple[float, float]:
-    """Return the highest suspicion of a set, and that of its right or its planted passages."""
-    suspicion = suspicions(_signals(found, setting), expected, nats=nats)
-    of_interest = (found.poisoned if found.poisoned.any() else found.golden)[: len(suspicion)]
-    return float(suspicion.max()), float(max(suspicion[of_interest], default=-np.inf))
-
-
-def expected_in(found: RetrievedSet, setting: Setting) -> NDArray[np.bool_] | None:
-    """Return which passages of a set repeat no more than honest ones do; None if none does."""
-    signals = _signals(found, setting)
-    given = tokenize_passages(_given(found, setting).texts)
-    rows = repeating(signals)
-    asked = tokenize_query(found.question)
-    return repeats_as_expected(asked, given, rows, len(signals)) if rows else None
-
-
-def _signals(found: RetrievedSet, setting: Setting) -> Floats:
-    k, with_reference = setting
-    return signals_of(_given(found, setting), k, with_reference=with_reference)
-
-
-def _given(found: RetrievedSet, setting: Setting) -> RetrievedSet:
-    k, with_reference = setting
-    return found.first(OVER_FETCH * k if with_reference else k)
 
 
 def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
     """Yield the records of a file, with their form, in the order in which their hits stand."""
     for value in values(folder, name):
-        texts = tuple(dict.fromkeys(hit["text"] for hit in value["hits"]))
-        right = [text == value.get("golden", texts[0]) for text in texts]
-        rows = np.zeros((len(texts), 1), dtype=np.float32)
-        none = np.zeros(len(texts), dtype=bool)
+        texts = list(dict.fromkeys(hit["text"] for hit in value["hits"]))
+        right = np.array([text == value.get("golden", texts[0]) for text in texts])
         form = value.get("form") or value.get("language", "")
-        yield form, RetrievedSet(value["question"], texts, rows, none, np.array(right))
+        yield form, unranked(value["question"], texts, right)
 
 
 def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator[RetrievedSet]:
@@ -117,37 +70,12 @@ def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator
         yield retrieve(Record(question, hits, frozenset(), {}), embedder, _HITS)
 
 
-def headings() -> Iterator[RetrievedSet]:
-    """Yield the headings of a manual as queries, with what is found; right is the page below."""
-    under = pages()
-    right = {heading: page for page, heading in under.items() if heading}
-    yield from looked_up(list(under), list(right), list(right.values()))
-
-
 def looked_up(
     pages: Sequence[str], asked: Sequence[str], right: Sequence[str]
 ) -> Iterator[RetrievedSet]:
     """Yield what is found among pages for each query, its right page marked."""
     for question, page, texts in zip(asked, right, nearest(asked, pages, _HITS), strict=True):
-        none, vectors = np.zeros(len(texts), dtype=bool), np.zeros((len(texts), 1), "f4")
-        of_it = np.array([text == page for text in texts])
-        yield RetrievedSet(question, tuple(texts), vectors, none, of_it)
-
-
-def by_offset(
-    group: str, clean: Sequence[RetrievedSet], attacked: Sequence[RetrievedSet]
-) -> Iterator[dict[str, Any]]:
-    """Yield rows: what is touched and what is found if expected repetition says so much less."""
-    for setting in _SETTINGS:
-        counts: Counter[str] = Counter()
-        for name, sets in (("touched", clean), ("found", attacked)):
-            for one in sets:
-                expected, of_kind = expected_in(one, setting), int(name == "found")
-                for nats in OFFSETS:
-                    scores = highest(one, setting, expected, nats)
-                    counts[f"{name}_{nats:g}"] += scores[of_kind] >= line(setting)
-        place = {"group": group, "k": setting[0], "with_reference": setting[1]}
-        yield {**place, "sets": len(clean), "attacked": len(attacked), **counts}
+        yield unranked(question, texts, np.array([text == page for text in texts]))
 
 
 def planted_first(
@@ -157,54 +85,56 @@ def planted_first(
 
     There are no false texts for these queries, and what makes one suspect is the query in it.
     """
-    return RetrievedSet(
-        clean.question,
-        (form(clean.question, text), *clean.texts),
-        np.concatenate([clean.embeddings[:1], clean.embeddings]),
-        np.concatenate([[True], clean.poisoned]),
-        np.concatenate([[False], clean.golden]),
-    )
+    texts = (form(clean.question, text), *clean.texts)
+    first = np.arange(len(texts)) == 0
+    return unranked(clean.question, texts, np.append(False, clean.golden), first)
 
 
-def counted(
-    kind: str, group: str, planted_texts: int, sets: Sequence[RetrievedSet]
-) -> Iterator[dict[str, Any]]:
-    """Yield a row for every setting: what fires the gate as if all were questions, and as it is.
+def by_offset(group: str, clean: Sets, attacked: Sets) -> list[dict[str, Any]]:
+    """Return rows: what is touched and what is found if expected repetition says so much less."""
+    names = [f"{name}_{nats:g}" for name in ("touched", "found") for nats in OFFSETS]
+    rows = Counts("sets", "attacked", *names)
+    for setting in SETTINGS:
+        for name, of, sets in (("touched", "sets", clean), ("found", "attacked", attacked)):
+            for one in sets:
+                scored = Scored(one, setting)
+                fires = [scored.fires(scored.expected, nats)[of == "attacked"] for nats in OFFSETS]
+                counts = {f"{name}_{n:g}": fired for n, fired in zip(OFFSETS, fires, strict=True)}
+                rows.add({"group": group, **place_of(setting)}, {of: 1, **counts})
+    return rows.rows()
+
+
+def counted(kind: str, group: str, planted_texts: int, sets: Sets) -> list[dict[str, Any]]:
+    """Return a row for every setting: what fires the gate as if all were questions, and as it is.
 
     Args:
         kind: "clean" or "attack".
         group: Of the queries.
         planted_texts: For a question.
-        sets: Retrieved sets; of attacked ones those without planted texts among the first k are
-            left out.
+        sets: Of attacked ones those without planted texts among the first k are left out.
     """
-    for setting in _SETTINGS:
-        counts: Counter[str] = Counter()
+    rows = Counts("sets", "expected", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
+    for setting in SETTINGS:
+        place = {"kind": kind, "group": group, "planted": planted_texts, **place_of(setting)}
         for one in sets:
             if planted_texts and not one.poisoned[: setting[0]].any():
                 continue
-            expected = expected_in(one, setting)
-            counts.update(sets=1, expected=expected is not None)
-            for name, lowered in zip(_WAYS, (None, expected), strict=True):
-                most, of_interest = highest(one, setting, lowered)
-                counts[f"fired_{name}"] += most >= line(setting)
-                counts[f"hit_{name}"] += of_interest >= line(setting)
-        if counts["sets"]:
-            place = {"kind": kind, "group": group, "planted": planted_texts}
-            place |= {"k": setting[0], "with_reference": setting[1]}
-            yield {**place, **{name: counts[name] for name in _COUNTED}}
+            scored = Scored(one, setting)
+            counts = {"sets": 1, "expected": int(scored.expected is not None)}
+            for way, lowered in zip(_WAYS, (None, scored.expected), strict=True):
+                counts[f"fired_{way}"], counts[f"hit_{way}"] = scored.fires(lowered)
+            rows.add(place, counts)
+    return rows.rows()
 
 
-def measured(
+def report_groups(
     folder: Path, datasets: Sequence[Dataset], embedder: Embedder
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the report half."""
-    limit = OVER_FETCH * max(k for k, _ in _SETTINGS)
+) -> Iterator[tuple[str, str, int, Sets]]:
+    """Yield what is counted of the report half, as `counted` takes it."""
     attacked: dict[tuple[str, int], list[RetrievedSet]] = {}
     texts = _false_texts([record for data in datasets for record in data.report])
     for data in track([*datasets, skerrin()], description="report half", console=ERRORS):
-        sets = [retrieve(record, embedder, limit) for record in data.report]
-        yield from counted("clean", data.name, 0, sets)
+        yield "clean", data.name, 0, [retrieve(one, embedder, _HITS) for one in data.report]
         for record in data.report if data.name != OWN else ():
             size = "six words or more" if len(record.question.split()) >= _LONG else "shorter"
             topic = tokenize_query(record.question).names
@@ -212,7 +142,7 @@ def measured(
             for attack in _ATTACKS:
                 for count in (1, 5):
                     if poison := planted(record, attack, "prepend", count):
-                        found = retrieve(record, embedder, limit, poison)
+                        found = retrieve(record, embedder, _HITS, poison)
                         attacked.setdefault((f"{form}, {size}", count), []).append(found)
     for name in ("machine_written", "keyword_traffic", "languages"):
         by_form: dict[str, list[RetrievedSet]] = {}
@@ -220,18 +150,19 @@ def measured(
             group = f"{name}: {form}" if name == "keyword_traffic" else name
             by_form.setdefault(group, []).append(found)
         for group, sets in by_form.items():
-            yield from counted("clean", group, 0, sets)
+            yield "clean", group, 0, sets
             if name == "keyword_traffic":
-                with_poison = list(map(planted_first, sets, cycle(texts)))
-                yield from counted("attack", group, 1, with_poison)
-    manual = list(headings())
-    yield from counted("clean", _MANUAL, 0, manual)
-    yield from counted("attack", _MANUAL, 1, list(map(planted_first, manual, cycle(texts))))
+                yield "attack", group, 1, list(map(planted_first, sets, cycle(texts)))
+    under = pages()
+    right = {heading: page for page, heading in under.items() if heading}
+    manual = list(looked_up(list(under), list(right), list(right.values())))
+    yield "clean", _MANUAL, 0, manual
+    yield "attack", _MANUAL, 1, list(map(planted_first, manual, cycle(texts)))
     for group, clean, with_poison in _annotated(folder, 1, texts):
-        yield from counted("clean", group, 0, clean)
-        yield from counted("attack", group, 1, with_poison)
+        yield "clean", group, 0, clean
+        yield "attack", group, 1, with_poison
     for (group, count), sets in sorted(attacked.items(), key=lambda item: item[0]):
-        yield from counted("attack", group, count, sets)
+        yield "attack", group, count, sets
 
 
 def _false_texts(records: Iterable[Record]) -> list[str]:
@@ -254,7 +185,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         "Queries touched / planted texts found, by how much less expected repetition says",
         [row for row in sections["expected_offset"] if not row["with_reference"]],
         {
-            **{"queries": "group", "setting": _said, "sets": "sets"},
+            **{"queries": "group", "setting": setting_of, "sets": "sets"},
             **{f"{nats:g} nats": _at(nats) for nats in OFFSETS},
         },
     )
@@ -270,12 +201,13 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
                 continue
             planted_texts = {"planted": count} if kind == "attack" else {}
             sets = {"sets": rows[-1]["sets"], "expected in": rows[-1]["expected"]}
-            cells = {
-                _said(row): " / ".join(share(row[f"{value}_{way}"], row["sets"]) for way in _WAYS)
-                for row in rows
-            }
+            cells = {setting_of(row): _both(row, value) for row in rows}
             lines.append({"queries": group, **planted_texts, **sets, **cells})
         yield as_is(title, lines)
+
+
+def _both(row: Row, value: str) -> str:
+    return " / ".join(share(row[f"{value}_{way}"], row["sets"]) for way in _WAYS)
 
 
 def _at(nats: float) -> Callable[[Row], str]:
@@ -284,10 +216,6 @@ def _at(nats: float) -> Callable[[Row], str]:
         return f"{share(row[f'touched_{nats:g}'], row['sets'])} / {found}"
 
     return cell
-
-
-def _said(row: Row) -> str:
-    return f"k = {row['k']}{', 3x' if row['with_reference'] else ''}"
 
 
 @command(tables)
@@ -300,10 +228,10 @@ def main(data: Data, limit: Limit = None) -> Measured:
     found = [one for _, one in halves[0::2]]
     found += titles(data, [one.question for _, one in halves[1::2]], embedder)
     named = [one for one in found if tokenize_query(one.question).names]
-    rows = list(by_offset("names", named, list(map(planted_first, named, cycle(texts)))))
+    rows = by_offset("names", named, list(map(planted_first, named, cycle(texts))))
     for group, clean, attacked in _annotated(data, 0, texts):
         rows += by_offset(group, clean, attacked)
-    counts = list(measured(data, datasets, embedder))
+    counts = [row for one in report_groups(data, datasets, embedder) for row in counted(*one)]
     return {"expected_offset": rows, "query_forms": counts}, datasets
 
 

@@ -25,6 +25,7 @@ from benchmarks.fitting.offsets import ALPHA, offsets
 from benchmarks.fitting.plans import PLANS, Plan
 from benchmarks.fitting.samples import Samples, drawn, samples, thinned
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
+from benchmarks.metrics.outcomes import Counts
 from benchmarks.reading import load_with_reading
 from benchmarks.report.table import Table
 from ragguard.inline.conformal import Calibration
@@ -80,12 +81,11 @@ def detected(
         chosen += [choosing.highest(score(one, choosing)) for one in by_hand.values()]
         seen += [report.highest(score(one, report)) for one in by_hand.values()]
         hit = _fires(choosing, report, np.max(chosen, axis=0), np.max(seen, axis=0))
-        counts: dict[tuple[str, int], list[bool]] = {}
+        rows = Counts("sets", "detected")
         for sample, fired in zip(report.found, hit.tolist(), strict=True):
-            counts.setdefault((sample.form, sample.count), []).append(fired)
-        for (form, planted), fires in counts.items():
-            row = {"without": name, "form": form, "planted": planted}
-            yield {**row, "sets": len(fires), "detected": sum(fires)}
+            place = {"without": name, "form": sample.form, "planted": sample.count}
+            rows.add(place, {"sets": 1, "detected": fired})
+        yield from rows.rows()
 
 
 def _fires(choosing: Samples, report: Samples, chosen: Floats, seen: Floats) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ another kind, without the other signals and before the gate shares its 1 % out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,7 @@ _KINDS = ("poisonedrag", "gpt4", "gemini", "blind")
 _COUNTS = (1, 5)
 
 
-def read(found: RetrievedSet) -> ReadSet:
-    """Return the words of a question and of the passages that were retrieved for it."""
+def _read(found: RetrievedSet) -> ReadSet:
     return tokenize_query(found.question), tokenize_passages(found.texts)
 
 
@@ -75,16 +75,14 @@ def measured(
         fit: From the dataset and the kind to leave out, each "" for none, to a model.
     """
     embedder = built_in()
-    clean = [read(retrieve(record, embedder, _K)) for data in datasets for record in data.report]
+    clean = [_read(retrieve(record, embedder, _K)) for data in datasets for record in data.report]
     attacks: dict[tuple[str, str, int], list[ReadSet]] = {}
     for data in datasets:
-        for record in data.report:
-            for kind in _KINDS:
-                for count in _COUNTS:
-                    if texts := planted(record, kind, "plain", count):
-                        found = retrieve(record, embedder, _K, texts)
-                        if found.poisoned.any():
-                            attacks.setdefault((data.name, kind, count), []).append(read(found))
+        for record, kind, count in product(data.report, _KINDS, _COUNTS):
+            texts = planted(record, kind, "plain", count)
+            found = retrieve(record, embedder, _K, texts)
+            if found.poisoned.any():
+                attacks.setdefault((data.name, kind, count), []).append(_read(found))
     yield from counted("on all", fit("", ""), clean, attacks)
     for kind in _KINDS:
         own = {key: sets for key, sets in attacks.items() if key[1] == kind}
