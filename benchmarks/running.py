@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,42 +25,25 @@ def run(
 ) -> None:
     """Run what is not finished; equal cells, whichever way they are run, give equal rows.
 
-    Args:
-        cells: Of a suite.
-        place: Data, and the folder that holds `cells/`.
-        jobs: Processes on this machine.
-        scheduler: Address of a dask scheduler whose workers run the cells instead; they must reach
-            the same folders.
-        done: Told about every cell once it is finished.
+    On this machine in so many `jobs`, or on the workers of the dask `scheduler` of this address,
+    which must reach the same folders. `done` is told about every cell once it is finished.
     """
     todo = pending(cells, place)
     if jobs == 1 and scheduler is None:
         for cell in todo:
             done(_run_one(cell, place))
         return
-    # Only here: one process needs neither of them.
-    import joblib
+    import joblib  # only here: one process needs neither it nor dask
 
-    with _cluster(scheduler), without_warnings():
-        found = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
+    workers: dict[str, Any] = {"n_jobs": jobs}
+    if scheduler is not None:
+        workers = {"backend": "dask", "scheduler_host": scheduler}
+    with joblib.parallel_config(**workers), without_warnings():
+        found = joblib.Parallel(return_as="generator_unordered")(
             joblib.delayed(_run_one)(cell, place) for cell in todo
         )
         for cell in found:
             done(cell)
-
-
-def _cluster(scheduler: str | None) -> Any:
-    if scheduler is None:
-        return nullcontext()
-    from contextlib import ExitStack
-
-    import joblib
-    from dask.distributed import Client
-
-    stack = ExitStack()
-    stack.enter_context(Client(scheduler))
-    stack.enter_context(joblib.parallel_config(backend="dask"))
-    return stack
 
 
 def pending(cells: Sequence[Cell], place: Place) -> list[Cell]:
