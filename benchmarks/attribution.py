@@ -8,8 +8,7 @@ the published attacks, one planted text, and wrong answers without poison.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import mean, median
 from typing import Any
 
@@ -17,10 +16,12 @@ import numpy as np
 from rich.progress import track
 
 from benchmarks.command import ERRORS, Half, Limit, Measured, OwnData, Seed, command
+from benchmarks.datasets import OWN
 from benchmarks.misgeneration import (
     MAIN_KINDS,
     TOP_K,
     Event,
+    Outcomes,
     Selection,
     Tally,
     clean_event,
@@ -28,8 +29,7 @@ from benchmarks.misgeneration import (
     rounded,
     single_events,
 )
-from benchmarks.report.attribution import source, tables
-from benchmarks.report.table import Row, grouped
+from benchmarks.report.table import Row, Table, as_is, grouped, share
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
@@ -45,21 +45,14 @@ RESPONSES: Mapping[str, Callable[[str], str]] = {
 _FIXED_SCOPE = 15
 _REACHES = {"ragorigin": MAX_SCOPE, f"scope of {_FIXED_SCOPE}": _FIXED_SCOPE}
 _MEASURES = ("dacc", "fpr", "fnr", "fnr_stating", "scope")
+_SHOWN = {"response": "short", "method": "ragorigin"}
+_FORMS = {"prepend": "question in front", "plain": "plain"}
+_HEADS = {"DACC": "dacc", "FPR": "fpr", "FNR": "fnr", "FNR, stating": "fnr_stating"}
 
 
-@dataclass
-class Outcomes:
-    """What was found in events, counted stratum by stratum."""
-
-    tallies: dict[tuple[tuple[str, str], ...], Tally] = field(default_factory=dict)
-
-    def add(self, event: Event, found: Attribution, **stratum: str) -> None:
-        """Count one attribution in the row of these columns."""
-        self.tallies.setdefault(tuple(stratum.items()), Tally()).add(event, found)
-
-    def rows(self, values: Callable[[Tally], dict[str, Any]] = Tally.row) -> list[dict[str, Any]]:
-        """Return a row for each stratum: its columns, and what is made of its tally."""
-        return [{**dict(key), **values(tally)} for key, tally in self.tallies.items()]
+def source(dataset: str) -> str:
+    """Return "own" for the project's own data, which are reported apart, else "public"."""
+    return "own" if dataset == OWN else "public"
 
 
 def run(selection: Selection) -> dict[str, Any]:
@@ -159,6 +152,74 @@ def summary(
             }
         )
     return rows
+
+
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the tables."""
+    section = sections["attribution"]
+    yield from (
+        as_is(f"Attribution: {part}", section[part]) for part in ("summary", "scopes", "clean")
+    )
+    yield _wrong_answers(section)
+    yield _one_text(section["single"])
+    times = section["ms_per_event"]
+    if times["median"] is not None:
+        line = {
+            "median": f"{times['median']:.1f} ms",
+            "95th percentile": f"{times['p95']:.1f} ms",
+        }
+        yield as_is("Attribution: processor time of an event", [line])
+
+
+def _wrong_answers(section: Mapping[str, Any]) -> Table:
+    lines = []
+    poisoned, clean = (
+        [row for row in section[part] if _SHOWN.items() <= row.items()]
+        for part in ("poisoned", "clean")
+    )
+    for line in section["summary"]:
+        if not _SHOWN.items() <= line.items():
+            continue
+        strata = [
+            row
+            for row in poisoned
+            if row["form"] == line["form"]
+            and row["kind"] in MAIN_KINDS
+            and source(row["dataset"]) == line["data"]
+        ]
+        innocent = [row for row in clean if source(row["dataset"]) == line["data"]]
+        worst = min(strata, key=lambda stratum: float(stratum["dacc"]))
+        figures = "{dacc:.3f}, {fpr:.3f}, {fnr:.3f} ({events})".format_map(worst)
+        place = f"{worst['dataset']}, {worst['kind']}: {figures}" if len(strata) > 1 else ""
+        blamed = sum(round(row["blamed"] * row["events"]) for row in innocent)
+        lines.append(
+            {
+                **{"data": line["data"], "form": _FORMS[line["form"]]},
+                "events": sum(row["events"] for row in strata),
+                **{head: f"{line[name]:.3f}" for head, name in _HEADS.items()},
+                "worst stratum: DACC, FPR, FNR (events)": place,
+                "clean events blamed": f"{blamed} of {sum(row['events'] for row in innocent)}",
+            }
+        )
+    return as_is("Attribution: wrong answers", lines)
+
+
+def _one_text(rows: Sequence[Row]) -> Table:
+    lines = []
+    by_source = [{**row, "source": source(row["dataset"])} for row in rows]
+    for (data, form), part in grouped(by_source, "source", "form").items():
+        events = sum(row["events"] for row in part)
+        found = sum(round(row["recall"] * row["events"]) for row in part)
+        lines.append(
+            {
+                **{"data": data, "form": _FORMS[form], "events": events},
+                "found": f"{found} ({share(found, events)})",
+                "ended as unclear": sum(row["causes"]["unclear"] for row in part),
+                **{m.upper(): f"{mean(row[m] for row in part):.3f}" for m in ("dacc", "fpr")},
+            }
+        )
+    lines.sort(key=lambda line: line["data"] == "own")
+    return as_is("Attribution: one planted text", lines)
 
 
 @command(tables)

@@ -11,7 +11,7 @@ the scope did not reach cannot be found: it counts as false negative, and enters
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -41,14 +41,9 @@ _STATING = 2
 
 @dataclass(frozen=True)
 class Event:
-    """A reported response and the knowledge base behind it.
+    """A question, the wrong answer to it that is reported, and the passages behind it, best first.
 
-    Attributes:
-        question: What was asked.
-        wrong: The wrong answer that was given.
-        ranked: The best passages of the knowledge base, best first.
-        poison: The planted texts that are responsible.
-        ignored: Texts that count neither way.
+    Of the planted texts `poison` is responsible; those that are `ignored` count neither way.
     """
 
     question: str
@@ -150,6 +145,21 @@ class Tally:
         return {"events": events, "blamed": rounded(self.counts["blamed"] / events)}
 
 
+@dataclass
+class Outcomes:
+    """What was found in events, counted stratum by stratum."""
+
+    tallies: dict[tuple[tuple[str, str], ...], Tally] = field(default_factory=dict)
+
+    def add(self, event: Event, found: Attribution, **stratum: str) -> None:
+        """Count one attribution in the row of these columns."""
+        self.tallies.setdefault(tuple(stratum.items()), Tally()).add(event, found)
+
+    def rows(self, values: Callable[[Tally], dict[str, Any]] = Tally.row) -> list[dict[str, Any]]:
+        """Return a row for each stratum: its columns, and what is made of its tally."""
+        return [{**dict(key), **values(tally)} for key, tally in self.tallies.items()]
+
+
 def rounded(value: float) -> float:
     """Return the value with the four decimals that a result keeps."""
     return round(float(value), 4)
@@ -157,13 +167,10 @@ def rounded(value: float) -> float:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which records are measured, and what is planted for them.
+    """Which records are measured; without a folder only the project's own.
 
-    Attributes:
-        data_dir: Folder of datasets; None: only the project's own.
-        limit: Records of a dataset at most; None: all.
-        seed: Chooses which five texts are planted where an attack has more.
-        half: 1 for the odd records, which are reported; 0 for the even, which constants come from.
+    `seed` chooses which five texts are planted where an attack has more. `half` is 1 for the odd
+    records, which are reported, and 0 for the even, which constants come from.
     """
 
     data_dir: Path | None = None
@@ -236,18 +243,13 @@ def poisoned_events(
 
 def single_events(record: Record, base: KnowledgeBase, seed: int) -> Iterator[tuple[str, Event]]:
     """Yield (form, event) for one text of each main kind that states the answer and is read."""
-    for kind in main_kinds(record):
+    for kind in [kind for kind in MAIN_KINDS if kind in record.poison]:
         stating = [text for text in chosen(record, kind, seed) if says(text, record.wrong)]
         for form in DEFAULT_FORMS:
             poison = in_form(record, form, stating[:1])
             ranked = base.ranked(record.question, poison)
             if any(passage.text in poison for passage in ranked[:TOP_K]):
                 yield form, Event(record.question, record.wrong, ranked, frozenset(poison))
-
-
-def main_kinds(record: Record) -> list[str]:
-    """Return the main kinds that there are texts of."""
-    return [kind for kind in MAIN_KINDS if kind in record.poison]
 
 
 def of_one_kind(record: Record, base: KnowledgeBase, seed: int) -> Record | None:

@@ -31,6 +31,7 @@ from benchmarks.datasets import OWN, Record
 from benchmarks.misgeneration import (
     TOP_K,
     KnowledgeBase,
+    Outcomes,
     Selection,
     Tally,
     clean_event,
@@ -39,7 +40,7 @@ from benchmarks.misgeneration import (
     single_events,
 )
 from benchmarks.real_model import by_openvino
-from benchmarks.report.table import Row, Table, crossed, listed, share
+from benchmarks.report.table import Row, Table, crossed, listed, ratio
 from benchmarks.wordings import Reported, long_answer, noisy_report, truth_and_falsehood
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.proxy import LexicalProxy, MixedProxy, OnnxProxy, Proxy, Scores
@@ -135,7 +136,7 @@ def run(
     }
     proxies |= {name: proxy for name, (proxy, _) in forms.items()}
     origins = {name: RAGOrigin(proxy=proxy, top_k=TOP_K) for name, proxy in proxies.items()}
-    tallies: dict[tuple[str, str, str], Tally] = {}
+    outcomes = Outcomes()
     agreed: dict[str, list[tuple[bool, bool]]] = {name: [] for name in forms}
     for dataset, records, base in selection.datasets():
         if dataset == OWN and selection.data_dir is not None:
@@ -151,15 +152,10 @@ def run(
                 }
                 for name, attribution in found.items():
                     for case in cases if name not in forms else ():
-                        key = (name, case, one.form)
-                        tallies.setdefault(key, Tally()).add(one.event, attribution)
+                        outcomes.add(one.event, attribution, proxy=name, case=case, form=one.form)
                 for name, pairs in agreed.items():
                     theirs = _blamed(found[forms[name][1]])
                     pairs.append((bool(theirs), _blamed(found[name]) == theirs))
-    rows = [
-        {"proxy": name, "case": case, "form": form, **_measures(tally)}
-        for (name, case, form), tally in sorted(tallies.items())
-    ]
     alike = [
         {
             "form": name,
@@ -170,6 +166,8 @@ def run(
         }
         for name, pairs in agreed.items()
     ]
+    rows = outcomes.rows(_measures)
+    rows.sort(key=lambda row: (row["proxy"], row["case"], row["form"]))
     return {"proxies": rows, "proxy_forms": alike}
 
 
@@ -213,10 +211,8 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         {
             "form": "form",
             "events": "events",
-            "identical": lambda row: share(row["identical"], row["events"]),
-            "of those with blame": lambda row: share(
-                row["identical_with_blame"], row["with_blame"]
-            ),
+            "identical": ratio("identical", "events"),
+            "of those with blame": ratio("identical_with_blame", "with_blame"),
         },
     )
 

@@ -14,6 +14,7 @@ import typer
 
 from benchmarks import (
     admission,
+    attribution,
     cost,
     inline,
     languages,
@@ -26,7 +27,7 @@ from benchmarks import (
     transfer,
     unseen_manner,
 )
-from benchmarks.report import attribution, judge
+from benchmarks.report import judge
 from benchmarks.report.figures import suite_tables
 from benchmarks.report.result import read
 from benchmarks.report.rows import of_sections

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.attribution import Outcomes, summary
+from benchmarks.attribution import summary
 from benchmarks.datasets import OWN
-from benchmarks.misgeneration import Event, Tally
+from benchmarks.misgeneration import Event, Outcomes, Tally
 from benchmarks.report.result import read
 from ragguard.attribution import Attribution, PassageScore
 from ragguard.passage import Passage
