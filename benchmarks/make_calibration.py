@@ -18,7 +18,6 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 from rich.progress import track
-from rich.table import Table
 
 from benchmarks.command import ERRORS, Data, Out
 from benchmarks.datasets import Dataset
@@ -28,6 +27,7 @@ from benchmarks.fitting.detectors import fit_detectors
 from benchmarks.fitting.offsets import shifted
 from benchmarks.fitting.samples import Samples, samples, signals_of
 from benchmarks.reading import load_with_reading
+from benchmarks.report.table import Table, as_is, as_rich
 from benchmarks.retrieval import OVER_FETCH, retrieve
 from ragguard.embedding import Embedder
 from ragguard.inline.conformal import lifted
@@ -55,11 +55,8 @@ def calibrate(
 ) -> Iterator[dict[str, Any]]:
     """Yield one calibration for every size, without and with reference passages.
 
-    Args:
-        datasets: The data.
-        embedders: What retrieves.
-        weigh: For every fold the suspicions under weights that have not seen it.
-        manners: For every fold the model of manner that has not; by default the shipped one.
+    `weigh` gives for every fold the suspicions under weights that have not seen it, `manners` the
+    model of manner that has not; by default it is the shipped one.
     """
     models = manners or [shipped()] * FOLDS
     ranked = [
@@ -120,9 +117,7 @@ def compared(made: Sequence[dict[str, Any]]) -> Table:
         (entry["size"], entry["with_reference"]): entry
         for entry in json.loads(file.read_text(encoding="utf-8"))
     }
-    table = Table(
-        "size", "reference", "queries", "shipped", "99 % score", "shipped", "largest difference"
-    )
+    lines = []
     for entry in made:
         other = shipped.get((entry["size"], entry["with_reference"]))
         if other is None:  # a size that is new
@@ -130,16 +125,12 @@ def compared(made: Sequence[dict[str, Any]]) -> Table:
         pairs = [(entry[name], other[name]) for name in ("scores", "passage_scores")]
         same_size = all(len(mine) == len(theirs) for mine, theirs in pairs)
         gaps = [np.abs(np.subtract(*pair)).max() for pair in pairs] if same_size else [np.nan]
-        table.add_row(
-            str(entry["size"]),
-            str(entry["with_reference"]),
-            str(len(entry["scores"])),
-            str(len(other["scores"])),
-            f"{np.quantile(entry['scores'], 0.99):.3f}",
-            f"{np.quantile(other['scores'], 0.99):.3f}",
-            f"{max(gaps):.5f}",
-        )
-    return table
+        line = {"size": entry["size"], "reference": entry["with_reference"]}
+        for said, one in (("made", entry), ("shipped", other)):
+            line[f"queries, {said}"] = len(one["scores"])
+            line[f"99 % score, {said}"] = f"{np.quantile(one['scores'], 0.99):.3f}"
+        lines.append({**line, "largest difference": f"{max(gaps):.5f}"})
+    return as_is("The made calibrations beside the shipped ones", lines)
 
 
 def main(data: Data, out: Out = None) -> None:
@@ -148,7 +139,7 @@ def main(data: Data, out: Out = None) -> None:
     manners = fit_folds(data, datasets)
     weigh = cross_fitted(datasets, embedders, manners)
     made = list(calibrate(datasets, embedders, weigh, manners))
-    ERRORS.print(compared(made))
+    ERRORS.print(as_rich(compared(made)))
     if out is not None:
         out.write_text(json.dumps(made), encoding="utf-8")
 

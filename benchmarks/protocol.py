@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
+from itertools import product
 from statistics import fmean
 from typing import Any
 
@@ -36,7 +36,7 @@ from benchmarks.defences.contenders import Defence, all_defences
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.report.table import Row, Table, Text, grouped, listed, summed
+from benchmarks.report.table import Row, Table, as_is, grouped, summed
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
@@ -44,6 +44,7 @@ from ragguard.errors import InvalidInputError
 _OURS = ("ragguard", "ragguard 3x")
 _DEFENCES = (*_OURS, "paper", "package")
 _PLACE = ("dataset", "kind", "form", "ratio", "embedder")
+_MEASURES = ("detected", "benign lost")
 _EPSILON = 1e-9
 
 RATIOS = (1, 2, 4, 6)
@@ -101,18 +102,17 @@ def run(
     """Run every defence on every cell."""
     found = Counts(*_COUNTS)
     packaged = any(defence.name.startswith("package") for defence in defences)
-    for embedder in embedders:
-        for dataset in datasets:
-            for record in track(dataset.report, dataset.name, console=ERRORS):
-                for place, shown, k in _sets(record, embedder, dataset, forms):
-                    follows: bool | None = None
-                    if packaged and embedder is embedders[0] and place["kind"] == TOGETHER:
-                        hops = dataset.name in peers.MULTI_HOP
-                        follows = peers.follows(shown.first(k), multi_hop=hops)
-                    place |= {"embedder": embedder.name, "follows": follows}
-                    for defence in defences:
-                        key = {**place, "defence": defence.name}
-                        found.add(key, {**counted(defence, shown, k), "questions": 1})
+    for embedder, dataset in product(embedders, datasets):
+        for record in track(dataset.report, dataset.name, console=ERRORS):
+            for place, shown, k in _sets(record, embedder, dataset, forms):
+                follows: bool | None = None
+                if packaged and embedder is embedders[0] and place["kind"] == TOGETHER:
+                    hops = dataset.name in peers.MULTI_HOP
+                    follows = peers.follows(shown.first(k), multi_hop=hops)
+                place |= {"embedder": embedder.name, "follows": follows}
+                for defence in defences:
+                    key = {**place, "defence": defence.name}
+                    found.add(key, {**counted(defence, shown, k), "questions": 1})
     places = ([dataset.name for dataset in datasets], (*_WRITERS, TOGETHER), forms, RATIOS)
     order = dict(zip(_PLACE, places, strict=False))
     return sorted(found.rows(), key=lambda row: [at.index(row[name]) for name, at in order.items()])
@@ -122,14 +122,11 @@ def _sets(
     record: Record, embedder: Embedder, dataset: Dataset, forms: Sequence[str]
 ) -> Iterator[tuple[dict[str, Any], RetrievedSet, int]]:
     benign = BENIGN[dataset.name]
-    for kind in (*_WRITERS, TOGETHER):
-        for form in forms:
-            texts = texts_of(record, kind, form)
-            for ratio in RATIOS:
-                if len(texts) >= ratio * benign:
-                    found = poisoned_set(record, embedder, benign, texts[: ratio * benign])
-                    place = {"dataset": dataset.name, "kind": kind, "form": form, "ratio": ratio}
-                    yield place, *found
+    for kind, form, ratio in product((*_WRITERS, TOGETHER), forms, RATIOS):
+        texts = texts_of(record, kind, form)[: ratio * benign]
+        if len(texts) == ratio * benign:
+            place = {"dataset": dataset.name, "kind": kind, "form": form, "ratio": ratio}
+            yield place, *poisoned_set(record, embedder, benign, texts)
 
 
 def compared(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -147,9 +144,9 @@ def compared(rows: Sequence[Row]) -> list[dict[str, Any]]:
         found = dict(zip(_PLACE, key, strict=True))
         found["questions"] = by_name[names["paper"]]["questions"]
         for label in names:
-            known = shares.get(label)
-            found[f"{label}: detected"] = None if known is None else round(known[0], 4)
-            found[f"{label}: benign lost"] = None if known is None else round(known[1], 4)
+            known = shares.get(label, (None, None))
+            for what, value in zip(_MEASURES, known, strict=True):
+                found[f"{label}: {what}"] = None if value is None else round(value, 4)
         detected, lost = shares["paper"]
         for name in _OURS:
             margin = min(shares[name][0] - detected, lost - shares[name][1])
@@ -177,29 +174,21 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
 
 
 def _means(title: str, name: str, parts: Mapping[str, Sequence[Row]]) -> Table:
-    def good(line: Row) -> str:
-        rows = parts[line["name"]]
-        return f"{sum(row['ragguard: no_worse'] for row in rows)} of {len(rows)}"
-
-    columns: dict[str, Text] = {name: "name"}
-    columns |= {one: partial(_mean, parts, one) for one in _DEFENCES}
-    return listed(
-        f"{title}: poison removed / benign removed",
-        [{"name": label} for label in parts],
-        {**columns, "cells no worse": good},
-    )
+    lines = []
+    for label, rows in parts.items():
+        good = sum(row["ragguard: no_worse"] for row in rows)
+        means = {one: _mean(rows, one) for one in _DEFENCES}
+        lines.append({name: label, **means, "cells no worse": f"{good} of {len(rows)}"})
+    return as_is(f"{title}: poison removed / benign removed", lines)
 
 
-def _mean(parts: Mapping[str, Sequence[Row]], defence: str, line: Row) -> str:
+def _mean(rows: Sequence[Row], defence: str) -> str:
     """Return the means over cells; those that the package was not run in are left out."""
-    known = [row for row in parts[line["name"]] if row[f"{defence}: detected"] is not None]
+    known = [row for row in rows if row[f"{defence}: detected"] is not None]
     if not known:
         return "-"
     means = (fmean(row[f"{defence}: {what}"] for row in known) for what in _MEASURES)
     return " / ".join(f"{100 * mean:.1f} %" for mean in means)
-
-
-_MEASURES = ("detected", "benign lost")
 
 
 def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ on one kind of traffic and judged on another, on all kinds but the judged one, a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,10 +15,10 @@ from rich.progress import track
 from scipy.stats import binomtest
 
 from benchmarks.command import ERRORS, Data, Limit, Measured, command, embedders_for
-from benchmarks.datasets import Dataset, load_folder
+from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import guarded
 from benchmarks.inline import SIZES
-from benchmarks.metrics.outcomes import Counts, counted
+from benchmarks.metrics.outcomes import counted
 from benchmarks.report.table import Row, Table, crossed, grouped, share, summed
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
 from ragguard import Guard
@@ -39,7 +40,10 @@ def run(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> list[dict
     """Judge every kind by every calibration."""
     rows: list[dict[str, Any]] = []
     for embedder in embedders:
-        kinds = _kinds(datasets, embedder)
+        kinds = {
+            one.name: (_retrieved(one.choosing, embedder), _retrieved(one.report, embedder))
+            for one in datasets
+        }
         for k, factor in track(_SETTINGS, "pairs", console=ERRORS):
             for tested in kinds:
                 for how, on, traffic in _calibrations(kinds, tested):
@@ -53,15 +57,8 @@ def run(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> list[dict
     return rows
 
 
-def _kinds(datasets: Sequence[Dataset], embedder: Embedder) -> Kinds:
-    limit = OVER_FETCH * max(SIZES)
-    return {
-        dataset.name: (
-            [retrieve(record, embedder, limit) for record in dataset.choosing],
-            [retrieve(record, embedder, limit) for record in dataset.report],
-        )
-        for dataset in datasets
-    }
+def _retrieved(records: Sequence[Record], embedder: Embedder) -> list[RetrievedSet]:
+    return [retrieve(record, embedder, OVER_FETCH * max(SIZES)) for record in records]
 
 
 def _calibrations(
@@ -102,18 +99,17 @@ def _judged(
         guard = Guard(alpha=place["alpha"], calibration=made, on_error="raise")
     except CalibrationError:
         return []
-    found = Counts("queries", "touched", "golden", "golden_removed")
+    found = Counter[str]()
     with guard:
         defence = guarded("ragguard", guard, place["over_fetch"])
         for one in sets:
-            counts = counted(defence, one, place["k"])
-            found.add(place, {**counts, "queries": 1, "touched": counts["fired"]})
-    rows = []
-    for row in found.rows():
-        ends = binomtest(row["touched"], row["queries"]).proportion_ci()  # Clopper and Pearson
-        golden = {name: row.pop(name) for name in ("golden", "golden_removed")}
-        rows.append({**row, "low": round(ends.low, 5), "high": round(ends.high, 5), **golden})
-    return rows
+            found.update(counted(defence, one, place["k"]))
+    if not sets:
+        return []
+    ends = binomtest(found["fired"], len(sets)).proportion_ci()  # Clopper and Pearson
+    row = {**place, "queries": len(sets), "touched": found["fired"]}
+    row |= {"low": round(ends.low, 5), "high": round(ends.high, 5)}
+    return [row | {name: found[name] for name in ("golden", "golden_removed")}]
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
