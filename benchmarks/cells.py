@@ -34,18 +34,9 @@ _MEASURES = (
 class Cell:
     """One entry of the table, and all that its figures depend on.
 
-    Attributes:
-        attack: Name of the attack.
-        room: "defences" or "attributors".
-        method: Name of what is measured there.
-        dataset: As in the suite.
-        reader: Name of the reader, with what stands behind it; empty for attributors.
-        k: Passages that reach the reader.
-        planted: Texts of the attacker's.
-        seed: For the sample of questions and whatever draws at random.
-        questions: How many are sampled; 0 for all of the report half.
-        retriever: "built-in" or "minilm".
-        versions: Digest or version of each source, by what it is of.
+    `room` is "defences" or "attributors", `method` a name in it. `reader` has what stands behind
+    its name, and is empty for attributors. Of the report half `questions` are sampled by `seed`, 0
+    for all. `versions` are digests or versions of the sources, by what they are of.
     """
 
     attack: str
@@ -77,13 +68,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Suite:
-    """A list of cells.
-
-    Attributes:
-        name: Of its file.
-        title: What it answers.
-        cells: In the order in which they are run.
-    """
+    """A list of cells, in the order in which they are run; its title says what it answers."""
 
     name: str
     title: str
@@ -111,10 +96,8 @@ def load_suite(name: str, folder: Path | None) -> Suite:
 
     A suite is a TOML file of lists whose product is run. Each `[[part]]` adds a product; what it
     leaves out it takes from above.
-
-    Args:
-        name: Of a file in `benchmarks/suites`, or the path of one.
-        folder: The data folder, whose files take part in the identifiers.
+    It is named by its file in `benchmarks/suites`, or by a path. The files of the data folder take
+    part in the identifiers.
     """
     path = Path(name) if name.endswith(".toml") else _SUITES / f"{name}.toml"
     if not path.is_file():

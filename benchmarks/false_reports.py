@@ -79,12 +79,9 @@ def aimed(page: str, draw: Random) -> list[tuple[str, str]]:
 
 
 class Desk:
-    """Takes reports about a knowledge base, and attributes each at once.
+    """Takes reports about a knowledge base, all of it protected if so asked; attributes at once.
 
-    Args:
-        policy: What an attribution may do.
-        protected: Whether all passages are of a source that is protected.
-        judge: Says who shows marks of an attack; None: by the shipped calibration.
+    `judge` says who shows marks of an attack; without it the shipped calibration does.
     """
 
     def __init__(

@@ -58,14 +58,10 @@ _FIRST, _LOWER = 5, 0.3  # hits that a reader gets, and what one below them weig
 
 @dataclass(frozen=True)
 class Group:
-    """Texts of one kind, which share one weight.
+    """Texts of one kind, each with the folds of its questions, which share one weight.
 
-    Attributes:
-        texts: The texts, each with the folds of the questions that it belongs to.
-        weight: Of all together.
-        dataset: Where they come from; empty for plain texts.
-        kind: Of attack; empty for honest texts.
-        lower: Those that no retriever ranks among the first `_FIRST`.
+    Plain texts have no dataset, and honest ones no kind of attack. `lower` are those that no
+    retriever ranks among the first `_FIRST`.
     """
 
     texts: dict[str, frozenset[int]]
@@ -128,11 +124,7 @@ def _hits(folder: Path, name: str) -> list[str]:
 
 
 class Folds:
-    """The windows of all texts, and models that are fitted on them without a fold.
-
-    Args:
-        found: The texts.
-    """
+    """The windows of all texts, and models that are fitted on them without a fold."""
 
     def __init__(self, found: Iterable[Group]) -> None:
         counts: list[NDArray[np.intp]] = []

@@ -71,11 +71,7 @@ class KnowledgeBase:
 
 
 class Texts:
-    """What is read of texts, each once.
-
-    Args:
-        models: For every fold a model of manner; None for the shipped one.
-    """
+    """What is read of texts, each once; manner by a model for every fold, or the shipped one."""
 
     def __init__(self, models: Sequence[MannerModel] | None = None) -> None:
         self._models = models
@@ -94,12 +90,7 @@ class Texts:
 
 
 def knowledge_bases(folder: Path, half: int) -> list[KnowledgeBase]:
-    """Return the knowledge bases of a half: 0 to choose on, 1 to report on.
-
-    Args:
-        folder: Of the data; sources that it lacks are left out.
-        half: 0 or 1.
-    """
+    """Return those of a half, 0 to choose on and 1 to report on, whose sources the folder has."""
     found = [_retrieved(folder, name, half) for name in _SOURCES]
     found.append(_plain(folder, half))
     bases = {base.name: base for base in found if len(base.clean) >= _FEWEST}

@@ -42,12 +42,7 @@ def load_choosing(folder: Path) -> list[Dataset]:
 def load_reading(folder: Path, others: Sequence[Dataset] = ()) -> Dataset | None:
     """Return the questions with the passages that the built-in embedder ranks first for them.
 
-    Args:
-        folder: The data folder.
-        others: Datasets whose questions are left out.
-
-    Returns:
-        The dataset; None if the folder lacks its files.
+    Without the questions of `others`; None if the folder lacks the files.
     """
     pages, lines = (values(folder, f) for f in ("wikipedia_passages", "reading_comprehension"))
     if not pages or not lines:

@@ -53,13 +53,10 @@ class Record:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Questions of one source.
+    """Questions of one source, in the order of the file.
 
-    Attributes:
-        name: Such as "nq".
-        records: In the order of the file.
-        split: True if weights or calibrations were chosen on the even records, so that only the
-            odd ones may be reported.
+    It is `split` if weights or calibrations were chosen on the even records, so that only the odd
+    ones may be reported.
     """
 
     name: str

@@ -12,11 +12,8 @@ def load_released(path: Path) -> Dataset:
     """Read released attacks; hits are what the built-in embedder finds in the folder's passages.
 
     The knowledge base was not made for these questions: it may lack their answers. All false
-    answers of a question count as the attacker's.
-
-    Args:
-        path: Holds one question a line: `question`, `correct_answer`, and `poison` by kind, each a
-            list of {"incorrect_answer", "texts"}; `wikipedia_passages.jsonl` is beside it.
+    answers of a question count as the attacker's. A line holds `question`, `correct_answer`, and
+    `poison` by kind, each a list of {"incorrect_answer", "texts"}.
     """
     texts = [str(one["text"]) for one in lines(path.with_name("wikipedia_passages.jsonl"))]
     values = lines(path)

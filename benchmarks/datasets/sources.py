@@ -17,9 +17,7 @@ _RELEASED = "released"
 def file_of(name: str, folder: Path | None) -> Path | None:
     """Return the file behind a name, None for the project's own data, which needs none.
 
-    Args:
-        name: "skerrin", a file of the folder without its ending, or "FORMAT:PATH".
-        folder: The data folder.
+    A name is "skerrin", a file of the data folder without its ending, or "FORMAT:PATH".
     """
     if name == OWN:
         return None

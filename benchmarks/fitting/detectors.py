@@ -90,15 +90,7 @@ def with_manner(fitted: Mapping[str, Detector]) -> dict[str, Detector]:
 
 
 def left_out_scores(found: Samples, without: Mapping[int, Detector]) -> Floats:
-    """Return the sets' scores by weights that were fitted on the other folds.
-
-    Args:
-        found: The samples.
-        without: For every fold the detector that was fitted without it.
-
-    Returns:
-        float64 of shape (s,).
-    """
+    """Return the sets' scores by the detector without their fold: float64 of shape (s,)."""
     out = np.empty(len(found.found))
     for fold, detector in without.items():
         here = found.folds == fold

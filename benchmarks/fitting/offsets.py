@@ -34,12 +34,7 @@ _IMPORTANCE = {("prepend", 1): 40.0, ("prepend", 5): 20.0, ("plain", 5): 6.0, ("
 
 
 class Recalls:
-    """What is detected if at most a share `alpha` of the clean sets of each setting may be.
-
-    Args:
-        found: The samples.
-        alpha: The share.
-    """
+    """What is detected if at most a share `alpha` of the clean sets of each setting may be."""
 
     def __init__(self, found: Samples, alpha: float = ALPHA) -> None:
         self._clean = np.array([sample.form == "clean" for sample in found.found])
@@ -69,15 +64,9 @@ def offsets(
 ) -> dict[str, float]:
     """Choose how far each detector is raised or lowered, by coordinate ascent on the recall.
 
-    No way of carrying the question says more of a passage that shows nothing of it than manner.
-
-    Args:
-        found: The samples.
-        scores: For every detector the sets' cross-fitted scores.
-        biases: The bias of every detector, before it is raised or lowered.
-
-    Returns:
-        The best of `_STARTS` ascents from random starts, `_HEAD_START` added.
+    No way of carrying the question says more of a passage that shows nothing of it than manner. It
+    is the best of `_STARTS` ascents from random starts, `_HEAD_START` added, on the sets'
+    cross-fitted scores by every detector, and its bias before it is raised or lowered.
     """
     recalls = Recalls(found, _LEFT)
     names = tuple(scores)

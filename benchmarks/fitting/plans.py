@@ -8,13 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Plan:
-    """What a detector may look at, and which attacks it is fitted on.
-
-    Attributes:
-        signals: Its signals.
-        forms: The question forms.
-        counts: How many planted texts a question it is fitted on.
-    """
+    """The signals that a detector may look at, and the attacks and counts that it is fitted on."""
 
     signals: tuple[str, ...]
     forms: tuple[str, ...]

@@ -57,13 +57,7 @@ class Sample:
 
 
 def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
-    """Return the signals of the first k passages, with or without the rest as reference.
-
-    Args:
-        retrieved: The set.
-        k: How many passages.
-        with_reference: Whether the rest is given.
-    """
+    """Return the signals of the first k passages, with or without the rest as reference."""
     texts = retrieved.texts if with_reference else retrieved.texts[:k]
     words = [tokenize_passage(text) for text in texts]
     query = tokenize_query(retrieved.question)
@@ -77,11 +71,8 @@ def samples(
 ) -> Iterator[Sample]:
     """Yield the choosing half, clean and under every attack; all forms with the first embedder.
 
-    Args:
-        datasets: The data.
-        embedders: What retrieves.
-        manners: For every fold the model of manner that was fitted without it; by default the
-            shipped one reads all.
+    `manners` are the models of manner that were fitted without each fold; by default the shipped
+    one reads all.
     """
     models = manners or [shipped()] * FOLDS
     for number, embedder in enumerate(embedders):

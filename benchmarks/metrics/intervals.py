@@ -15,12 +15,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Rate:
-    """A share and the interval around it, which is computed where it is asked for.
-
-    Attributes:
-        parts: Of each question.
-        wholes: What they are parts of.
-    """
+    """A share and its interval, computed where it is asked for, from each question's part."""
 
     parts: tuple[float, ...]
     wholes: tuple[float, ...]

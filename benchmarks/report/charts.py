@@ -21,12 +21,10 @@ _MANY = 9  # points of a line, each of which would hide its neighbours
 
 @dataclass(frozen=True)
 class Axis:
-    """One direction of a chart.
+    """One direction of a chart, from the first of its ticks to the last.
 
-    Attributes:
-        title: What it shows.
-        ticks: Values with what stands at them; the first and the last are its ends.
-        log: Equal ratios are equally long; what is below the first tick is drawn there.
+    A tick is a value with what stands at it. Where it is `log`, equal ratios are equally long, and
+    what is below the first tick is drawn there.
     """
 
     title: str
@@ -44,13 +42,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a chart.
+    """Points (x, y) in the order in which they are joined; grey is what others are held against.
 
-    Attributes:
-        name: What the legend calls it.
-        points: x and y, in the order in which they are joined.
-        marks: Points that get a dot and a name; by default all, if they are not many.
-        grey: What the others are held against.
+    `marks` are those that get a dot and a name; by default all, if they are not many.
     """
 
     name: str
@@ -67,15 +61,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines between two axes, which the page's template draws.
-
-    Attributes:
-        title: What it answers.
-        note: Its caption.
-        lines: What is drawn.
-        x: From left to right.
-        y: From bottom to top.
-    """
+    """Lines between two axes, with a caption, which the page's template draws."""
 
     title: str
     note: str

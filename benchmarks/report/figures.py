@@ -22,14 +22,10 @@ _MANY, _FEW = 8, 6
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell with its rows and figures.
+    """A cell with its rows and figures, or the reason why it has none.
 
-    Attributes:
-        cell: The cell.
-        rows: One a question, with whether its answer is `known`: right if it is neither attacked
-            nor defended; empty where there is a reason.
-        reason: Why it is empty, or "".
-        figures: By name; empty where there are no rows.
+    A row has whether the answer to its question is `known`: right if it is neither attacked nor
+    defended.
     """
 
     cell: Cell

@@ -18,15 +18,8 @@ from ragguard.inline.scoring import SCORER
 FORMAT = 1
 _TIGHT = (",", ":")
 _PACKAGES = (
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "torch",
-    "sentence-transformers",
-    "transformers",
-    "onnxruntime",
-    "onnxruntime-openvino",
-    "ragdefender",
+    *("numpy", "scipy", "scikit-learn", "torch", "sentence-transformers", "transformers"),
+    *("onnxruntime", "onnxruntime-openvino", "ragdefender"),
 )
 
 

@@ -23,13 +23,7 @@ class Table:
 
 
 def listed(title: str, rows: Iterable[Row], columns: Mapping[str, Text]) -> Table:
-    """Return a table with a line for each row.
-
-    Args:
-        title: Of the table.
-        rows: Of the result.
-        columns: The heads, each with what stands below it.
-    """
+    """Return a table with a line for each row; each head has what stands below it."""
     lines = tuple(tuple(_text(row, one) for one in columns.values()) for row in rows)
     return Table(title, tuple(columns), lines)
 
@@ -62,7 +56,7 @@ def crossed(
 
     Args:
         title: Of the table.
-        rows: Of the result, in the order of the lines.
+        rows: In the order of the lines.
         down: The heads of the first columns, each with what tells lines apart.
         across: What tells columns apart, and is their head.
         cell: Makes a cell of the rows that belong into it.
