@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import EMBEDDERS, MINILM, MiniLM, built_in, minilm_folder
@@ -58,16 +57,12 @@ def chosen(option: str, text: str, known: Collection[str]) -> list[str]:
     return names
 
 
-def embedders_for(texts: Iterable[str], names: Sequence[str] = EMBEDDERS) -> list[Embedder]:
-    """Return the embedders of these names that there are, MiniLM with all vectors computed."""
+def embedders_for(names: Sequence[str] = EMBEDDERS) -> list[Embedder]:
+    """Return the embedders of these names that there are."""
     found: list[Embedder] = [built_in()] if EMBEDDERS[0] in names else []
     folder = minilm_folder() if MINILM in names else None
     if folder is not None:
-        model, wanted = MiniLM(folder), list(dict.fromkeys(texts))
-        with Progress(console=ERRORS) as progress:
-            bar = progress.add_task("MiniLM vectors", total=len(wanted))
-            model.prepare(wanted, lambda done: progress.advance(bar, done))
-        found.append(model)
+        found.append(MiniLM(folder))
     elif MINILM in names:
         ERRORS.print("MiniLM is not installed", style="yellow")
     return found or [built_in()]

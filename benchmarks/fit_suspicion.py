@@ -19,11 +19,12 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.command import ERRORS, Data
-from benchmarks.embedders import both_embedders
+from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import fit_folds
 from benchmarks.fitting.detectors import cross_scores, fit_detectors
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
 from benchmarks.fitting.samples import Samples, samples
+from benchmarks.measuring import embedder_of
 from benchmarks.reading import load_choosing
 from ragguard.inline.scoring import BY_HAND, Detector
 
@@ -47,7 +48,8 @@ def as_json(detectors: Mapping[str, Detector]) -> str:
 def main(data: Data) -> None:
     """Fit and print the detectors as JSON, and what they detect when cross-fitted."""
     datasets = load_choosing(data)
-    drawn = samples(datasets, both_embedders(), fit_folds(data, datasets))
+    embedders = list(map(embedder_of, EMBEDDERS))
+    drawn = samples(datasets, embedders, fit_folds(data, datasets))
     found = Samples(list(track(drawn, description="signals", console=ERRORS)))
     scores = cross_scores(found)
     detectors = fit_detectors(found)

@@ -21,11 +21,12 @@ from rich.progress import track
 
 from benchmarks.command import ERRORS, Data, Out
 from benchmarks.datasets import Dataset
-from benchmarks.embedders import both_embedders
+from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import FOLDS, fit_folds, under
 from benchmarks.fitting.detectors import fit_detectors
 from benchmarks.fitting.offsets import shifted
 from benchmarks.fitting.samples import Samples, samples, signals_of
+from benchmarks.measuring import embedder_of
 from benchmarks.reading import load_with_reading
 from benchmarks.report.table import Table, as_is, as_rich
 from benchmarks.retrieval import OVER_FETCH, retrieve
@@ -135,7 +136,7 @@ def compared(made: Sequence[dict[str, Any]]) -> Table:
 
 def main(data: Data, out: Out = None) -> None:
     """Make the calibrations, compare them with the shipped ones, and write them if asked to."""
-    datasets, embedders = load_with_reading(data), both_embedders()
+    datasets, embedders = load_with_reading(data), list(map(embedder_of, EMBEDDERS))
     manners = fit_folds(data, datasets)
     weigh = cross_fitted(datasets, embedders, manners)
     made = list(calibrate(datasets, embedders, weigh, manners))

@@ -191,13 +191,6 @@ def _mean(rows: Sequence[Row], defence: str) -> str:
     return " / ".join(f"{100 * mean:.1f} %" for mean in means)
 
 
-def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:
-    for record in [record for dataset in datasets for record in dataset.report]:
-        yield from (record.question, *record.hits)
-        for form in forms:
-            yield from texts_of(record, TOGETHER, form)
-
-
 @command(tables)
 def main(
     data: Data, limit: Limit = None, forms: Forms = "prepend", embedders: Embedders = "all"
@@ -209,7 +202,7 @@ def main(
         raise InvalidInputError(f"{data} holds none of {', '.join(BENIGN)}")
     datasets = [dataset.limited(limit) for dataset in found]
     with ExitStack() as stack:
-        by_name = embedders_for(_texts(datasets, asked), names)
+        by_name = embedders_for(names)
         defences = [one for one in all_defences(stack) if one.name != "none"]
         rows = run(datasets, by_name, defences, asked)
     return {"defences": rows, "cells": compared(rows)}, datasets

@@ -13,7 +13,6 @@ With --kept, scores are kept in a folder, and a run that was broken off goes on 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,10 +23,12 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.progress import Progress
 
 from benchmarks.command import ERRORS, Half, Limit, Measured, OwnData, Seed, command
 from benchmarks.datasets import OWN, Record
+from benchmarks.kept import KeptRows
 from benchmarks.misgeneration import (
     TOP_K,
     KnowledgeBase,
@@ -51,42 +52,22 @@ MODEL = "the model"
 
 
 class Remembered:
-    """A proxy that scores no text twice, and keeps what it scored in a file.
-
-    Args:
-        proxy: Scores what is new.
-        file: Where scores are kept; None: in memory alone.
-    """
+    """A proxy that scores no text twice, and keeps what it scored in a file, if there is one."""
 
     def __init__(self, proxy: Proxy, file: Path | None) -> None:
         self._proxy = proxy
         self.gain_power = gain_power(proxy)
-        self._file = file
-        self._known: dict[str, tuple[float, float]] = {}
-        if file is not None and file.is_file():
-            for line in file.read_text(encoding="utf-8").splitlines():
-                key, *pair = json.loads(line)
-                self._known[key] = (pair[0], pair[1])
+        self._kept = KeptRows(file, np.float64)
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
         """Return what the proxy returns, or returned."""
-        keys = [_key(context, query, response) for context in contexts]
-        texts = dict(zip(keys, contexts, strict=True))
-        new = [key for key in texts if key not in self._known]
-        if new:
-            found = self._proxy.score([texts[key] for key in new], query, response)
-            columns = (found.semantic_correlation.tolist(), found.generation_influence.tolist())
-            rows = dict(zip(new, zip(*columns, strict=True), strict=True))
-            self._known |= rows
-            if self._file is not None:
-                with self._file.open("a", encoding="utf-8") as out:
-                    out.writelines(f"{json.dumps([key, *pair])}\n" for key, pair in rows.items())
-        pairs = np.array([self._known[key] for key in keys]).reshape(-1, 2)
-        return Scores(pairs[:, 0], pairs[:, 1])
 
+        def scored(new: list[int]) -> NDArray[np.float64]:
+            found = self._proxy.score([contexts[at] for at in new], query, response)
+            return np.stack([found.semantic_correlation, found.generation_influence], axis=1)
 
-def _key(context: str, query: str, response: str) -> str:
-    return hashlib.sha256(json.dumps([context, query, response]).encode()).hexdigest()[:24]
+        keys = [json.dumps([context, query, response]) for context in contexts]
+        return Scores(*self._kept.of(keys, scored).T)
 
 
 def reports(record: Record, base: KnowledgeBase, seed: int) -> Iterator[Reported]:
@@ -239,7 +220,7 @@ def main(
     if openvino:
         read["bfloat16"] = OnnxProxy(model, threads=1, providers=by_openvino(1))
     remembered = {
-        name: Remembered(proxy, None if kept is None else kept / f"{name}.jsonl")
+        name: Remembered(proxy, None if kept is None else kept / f"{name}.sqlite")
         for name, proxy in read.items()
     }
     first = remembered.pop(model.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Annotated, Any
 
@@ -20,13 +20,12 @@ from benchmarks.command import (
     command,
     embedders_for,
 )
-from benchmarks.datasets import Dataset, skerrin
+from benchmarks.datasets import skerrin
 from benchmarks.defences.contenders import PACKAGE, all_defences, package_version
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.forms import FORMS
 from benchmarks.misgeneration import Selection
 from benchmarks.reading import load_with_reading
-from benchmarks.retrieval import planted
 from benchmarks.tables import tables
 
 SECTIONS = ("clean", "attack", "attribution", "cost")
@@ -53,7 +52,7 @@ def main(
         if not no_package and package_version() is None:
             ERRORS.print(f"{PACKAGE} is not installed", style="yellow")
         names = chosen("--embedders", embedders, EMBEDDERS)
-        by_name = embedders_for(_texts(datasets, shown), names)
+        by_name = embedders_for(names)
         defences = all_defences(stack, package=not no_package)
         measured: Mapping[str, Callable[[], Any]] = {
             "clean": lambda: inline.clean(datasets, by_name, defences),
@@ -62,13 +61,3 @@ def main(
             "cost": lambda: cost.run(attacked, by_name[-1], defences, limit=limit, seed=seed),
         }
         return {name: run() for name, run in measured.items() if name in asked}, datasets
-
-
-def _texts(datasets: Sequence[Dataset], forms: Sequence[str]) -> Iterator[str]:
-    """Yield every text that the inline sections embed, in order."""
-    for dataset in datasets:
-        for record in dataset.report:
-            yield from (record.question, *record.hits)
-            for kind in dataset.kinds:
-                for form in forms:
-                    yield from planted(record, kind, form, max(inline.COUNTS))

@@ -150,9 +150,7 @@ def _touched(rows: list[Row]) -> str:
 def main(data: Data, limit: Limit = None) -> Measured:
     """Return the section "pairs"."""
     datasets = [dataset.limited(limit) for dataset in load_folder(data)]
-    records = [record for dataset in datasets for record in dataset.records]
-    texts = (text for record in records for text in (record.question, *record.hits))
-    return {"pairs": run(datasets, embedders_for(texts))}, datasets
+    return {"pairs": run(datasets, embedders_for())}, datasets
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class Counting(LexicalProxy):
 def test_nothing_is_scored_twice_and_a_later_run_goes_on(tmp_path):
     texts = ["Orla Venn built it.", "It rained.", "Orla Venn built it."]
     first = Counting()
-    before = proxies.Remembered(first, tmp_path / "kept.jsonl")
+    before = proxies.Remembered(first, tmp_path / "kept.sqlite")
     scores = before.score(texts, "Who built it?", "Orla Venn")
     expected = LexicalProxy().score(texts, "Who built it?", "Orla Venn")
     np.testing.assert_array_equal(scores.generation_influence, expected.generation_influence)
@@ -33,7 +33,7 @@ def test_nothing_is_scored_twice_and_a_later_run_goes_on(tmp_path):
     before.score(texts[:1], "Who built it?", "Orla Venn")
     assert (first.asked, before.gain_power) == (texts[:2], 0.5)
     second = Counting()
-    after = proxies.Remembered(second, tmp_path / "kept.jsonl")
+    after = proxies.Remembered(second, tmp_path / "kept.sqlite")
     after.score([*texts, "Snow."], "Who built it?", "Orla Venn")
     assert second.asked == ["Snow."]
 
