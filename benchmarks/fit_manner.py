@@ -12,6 +12,7 @@ the choosing half is scored by models that were fitted without the fold of the q
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ class Group:
     retriever ranks among the first `_FIRST`.
     """
 
-    texts: dict[str, frozenset[int]]
+    texts: dict[str, set[int]]
     weight: float
     dataset: str = ""
     kind: str = ""
@@ -78,27 +79,27 @@ class Group:
 
 def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
     """Yield the texts of the choosing half, and every second plain text."""
-    fold_of: dict[str, frozenset[int]] = {}
+    fold_of: dict[str, set[int]] = defaultdict(set)
     for position, value in enumerate(values(folder, WRITTEN)[::2]):
         for hit in value["hits"]:
-            fold_of[hit["text"]] = fold_of.get(hit["text"], frozenset()) | {position % FOLDS}
+            fold_of[hit["text"]].add(position % FOLDS)
     for data in datasets:
         if data.name == WRITTEN:
             continue
-        hits: dict[str, frozenset[int]] = {}
+        hits: dict[str, set[int]] = defaultdict(set)
         first: set[str] = set()
-        planted: dict[str, dict[str, frozenset[int]]] = {}
+        planted: dict[str, dict[str, set[int]]] = {}
         for position, record in enumerate(data.choosing):
-            fold = frozenset({position % FOLDS})
+            fold = position % FOLDS
             for text in record.hits[: _FEW_HITS if data.name == READING else None]:
-                hits[text] = hits.get(text, frozenset()) | fold
+                hits[text].add(fold)
             first.update(record.hits[:_FIRST])
             for text in record.hits:
-                fold_of[text] = fold_of.get(text, frozenset()) | fold
+                fold_of[text].add(fold)
             for kind, texts in record.poison.items():
                 if kind not in _COPIED:
-                    here = planted.setdefault(kind, {})
-                    here.update({text: here.get(text, frozenset()) | fold for text in texts})
+                    for text in texts:
+                        planted.setdefault(kind, defaultdict(set))[text].add(fold)
         weight = _PLAIN if data.name == READING else _HITS
         yield Group(hits, weight, data.name, lower=frozenset(hits) - first)
         for kind, texts_of_kind in planted.items():
@@ -106,16 +107,13 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
     pages = list(dict.fromkeys(str(v["text"]) for v in values(folder, "wikipedia_passages")))
     read = values(folder, "reading_comprehension")
     contexts = list(dict.fromkeys(str(value["context"]) for value in read))
-    written = _hits(folder, WRITTEN)
-    typed = _hits(folder, "keyword_traffic")
     for plain, weight in (
         (pages[::2], _PLAIN),
         (contexts[::4], _PLAIN),
-        (written, _MACHINE_WRITTEN),
-        (typed, _PLAIN),
+        (_hits(folder, WRITTEN), _MACHINE_WRITTEN),
+        (_hits(folder, "keyword_traffic"), _PLAIN),
     ):
-        own = {text: fold_of.get(text, frozenset()) for text in plain}
-        yield Group(own, weight)
+        yield Group({text: fold_of.get(text, set()) for text in plain}, weight)
 
 
 def _hits(folder: Path, name: str) -> list[str]:
@@ -129,7 +127,7 @@ class Folds:
     def __init__(self, found: Iterable[Group]) -> None:
         counts: list[NDArray[np.intp]] = []
         # For every text its group, how many windows it has, its folds, and its weight in the group.
-        self._rows: list[tuple[int, int, frozenset[int], float]] = []
+        self._rows: list[tuple[int, int, set[int], float]] = []
         self._groups = list(found)
         values, lengths = [], []
         for number, group in enumerate(track(self._groups, description="texts", console=ERRORS)):

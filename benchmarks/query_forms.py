@@ -107,11 +107,7 @@ def by_offset(group: str, clean: Sets, attacked: Sets) -> list[dict[str, Any]]:
 def counted(kind: str, group: str, planted_texts: int, sets: Sets) -> list[dict[str, Any]]:
     """Return a row for every setting: what fires the gate as if all were questions, and as it is.
 
-    Args:
-        kind: "clean" or "attack".
-        group: Of the queries.
-        planted_texts: For a question.
-        sets: Of attacked ones those without planted texts among the first k are left out.
+    Attacked sets without planted texts among the first k are left out.
     """
     rows = Counts("sets", "expected", *(f"{a}_{b}" for a in ("fired", "hit") for b in _WAYS))
     for setting in SETTINGS:

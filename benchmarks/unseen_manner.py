@@ -70,9 +70,7 @@ def measured(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows: by the whole fit, without each generator, and without each dataset.
 
-    Args:
-        datasets: The data.
-        fit: From the dataset and the kind to leave out, each "" for none, to a model.
+    `fit` makes a model without a dataset and a kind, each "" for none.
     """
     embedder = built_in()
     clean = [_read(retrieve(record, embedder, _K)) for data in datasets for record in data.report]
