@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.datasets import OWN, Record, skerrin
-from benchmarks.datasets.records import load_file
+from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.metrics.says import says
 from ragguard.attribution import Attribution
@@ -34,7 +33,6 @@ MAIN_KINDS = ("poisonedrag", "gpt4", "gemini", "statement")
 
 TOP_K = 5
 PLANTED = 5
-_DATASETS = ("nq", "hotpotqa", "msmarco", "realtimeqa", "simpleqa")
 _CAUSES = ("poisoning", "model", "unclear")
 _STATING = 2
 
@@ -183,12 +181,11 @@ class Selection:
 
         The hits of the project's own records are the passages that answer.
         """
-        for name in _DATASETS:
-            path = None if self.data_dir is None else self.data_dir / f"{name}.jsonl"
-            if path is not None and path.is_file():
-                records = load_file(path, name).records
-                texts = dict.fromkeys(text for record in records for text in record.hits)
-                yield name, [*records[self.half :: 2][: self.limit]], KnowledgeBase(list(texts))
+        for data in [] if self.data_dir is None else load_folder(self.data_dir):
+            if data.kinds:
+                texts = dict.fromkeys(text for record in data.records for text in record.hits)
+                records = [*data.records[self.half :: 2][: self.limit]]
+                yield data.name, records, KnowledgeBase(list(texts))
         own = skerrin().records
         answered = [
             replace(one, hits=tuple(filter(one.golden.__contains__, one.hits)))
