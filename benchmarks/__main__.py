@@ -1,7 +1,5 @@
 """`python -m benchmarks run SUITE`, `plan`, `report`, `compare`; without one, the sections."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

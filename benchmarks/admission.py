@@ -7,8 +7,6 @@ besides, how many would be if the line stood where one in a thousand of these cl
 refused. At last `ragguard scan` is timed.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

@@ -5,8 +5,6 @@ the published attacks, one planted text, and wrong answers without poison.
 `benchmarks.misgeneration` says what an event is and what is measured.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import mean, median

@@ -4,8 +4,6 @@ Two cells are the same if they ask the same of the same sources. When the source
 defence, a reader or what it measures changes, so does the identifier, and the old result is void.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import importlib.util

@@ -1,7 +1,5 @@
 """What commands that measure one question share: options, embedders with their vectors, result."""
 
-from __future__ import annotations
-
 import inspect
 import logging
 import sys

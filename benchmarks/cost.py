@@ -1,7 +1,5 @@
 """Section "cost": what a defence adds to a query, with the embeddings given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Small edits of a text, as somebody makes them who plants it again, or a knowledge base does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from random import Random
 

@@ -1,7 +1,5 @@
 """The benchmark's two embedders: the built-in one, and MiniLM with its vectors kept on disk."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 from collections.abc import Sequence

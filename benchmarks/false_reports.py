@@ -8,8 +8,6 @@ of it went into quarantine before there were policies. "quarantined" is what goe
 person now, with no limit in the way; "within limits" with the default limit of one reporter.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ spend. All is chosen on the choosing half, and read by models of manner that wer
 fold of the question, since passages that were fitted on look more honest than they are.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from itertools import product

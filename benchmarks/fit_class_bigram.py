@@ -9,8 +9,6 @@ singular vectors of neighbour counts, then k-means), pairs of classes are counte
 become oddness. Only the words, their classes and one number per pair of classes are kept.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path

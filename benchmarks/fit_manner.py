@@ -10,8 +10,6 @@ Honest pages that were fitted on look more honest than they are. So what is chos
 the choosing half is scored by models that were fitted without the fold of the question.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -8,8 +8,6 @@ clean queries that may be touched is spent on it. The offsets are chosen on scor
 cross-fitted over `FOLDS` parts of the choosing half.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -5,8 +5,6 @@ data, are kept in `tests/golden` with every score. A change that only moves code
 are, bit for bit; one that changes answers changes these files in the same commit (`--write`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path

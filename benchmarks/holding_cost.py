@@ -8,8 +8,6 @@ characters that they are written in included. Counted is the processor time of t
 of each set the least of the rounds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from time import thread_time

@@ -6,8 +6,6 @@ passage and lose it. A row of "attack" counts the `attempts` to plant poison, th
 some among the first k, and over these what `benchmarks.metrics.outcomes.counted` says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any

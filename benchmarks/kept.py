@@ -1,7 +1,5 @@
 """Rows of numbers that are computed once, and kept in a file that processes may share."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ planted for its questions. A passage that both halves have belongs to the choosi
 nothing is reported on what was chosen on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -8,8 +8,6 @@ person hardly notices, or with errors (`DISGUISES`). Rules are chosen on the eve
 ones are reported.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

@@ -7,8 +7,6 @@ judged as a whole alone and with the questions in it (`ragguard.inline.query_red
 planted and other texts blamed by RAGOrigin, where the wrong answer is reported.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

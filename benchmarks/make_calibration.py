@@ -7,8 +7,6 @@ queries lie above a score is known from this sample alone, and the signals were 
 sight: the shipped scores are lifted to an upper confidence bound of that share.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from importlib import resources

@@ -4,8 +4,6 @@ Attacks on questions of the project's own small data, of all the ways in which p
 a retriever would return them. `ragguard.inline.admission` judges them under every new calibration.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from importlib import resources

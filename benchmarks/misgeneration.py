@@ -8,8 +8,6 @@ Measures are those of the RAGOrigin paper (Section 6.1.4), over the texts of the
 the scope did not reach cannot be found: it counts as false negative, and enters DACC as an error.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -11,8 +11,6 @@ it is what an edit that cuts at another border makes, and is to be held as that 
 least processor time of twelve rounds, with 100,000 entries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from statistics import median

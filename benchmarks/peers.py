@@ -13,8 +13,6 @@ gives there. The paper names no stop words: the package takes scikit-learn's, th
 and Eq. 1 is computed with the former.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

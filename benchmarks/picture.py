@@ -1,7 +1,5 @@
 """The picture of the README: `python -m benchmarks.picture`; an excerpt of what the demo prints."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -7,8 +7,6 @@ somebody else's joins one by an entry point in the group `ragguard_benchmarks.at
 `.defences`, ...) whose name is the plug-in's and whose value leads to the object.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil

@@ -8,8 +8,6 @@ best clean hits. Of the sets with texts of all writers it is noted, with the bui
 whether the published package follows the paper there (`benchmarks.peers`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import product

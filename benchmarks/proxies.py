@@ -11,8 +11,6 @@ answer in another wording (`benchmarks.wordings`): paraphrased, and one more, dr
 With --kept, scores are kept in a folder, and a run that was broken off goes on there.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -11,8 +11,6 @@ Whether a set is touched, and its right page with it, is read off the scores: a 
 gate's line goes by itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path

@@ -5,8 +5,6 @@ your guns to town"): a title that holds the question's words is the commonest th
 an attack and is none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -6,8 +6,6 @@ that `ragguard proxy get` exported, or a folder. With --openvino, in an environm
 onnxruntime-openvino in place of onnxruntime, the scopes are scored with products in bfloat16.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Runs the cells of a suite, each once: a finished cell is a file, and is not run again."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Retrieved sets in every setting, and what their scores say at the line of the shipped gate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

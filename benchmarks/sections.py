@@ -1,7 +1,5 @@
 """The filter and attribution in sections: `python -m benchmarks --data DIR`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Annotated, Any

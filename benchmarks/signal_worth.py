@@ -5,8 +5,6 @@ choosing half; what the gate then detects is counted on the report half, over k 
 without three times as many passages fetched. With the built-in embedder.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The commands of suites: `python -m benchmarks run | plan | report | compare`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated

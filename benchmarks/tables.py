@@ -3,8 +3,6 @@
 `python -m benchmarks.tables` without a result writes the tables that the pages name into them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

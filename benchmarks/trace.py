@@ -8,8 +8,6 @@ texts are empty; what is read once for a process, such as the shipped weights, h
 long an event waits for a thread is chance, so a few calls differ between runs.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping

@@ -5,8 +5,6 @@ like those it was made on. This measures what is left of the promise where they 
 on one kind of traffic and judged on another, on all kinds but the judged one, and as shipped.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

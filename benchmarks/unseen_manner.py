@@ -7,8 +7,6 @@ of all but 1 % of the clean sets. So the figures say what this evidence is worth
 another kind, without the other signals and before the gate shares its 1 % out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any

@@ -3,8 +3,6 @@
 After Tables 23 and 24 of the RAGOrigin paper, for every attack of a main kind that got through.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ carry one as well. And who looks for the source of a text pastes a part of it. B
 query, and nothing is wrong with them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Public formats as records of the documented schema; a format's name stands before the path."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Each page holds some 110 words of a section, and the first of them the heading, 
 clean traffic of a kind that the folder of datasets lacks.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pydoc_data.topics import topics

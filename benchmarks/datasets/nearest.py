@@ -1,7 +1,5 @@
 """Hits for questions that come without: what the built-in embedder finds in a knowledge base."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Questions with the texts that authors released for them, among passages of a knowledge base."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from benchmarks.datasets.nearest import nearest

@@ -1,7 +1,5 @@
 """Data by name: the project's own, a file of the data folder, or somebody else's format."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path

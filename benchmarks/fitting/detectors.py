@@ -5,8 +5,6 @@ depend on each other in clean traffic: their log-odds add up (naive Bayes). So e
 way is given the weight of manner as well, `MANNER` of what manner says by itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

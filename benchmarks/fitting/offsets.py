@@ -1,7 +1,5 @@
 """The offsets: how much of the clean queries that may be touched is spent on each detector."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

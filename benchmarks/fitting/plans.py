@@ -1,7 +1,5 @@
 """The plans: for each detector the signals it may look at, and the attacks it is fitted on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The one counter: rows of a cell in, its figures out."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rates over questions with their bootstrap intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Does a text say an answer, word for word?"""
 
-from __future__ import annotations
-
 from ragguard.stems import tokenize
 
 

@@ -1,7 +1,5 @@
 """What the charts of a suite show: the gate's ROC, shares of poison, and cost against k."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count

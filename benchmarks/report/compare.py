@@ -1,7 +1,5 @@
 """What changed between two results of a suite, question by question."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

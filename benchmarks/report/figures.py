@@ -1,7 +1,5 @@
 """From the cells of a run to what its pages show."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

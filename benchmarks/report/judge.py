@@ -1,7 +1,5 @@
 """How often the judge of answers errs: its verdicts beside labels given by reading each answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One page of HTML that needs nothing beside it: heat map, charts and tables of a suite."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

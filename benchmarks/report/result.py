@@ -1,7 +1,5 @@
 """The result of a run as JSON, with what is needed to run it again."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import os

@@ -1,7 +1,5 @@
 """A suite's result as rows without text: what is committed, and what figures are made anew from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path

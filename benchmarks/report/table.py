@@ -1,7 +1,5 @@
 """Tables of strings, and how rows of a result become their lines and cells."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
