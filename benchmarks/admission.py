@@ -139,7 +139,3 @@ def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
     every = list(dict.fromkeys(text for base in bases for text in base.clean))
     found = run(bases, Texts())
     return {**found, "admission_cost": [timed(every, limit or _SCANNED)]}, load_folder(data)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

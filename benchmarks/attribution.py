@@ -224,7 +224,3 @@ def _one_text(rows: Sequence[Row]) -> Table:
 def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half = 1) -> Measured:
     """Return the section "attribution"."""
     return {"attribution": run(Selection(data, limit, seed, half))}, ()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

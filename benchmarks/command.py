@@ -84,7 +84,8 @@ def command(
     """Make a command of what measures one question, the function `main` of its module.
 
     It shows the tables of the sections, writes the result if --json is given, and returns the exit
-    status. Its other options are the arguments of the function.
+    status. Its other options are the arguments of the function. A module that is run, not
+    imported, ends with this function, and the command starts there.
     """
 
     def made(measure: Callable[..., Measured]) -> Callable[..., int]:
@@ -112,7 +113,10 @@ def command(
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         app.command(help=module.__doc__)(run)
-        return partial(run_app, app, program)
+        start = partial(run_app, app, program)
+        if measure.__module__ == "__main__":
+            raise SystemExit(start())
+        return start
 
     return made
 

@@ -282,7 +282,3 @@ def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half =
     """Return the sections of `run`."""
     logging.getLogger("ragguard").setLevel(logging.CRITICAL)  # limits are reached here
     return run(Selection(data, limit, seed, half)), ()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

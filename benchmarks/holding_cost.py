@@ -100,7 +100,3 @@ def main(data: Data, limit: Limit = None) -> Measured:
     """Return the rows of `run`, in the section "holding_cost"."""
     datasets = [one.limited(limit) for one in load_folder(data)]
     return {"holding_cost": run(datasets)}, datasets
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

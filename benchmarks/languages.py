@@ -138,7 +138,3 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
 def main(data: Data, limit: Limit = None, half: Half = 1) -> Measured:
     """Return the rows of every language, in the section "languages"."""
     return {"languages": list(measured(values(data, "languages"), half, limit))}, ()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -136,7 +136,3 @@ def main(data: Data, limit: Limit = None) -> Measured:
     records = [record for one in datasets for record in one.report]
     rows = [row for name in QUERIES for row in counted(name, records, embedder, attributor)]
     return {"longer_queries": rows}, datasets
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

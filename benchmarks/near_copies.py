@@ -179,7 +179,3 @@ def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
     datasets = [one.limited(limit) for one in load_folder(data)]
     found = run(datasets, choosing=choose)
     return {"near_copies": found, "near_copies_cost": cost(datasets)}, datasets
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -204,7 +204,3 @@ def main(
         defences = [one for one in all_defences(stack) if one.name != "none"]
         rows = run(datasets, by_name, defences, asked)
     return {"defences": rows, "cells": compared(rows)}, datasets
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -226,7 +226,3 @@ def main(
     with Progress(console=ERRORS) as progress:
         selection = Selection(data, limit, seed, half)
         return run(selection, first, remembered, shares=weights, progress=progress), ()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -227,7 +227,3 @@ def main(data: Data, limit: Limit = None) -> Measured:
         rows += by_offset(group, clean, attacked)
     counts = [row for one in report_groups(data, datasets, embedder) for row in counted(*one)]
     return {"expected_offset": rows, "query_forms": counts}, datasets
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -71,7 +71,3 @@ def main(
     folder = export_folder(model)
     ways = [(by, threads) for by in (False, True)[: 1 + openvino] for threads in (1, 2)]
     return {"speed": [speed(folder, threads, openvino=by) for by, threads in ways]}, ()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -143,7 +143,3 @@ def main(data: Data, limit: Limit = None) -> Measured:
     changes = track(list(left_out()), "signals", console=ERRORS)
     rows = list(detected(Samples(choosing), Samples(report), iter(changes)))
     return {"signal_worth": rows}, datasets
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

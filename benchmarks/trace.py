@@ -113,7 +113,3 @@ def main() -> Measured:
             raise RuntimeError(f"{name}: the guard does not find the poison; choose other texts")
         rows.append(_row(name, calls, most, changes))
     return {"scenes": rows}, ()
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

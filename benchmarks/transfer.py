@@ -149,7 +149,3 @@ def main(data: Data, limit: Limit = None) -> Measured:
     """Return the section "pairs"."""
     datasets = [dataset.limited(limit) for dataset in load_folder(data)]
     return {"pairs": run(datasets, embedders_for())}, datasets
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -113,7 +113,3 @@ def main(data: Data, limit: Limit = None) -> Measured:
 
     limited = [dataset.limited(limit) for dataset in datasets]
     return {"unseen_manner": list(measured(limited, fit))}, datasets
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
