@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from math import log
 from random import Random
 from time import perf_counter_ns, process_time_ns
@@ -70,12 +70,15 @@ def run(
     order.shuffle(records)
     timed = records[: min(_SETS, limit or _SETS)]
     rows: list[dict[str, Any]] = []
-    for traffic in ("clean", "attacked"):
-        for k in sizes:
-            contenders = _contenders(defences)
-            for dataset, position in track(timed, f"cost: {traffic}, k = {k}", console=ERRORS):
-                _time_set(contenders, dataset, position, traffic, k, embedder, order)
-            rows += _rows(contenders, traffic, k, embedder.name)
+    for traffic, k in product(("clean", "attacked"), sizes):
+        contenders = _contenders(defences)
+        widest = k * max(one.defence.over_fetch for one in contenders)
+        for dataset, position in track(timed, f"cost: {traffic}, k = {k}", console=ERRORS):
+            record = _with_enough_hits(dataset.report, position, widest)
+            kinds = dataset.kinds[:1] if traffic == "attacked" else ()
+            poison = [text for one in kinds for text in planted(record, one, "prepend", _PLANTED)]
+            _time(contenders, retrieve(record, embedder, widest, poison), k, order)
+        rows += _rows(contenders, traffic, k, embedder.name)
     return rows
 
 
@@ -88,19 +91,7 @@ def _contenders(defences: Sequence[Defence]) -> list[_Contender]:
     return [_Contender(d, cold=False) for d in timed] + [_Contender(d, cold=True) for d in reads]
 
 
-def _time_set(
-    contenders: Sequence[_Contender],
-    dataset: Dataset,
-    position: int,
-    traffic: str,
-    k: int,
-    embedder: Embedder,
-    order: Random,
-) -> None:
-    widest = k * max(contender.defence.over_fetch for contender in contenders)
-    record = _with_enough_hits(dataset.report, position, widest)
-    poison = planted(record, dataset.kinds[0], "prepend", _PLANTED) if traffic == "attacked" else ()
-    ranked = retrieve(record, embedder, widest, poison)
+def _time(contenders: Sequence[_Contender], ranked: RetrievedSet, k: int, order: Random) -> None:
     calls = [
         (one, one.defence.bind(ranked.first(k * one.defence.over_fetch), k)) for one in contenders
     ]
