@@ -78,14 +78,21 @@ def without_warnings() -> Iterator[None]:
         logger.setLevel(before)
 
 
+def script(main: Callable[..., None]) -> Callable[..., None]:
+    """Start the function `main` of a module that is run, not imported; it stands last there."""
+    if main.__module__ == "__main__":
+        typer.run(main)
+    return main
+
+
 def command(
     tables: Callable[[Mapping[str, Any]], Iterable[Table]],
 ) -> Callable[[Callable[..., Measured]], Callable[..., int]]:
     """Make a command of what measures one question, the function `main` of its module.
 
     It shows the tables of the sections, writes the result if --json is given, and returns the exit
-    status. Its other options are the arguments of the function. A module that is run, not
-    imported, ends with this function, and the command starts there.
+    status. Its other options are the arguments of the function. As with `script`, `main` stands
+    last, and starts where its module is run.
     """
 
     def made(measure: Callable[..., Measured]) -> Callable[..., int]:

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from rich.progress import track
 
-from benchmarks.command import ERRORS, Data, Out
+from benchmarks.command import ERRORS, Data, Out, script
 from benchmarks.fit_manner import fit_folds
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.reading import load_with_reading
@@ -81,6 +80,7 @@ def chosen_shares(
     return {name: round(share, 4) for name, share in best.items()}
 
 
+@script
 def main(data: Data, out: Out = None) -> None:
     """Fit, and write if asked to."""
     bases = knowledge_bases(data, 0)
@@ -95,7 +95,3 @@ def main(data: Data, out: Out = None) -> None:
         refused = (np.min([*joined(p, shares).values()], axis=0) <= ALPHA).mean()
         ERRORS.print(f"{kind}, {form}, {count}: {refused:.2f} of {len(p['manner'])}")
     ERRORS.print(f"{clean.count:,} clean passages; shares {shares}")
-
-
-if __name__ == "__main__":
-    typer.run(main)

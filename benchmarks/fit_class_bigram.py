@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.decomposition import TruncatedSVD
 
-from benchmarks.command import ERRORS, Data, Out
+from benchmarks.command import ERRORS, Data, Out, script
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.datasets.records import values
 from ragguard.inline.class_bigram import (
@@ -186,6 +185,7 @@ def write(path: Path, model: ClassBigram) -> None:
     np.savez_compressed(path, **arrays)
 
 
+@script
 def main(data: Data, out: Out = None) -> None:
     """Fit, compare with the shipped model, and write the fitted one if asked to."""
     datasets = load_folder(data)
@@ -198,7 +198,3 @@ def main(data: Data, out: Out = None) -> None:
         found = [gibberish(words, model) for words in natural]
         shares = ", ".join(f"{q:.0%} {np.quantile(found, q):.3f}" for q in (0.5, 0.95, 0.99))
         ERRORS.print(f"{name}: gibberish of the choosing half's hits: {shares}")
-
-
-if __name__ == "__main__":
-    typer.run(main)

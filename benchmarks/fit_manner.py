@@ -18,14 +18,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from rich.progress import track
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from benchmarks.command import ERRORS, Data, Out
+from benchmarks.command import ERRORS, Data, Out, script
 from benchmarks.datasets import Dataset
 from benchmarks.datasets.records import values
 from benchmarks.reading import READING, WRITTEN, load_with_reading
@@ -211,13 +210,10 @@ def under(model: MannerModel) -> Iterator[None]:
         yield
 
 
+@script
 def main(data: Data, out: Out = None) -> None:
     """Fit the model, and write it if asked to."""
     model, weights = rounded(Folds(groups(data, load_with_reading(data))).without())
     if out is not None:
         np.savez_compressed(out, weights=weights, bias=np.float64(model.bias))
     ERRORS.print(f"{np.count_nonzero(weights):,} weights, bias {model.bias:.2f}")
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -12,11 +12,10 @@ import json
 from collections.abc import Mapping
 
 import numpy as np
-import typer
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.command import ERRORS, Data
+from benchmarks.command import ERRORS, Data, script
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import fit_folds
 from benchmarks.fitting.detectors import cross_scores, fit_detectors
@@ -43,6 +42,7 @@ def as_json(detectors: Mapping[str, Detector]) -> str:
     return json.dumps(fitted, indent=2)
 
 
+@script
 def main(data: Data) -> None:
     """Fit and print the detectors as JSON, and what they detect when cross-fitted."""
     datasets = load_choosing(data)
@@ -57,7 +57,3 @@ def main(data: Data) -> None:
         ERRORS.print(f"{form:10} planted {count}: {share:.1%}")
     ERRORS.print(f"offsets: {shift}")
     Console(width=200).print(as_json(shifted(detectors, shift)), markup=False, highlight=False)
-
-
-if __name__ == "__main__":
-    typer.run(main)

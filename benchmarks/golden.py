@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.command import OwnData
+from benchmarks.command import OwnData, script
 from benchmarks.datasets import OWN, load_folder
 from benchmarks.forms import FORMS
 from benchmarks.misgeneration import Event, KnowledgeBase, Selection, answers, chosen, in_form
@@ -149,6 +149,7 @@ def _attributions(data: Path | None) -> list[dict[str, Any]]:
     return rows
 
 
+@script
 def main(
     data: OwnData = None,
     write: Annotated[bool, typer.Option("--write", help="freeze the answers of this code")] = False,
@@ -171,7 +172,3 @@ def main(
             first = f", the first of them {changed[0]}" if changed else ""
             typer.echo(f"{name}: {len(changed)} of {len(rows)} differ{first}")
     raise typer.Exit(int(differs > 0))
-
-
-if __name__ == "__main__":
-    typer.run(main)

@@ -13,11 +13,10 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from rich.progress import track
 
-from benchmarks.command import ERRORS, Data, Out
+from benchmarks.command import ERRORS, Data, Out, script
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import FOLDS, fit_folds, under
@@ -132,6 +131,7 @@ def compared(made: Sequence[dict[str, Any]]) -> Table:
     return as_is("The made calibrations beside the shipped ones", lines)
 
 
+@script
 def main(data: Data, out: Out = None) -> None:
     """Make the calibrations, compare them with the shipped ones, and write them if asked to."""
     datasets, embedders = load_with_reading(data), list(map(embedder_of, EMBEDDERS))
@@ -141,7 +141,3 @@ def main(data: Data, out: Out = None) -> None:
     ERRORS.print(as_rich(compared(made)))
     if out is not None:
         out.write_text(json.dumps(made), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    typer.run(main)

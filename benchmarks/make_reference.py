@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from benchmarks.command import Out
+from benchmarks.command import Out, script
 from benchmarks.datasets import Record, skerrin
 from benchmarks.embedders import built_in
 from benchmarks.retrieval import planted, retrieve
@@ -68,6 +68,7 @@ def _attack(record: Record, embedder: Embedder, form: str, count: int) -> dict[s
     }
 
 
+@script
 def main(out: Out = None) -> None:
     """Make the set, say whether it is the shipped one, and write it if asked to."""
     made = "".join(json.dumps(line) + "\n" for line in lines())
@@ -76,7 +77,3 @@ def main(out: Out = None) -> None:
     typer.echo("the same as the shipped one" if same else "not the shipped one")
     if out is not None:
         out.write_text(made, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    typer.run(main)
