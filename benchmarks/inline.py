@@ -7,7 +7,7 @@ some among the first k, and over these what `benchmarks.metrics.outcomes.counted
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 from rich.progress import track
@@ -62,9 +62,14 @@ def attack(
     rows = Counts(*names, "benign", "benign_removed", "poison_left")
     kinds = {dataset.name: dataset.kinds for dataset in datasets}
     for place, record, embedder in _questions(datasets, embedders, "attack"):
-        for kind, form, count in product(kinds[place["dataset"]], forms, COUNTS):
-            if not (texts := planted(record, kind, form, count)):
-                continue
+        attacks = {
+            one: texts
+            for one in product(kinds[place["dataset"]], forms, COUNTS)
+            if (texts := planted(record, *one))
+        }
+        # At once, which is faster where a model embeds.
+        embedder.embed([record.question, *chain.from_iterable(attacks.values())])
+        for (kind, form, count), texts in attacks.items():
             ranked = retrieve(record, embedder, _LIMIT, texts)
             of_attack = {**place, "kind": kind, "form": form, "planted": count}
             for k, defence in product(SIZES, defences):

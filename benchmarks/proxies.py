@@ -65,7 +65,7 @@ class Remembered:
             return np.stack([found.semantic_correlation, found.generation_influence], axis=1)
 
         keys = [json.dumps([context, query, response]) for context in contexts]
-        return Scores(*self._kept.of(keys, scored).T)
+        return Scores(*self._kept.of(keys, scored).reshape(-1, 2).T)
 
 
 def reports(record: Record, base: KnowledgeBase, seed: int) -> Iterator[Reported]:
