@@ -58,6 +58,10 @@ _TAG = re.compile(
     |correct|right|true|yes)\s?\?\s*$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_REPLY = re.compile(
+    r"""["']role["']\s?:\s?["'](?:ai|assistant|model|tool)["']\s?,\s?["']content["']\s?:""",
+    re.IGNORECASE,
+)
 _TURN = re.compile(r"""\b(?:content|customer|human|user)["']?\s?[:\uff1a]""", re.IGNORECASE)
 _LABEL = re.compile(
     r"""\b(?:content|customer|human|input|q|query|question|user)["']?\s?[:\uff1a]""", re.IGNORECASE
@@ -74,13 +78,15 @@ def is_one_question(text: str, words: Sequence[str]) -> bool:
 def questions_in(text: str) -> list[str]:
     r"""Return the parts of a query that ask, at most `MOST`, in order.
 
-    Of a conversation these are parts of what the user said last, if it asks at all.
+    Of a conversation these are parts of what the user said last, if it asks at all, or else of all
+    that was said; what a model replied is a question only where it asks.
 
     >>> questions_in("Hi! I like lamps. Can you tell me who lit the Marrow lamp? Be brief.")
     ['who lit the marrow lamp']
     >>> questions_in("Use the context. Question: when was it lit first\nAnswer:")
     ['when was it lit first']
     """
+    text = _REPLY.sub("\n", text)
     turns = [found.start() for found in _TURN.finditer(text)]
     asked = list(_asking(text[turns[-1] :])) if turns else []
     return list(dict.fromkeys(asked or _asking(text)))[-MOST:]

@@ -1,5 +1,7 @@
 """Which parts of a query ask, and that a planted text is found by any of them."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +42,18 @@ def test_the_question_of_a_longer_query(wrapped):
     query = wrapped.format(QUESTION)
     assert questions_in(query)[-1] == ASKED
     assert not any(part.tells for part in tokenize_query(query).reduced)
+
+
+@pytest.mark.parametrize("last", ["Can you tell me more about that?", f"{QUESTION}?"])
+@pytest.mark.parametrize("apart", [(", ", ": "), (",", ":")])
+def test_what_a_model_replied_is_no_question(last, apart):
+    page = "The keepers of the lamp lived in a house of oak. It burnt down in 1874."
+    turns = [("user", f"{QUESTION}?"), ("assistant", page), ("user", last)]
+    messages = [{"role": role, "content": content} for role, content in turns]
+    query = json.dumps(messages, separators=apart)
+    assert questions_in(query) == [ASKED]
+    given_ = [Passage(text) for text in (page, *QUIET)]
+    assert not ConformalFilter(HashedEmbedder()).decide(query, given_, 5).attacked
 
 
 @pytest.mark.parametrize("wrapped", WRAPPED)
