@@ -11,7 +11,8 @@ prediction"). Who types either finds a page that repeats the query, and says not
 planted text that repeats the query does so among passages of another form. So where a form is
 usual, its repetition is to be expected, and speaks less against a passage (`EXPECTED` nats).
 
-A form has a part: all that asks, wherever it stands; or a heading, which is the first lines as far
+A form has a part: all that asks, wherever it stands, and within the first words of a page also what
+is asked in a sentence ("The user asked who lit it"); or a heading, which is the first lines as far
 as they are short, or else all up to a full stop or colon of a few words; or the first field of a
 record. What repeats the query, in whatever spelling, is no company, or what is planted would make
 itself usual. Nor is a heading in one line with the text that has an interrogative of the query:
@@ -52,7 +53,16 @@ _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
 _STOP = re.compile(r"[.:!] ")
 _FIELD = re.compile(r"""[\W_]*[^\W_]\w*["']?: *["']?""")  # its name
 _FIELD_END = re.compile(r"""[.:!;|,"][,"']{0,3}\s""")
-_BREAK = re.compile(rf"\n|(?:[.!:]|{QUESTION_MARK.pattern})[\"']?(?:\s|$)")
+_LEADS = "|".join(
+    """about answer answered answers ask asked asking asks describe described describes discuss
+    discussed discusses explain explained explains tell tells told wonder wondered""".split()
+)
+_INDIRECT = re.compile(rf"\b(?:{_LEADS}) $", re.IGNORECASE)  # what follows asks within a sentence
+_BREAK = re.compile(
+    rf"""\n|(?:[.!:]|{QUESTION_MARK.pattern})["']?(?:\s|$)|,["']
+    |\b(?:{_LEADS})[ ](?=(?:{"|".join(sorted(INTERROGATIVES))})\b)""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _STATED = re.compile(r"[.!]\s*$")
 _ASKED = re.compile(r"\b(?:q|questions?|faqs?)[\W\d]*$", re.IGNORECASE)  # what follows asks
 _LABEL_CHARS = 20
@@ -95,10 +105,13 @@ def field(text: str) -> str:
 def questions(text: str) -> str:
     r"""Return all of a text that asks: what has a question mark, or begins as a question does.
 
-    The latter has no full stop; what follows "Q:" or "Questions:" asks in any form.
+    The latter has no full stop, unless it stands behind "asked", "explains" and the like, among the
+    first words of the text; what follows "Q:" or "Questions:" asks in any form.
 
     >>> questions("Who lit it? Ann did.\nwhen was it lit\nIn 1874. Question: its height?")
     'Who lit it? when was it lit\n its height?'
+    >>> questions("The user asked who lit it. Ann did.")
+    'who lit it. '
     """
     shown = both_ends(text, _ASKED_CHARS)
     breaks = [0, *[found.end() for found in _BREAK.finditer(shown)], len(shown)]
@@ -110,8 +123,11 @@ def _asks(text: str, at: int, end: int) -> bool:
     words = tokens(said)
     if not 0 < len(words) <= _QUESTION_WORDS:
         return False
-    if QUESTION_MARK.search(said) or _ASKED.search(text[max(0, at - _LABEL_CHARS) : at]):
+    before = text[max(0, at - _LABEL_CHARS) : at]
+    if QUESTION_MARK.search(said) or _ASKED.search(before):
         return True
+    if words[0] in INTERROGATIVES and _INDIRECT.search(before):
+        return len(text[:at].split()) <= _LINE_WORDS
     begins = words[0] in INTERROGATIVES | ASKING_VERBS and "to" not in words[1:2]
     return begins and not _STATED.search(said)
 

@@ -324,6 +324,10 @@ def parts_of(text):
             after = shown[at + 1 + quote : at + 2 + quote]
             if after == "" or after.isspace():
                 breaks.append(at + 1 + quote + len(after))
+        elif shown[at] == "," and shown[at + 1 : at + 2] in ('"', "'"):
+            breaks.append(at + 2)
+        elif is_indirect(shown, at):
+            breaks.append(at)
     asking = []
     for at, end in zip(breaks, [*breaks, len(shown)][1:], strict=True):
         words = tokens(shown[at:end])
@@ -332,7 +336,9 @@ def parts_of(text):
         asks = any(mark in shown[at:end] for mark in marks)
         if re.search(r"\b(q|questions?|faqs?)[^a-z_]*$", shown[:at][-20:].lower()):
             asks = True
-        if words[0] in ASKING and words[1:2] != ["to"]:
+        if is_indirect(shown, at):
+            asks = asks or len(shown[:at].split()) <= 20
+        elif words[0] in ASKING and words[1:2] != ["to"]:
             asks = asks or shown[at:end].rstrip()[-1:] not in (".", "!")
         if asks:
             asking.append(shown[at:end])
@@ -346,6 +352,19 @@ def parts_of(text):
         "field": field_of(shown[:300]),
     }
     return {form: part for form, part in found.items() if part}
+
+
+def is_indirect(shown, at):
+    """Whether an interrogative begins there behind a word that says that something is asked."""
+    leads = (
+        "about answer answered answers ask asked asking asks describe described describes discuss "
+        "discussed discusses explain explained explains tell tells told wonder wondered"
+    )
+    before = re.findall(r"\w+ |\W", shown[:at].lower())[-1:]
+    after = re.findall(r"\w+|\W", shown[at:].lower())[:1]
+    return before in [[f"{one} "] for one in leads.split()] and after in [
+        [i] for i in INTERROGATIVES
+    ]
 
 
 def field_of(shown):

@@ -55,6 +55,11 @@ def expected(query, texts, rows=None, k=None):
         ("A wick.\nWhen it was lit, Ann came.", "question", None),
         ("A wick. How to light it", "question", None),
         ("A wick. " + "Is it lit " * 11 + "?", "question", None),
+        ("The user asked who lit it. Ann did.", "question", "who lit it. "),
+        ("This part explains how it was lit, and why.", "question", "how it was lit, and why."),
+        ("word " * 20 + "Ann asked who lit it.", "question", None),
+        ("The man who lit it asked for it.", "question", None),
+        ('7,"who lit the lamp","Ann",1874', "question", 'who lit the lamp","'),
         ("Lamps: each has a wick.", "heading", "Lamps: "),
         ("Fill the tank A funnel will do.", "heading", None),
         ("Fill it.\nLamps: each has a wick.", "heading", "Fill it.\n"),
@@ -74,7 +79,9 @@ def test_a_part_by_hand(text, form, part):
 
 @given(
     st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_"), max_size=60)
-    | st.lists(st.sampled_from([*chain(*WORDS), "\n", ". ", "? ", "x_y"])).map(" ".join)
+    | st.lists(
+        st.sampled_from([*chain(*WORDS), "\n", ". ", "? ", "x_y", ',"', "asked", "about"])
+    ).map(" ".join)
 )
 def test_parts_are_those_of_the_slow_reference(text):
     assert parts(tokenize_passage(text)) == slow_signals.parts_of(text)
@@ -104,6 +111,20 @@ def test_a_heading_is_expected_among_pages_that_have_one():
     assert expected(QUESTION, [f"Trim the wick of the harbour lamp\n{ANSWER}", *PROSE], [0]) == []
     assert expected(QUESTION, [f"{QUESTION} {ANSWER}", *QUESTIONS], [0]) == [0]
     assert expected(QUESTION, [f"{QUESTION} {ANSWER}", *MANUAL], [0]) == []
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "The user asked {}. The assistant answered: {}",
+        "This passage explains {}, in the handbook.\n\n{}",
+        '7,"{}","{}",lamps',
+    ],
+)
+def test_a_question_within_a_sentence_or_a_row_is_expected_among_pages_that_have_one(layout):
+    pages = [layout.format(*one.split("? ")) for one in (f"{QUESTION} {ANSWER}", *QUESTIONS)]
+    assert 0 in expected(QUESTION, pages, [0])
+    assert expected(QUESTION, [pages[0], *PROSE], [0]) == []
 
 
 @pytest.mark.parametrize(
