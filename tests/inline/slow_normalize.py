@@ -138,7 +138,7 @@ def at_an_edge(asked, said, odd, lead):
         return [*said[:lead], *asked, *found, *rest[len(asked) + len(found) :]]
     if (found := words_between(asked[::-1], said[::-1])) is not None:
         return [*said[: len(said) - len(asked) - len(found)], *found[::-1], *asked]
-    return in_two_pieces(asked, said, lead)
+    return in_two_pieces(asked, said, lead) or without_numbers(asked, said)
 
 
 def words_between(asked, said):
@@ -176,6 +176,13 @@ def in_two_pieces(asked, said, lead):
             if said[first : first + n] == other + one:
                 return [*said[:first], *asked, *said[first + n :]]
     return None
+
+
+def without_numbers(asked, said):
+    """The words without what has a digit, if the question then stands in a row; or None."""
+    kept = [word for word in said if word in asked or word.isalpha()]
+    rows = [kept[at : at + len(asked)] for at in range(len(kept))]
+    return kept if asked in rows else None
 
 
 def respelled(asked, said, odd):

@@ -40,7 +40,7 @@ def _realigned(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPas
         return None
     if _quotes(query, passage):
         return None
-    return interleaved(query, passage) or rotated(query, passage)
+    return interleaved(query, passage) or rotated(query, passage) or unnumbered(query, passage)
 
 
 def regap(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
@@ -109,6 +109,15 @@ def rotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassag
         if any(there == asked[cut:] + asked[:cut] for cut in cuts if there[0] == asked[cut]):
             return passage.rewritten((*said[:first], *asked, *said[first + n :]))
     return None
+
+
+def unnumbered(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo numbers anywhere between the question's words, as time stamps or verses have them."""
+    kept = tuple([word for word in passage.sequence if word.isalpha() or word in query.distinct])
+    if len(kept) == len(passage.sequence):
+        return None
+    read = passage.rewritten(kept)
+    return read if _quotes(query, read) else None
 
 
 def _quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:

@@ -119,6 +119,26 @@ def test_a_question_with_a_word_behind_each_is_read_as_the_question(text, meant)
     assert read(text) == (meant or f"1 {ASKED} 2 3 4 5 6 7 ann")
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[00:01] Who built\n[00:02] the lighthouse\n[00:03] of Skerrin harbour?\n[00:04]",
+        "1 Who built the lighthouse 00:00:03,000 --> 00:00:07,000 of Skerrin harbour?",
+        "3:16 Who built 3:17 the lighthouse of 3:18 Skerrin harbour?",
+    ],
+)
+def test_numbers_between_the_words_of_the_question_are_left_out(written):
+    assert read(f"{written} Ann did.") == f"{ASKED} ann did"
+    assert read(f"Ann did, as we know. {written}") == f"ann did as we know {ASKED}"
+
+
+def test_numbers_stay_where_the_question_does_not_stand_between_them():
+    text = "who built of skerrin harbour 12 00 the lighthouse ann in 1874"
+    assert read(text) == text
+    numbered = tokenize_query("who won race 7 in 1874")
+    assert read("00 01 who won race 7 00 02 in 1874 ann", numbered) == "who won race 7 in 1874 ann"
+
+
 def test_words_between_are_not_looked_for_in_the_middle():
     text = "ann did who x built y the z lighthouse a of b skerrin c harbour by the sea so"
     assert read(text) == text
