@@ -4,7 +4,8 @@ A question whose letters are written as character references, or whose words sta
 own, is read by people and by language models as the question; a comparison word for word sees the
 markup. Taken out are tags, character references, percent-encoding, and the escapes of JSON and of
 programs for a character by its number. What a tag holds besides its name is text to a retriever, so
-it is not dropped but put behind the text. Where an element begins a new line, a line begins.
+it is not dropped but put behind the text. A name that is no element's and that no tag closes is a
+word in angle brackets, and stays where it is. Where an element begins a new line, a line begins.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ _NO_CHARACTER = re.compile(r"&#[0-9]{8,};?")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ESCAPES = re.compile(r"(?:\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}))+")
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)((?:\s[^<>]*)?)/?>")
+_CLOSING = re.compile(r"</([a-zA-Z][a-zA-Z0-9]*)")
 _BLOCKS = frozenset(
     """article blockquote br center dd div dl dt h1 h2 h3 h4 h5 h6 header hr li ol p pre section
     table tbody thead title tr ul""".split()
@@ -43,6 +45,8 @@ def strip_markup(text: str) -> str:
     'Who lit it?'
     >>> strip_markup('So <a title="who wrote it">they</a> say')
     'So  they  say title="who wrote it"'
+    >>> strip_markup("who <wrote> it")
+    'who  wrote  it'
     """
     if "&" not in text and "<" not in text and "%20" not in text and "\\" not in text:
         return text
@@ -57,9 +61,12 @@ def strip_markup(text: str) -> str:
     if "<" not in text:
         return text
     held: list[str] = []
+    names = _ELEMENTS.union(map(str.lower, _CLOSING.findall(text)))
 
     def drop(tag: re.Match[str]) -> str:
         name, rest = tag.groups()
+        if name.lower() not in names and not rest:
+            return f" {name} "
         if name.lower() not in _ELEMENTS:
             held.append(name)
         if rest:

@@ -23,6 +23,9 @@ def words(text):
         ("Wh&amp;#111; built it", "who built it"),
         ("Who%20built%20it", "who built it"),
         ("<who> <built> <it>", "who built it"),  # what is no element is text
+        ("who <built> the <old> pier", "who built the old pier"),
+        ("<w>who</w> <w>built</w> it <ann>", "who built it ann w w w w"),
+        ("who <built by=x> it", "who it built by x"),
         ('<a title="who built it">Ann</a>', "ann title who built it"),
         ("1 < 2 and 3 > 2", "1 2 and 3 2"),
         ("a <b and c", "a b and c"),
