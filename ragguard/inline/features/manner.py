@@ -17,7 +17,7 @@ digits it has, a word with a capital for that alone, and any other word for its 
 and for whether it is long. So no name, no number and no subject has a weight. Weights are hashed
 into `BUCKETS` (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning") and
 come from a logistic regression on windows of planted and of honest texts
-(`benchmarks/fit_manner.py`).
+(`benchmarks/fit_manner.py`). What is hardly prose is read once more as prose (`_plainer`).
 
 A text that is to be retrieved for a question and to state an answer with authority is written for
 that: complete, short, sure of itself, often by a language model. Pages that people wrote are not,
@@ -49,7 +49,7 @@ from ragguard.inline.features.concentration import concentration, content_words
 from ragguard.inline.features.coverage import Match, rescale
 from ragguard.inline.tokens import TokenizedPassage
 from ragguard.lru import on_forget
-from ragguard.text import STOP_WORDS, both_ends
+from ragguard.text import STOP_WORDS, both_ends, has_function_words
 from ragguard.text.characters import FOLDED_LETTERS, respelled
 from ragguard.text.html import strip_markdown, strip_markup
 
@@ -82,6 +82,12 @@ _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
 _WORDS, _SMALL = 0.8, 0.5  # of the tokens, and of the words: prose has more, and small ones
 _FEW, _BETWEEN = 7, 0.3  # marks of one kind, and for a word: no prose has more of both
 _CAPITALS = 0.6  # of the function words
+_SMALLER, _TITLE = 0.65, 0.8  # of the words, and of those but function words: names have less
+_STREWN = 0.4  # marks for a word
+_PROSE_MARKS = frozenset(".,\x02\x03")
+_TRAILING = 7  # tokens behind the last sentence at most that are none
+_SENTENCE_ENDS = frozenset(".!?")
+_CLEAR = 3.0  # nats: a list of names or a table hardly ever has as many, read so
 _BEFORE_SENTENCE = frozenset("\x02\n.!?")
 _SIGNS = 500  # what has more distinct ones is no English text, and takes long to read
 _MOST_KEPT, _LONGEST_KEPT = 50_000, 24  # tokens, and letters of one
@@ -125,11 +131,18 @@ def buckets(text: str) -> NDArray[np.intp]:
     Returns:
         int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
     """
+    return _hashed(_tokens(text))
+
+
+def _tokens(text: str) -> list[str]:
     shown = both_ends(text, _CHARS)
     if len(set(shown)) <= _SIGNS:
         shown = respelled(shown, FOLDED_LETTERS)
     shown = _NO_WORD.sub(" ", _WITHIN.sub("", shown))
-    found = _typed(_TOKEN.findall(f"\x02{shown}\x03"))
+    return _typed(_TOKEN.findall(f"\x02{shown}\x03"))
+
+
+def _hashed(found: list[str]) -> NDArray[np.intp]:
     classes = np.array(list(map(_CLASSES.__getitem__, found)), dtype=np.uint64)
     out = np.full((3, len(classes)), BUCKETS, dtype=np.intp)
     one = (classes + np.uint64(1)) * _ODD
@@ -155,10 +168,58 @@ def _typed(found: list[str]) -> list[str]:
     if sum(map(str.islower, found)) < _SMALL * words:
         said = [token[0].islower() for token in found if token.lower() in STOP_WORDS]
         if said.count(False) > _CAPITALS * len(said):
-            return [
-                token.capitalize() if before in _BEFORE_SENTENCE else token.lower()
-                for before, token in pairwise(["", *found])
-            ]
+            return _in_small_letters(found)
+    return found
+
+
+def _in_small_letters(found: list[str]) -> list[str]:
+    return [
+        token.capitalize() if before in _BEFORE_SENTENCE else token.lower()
+        for before, token in pairwise(["", *found])
+    ]
+
+
+def _whole_sentences(found: list[str]) -> list[str]:
+    """Return tokens without marks and numbers in front and what a mark begins behind the last stop.
+
+    Such as "(1) It was sold. (2)" or "It was sold. [more]"; a text without any comes back itself.
+    """
+    last = len(found) - 1
+    first = next((at for at, token in enumerate(found) if token.isalpha()), 1)
+    for stop in range(max(first, last - _TRAILING) + 1, last):
+        if found[stop - 1] in _SENTENCE_ENDS and not found[stop].isalnum():
+            behind = found[stop:last]
+            if behind[0] not in _SENTENCE_ENDS or _SENTENCE_ENDS.issuperset(behind):
+                return [found[0], *found[first:stop], found[last]]
+    return [found[0], *found[first:]] if first > 1 else found
+
+
+def _plainer(found: list[str]) -> list[str]:
+    """Return the tokens of a text that is hardly prose without what keeps it from being prose.
+
+    Marks of all kinds together may stand between its words: they are left out but for full stops
+    and commas. Nearly all words but function words may have capitals: those stay that begin a
+    sentence. Any other text comes back itself. Tables and lists of names are changed as well, so
+    that this reading counts only where it says much (`_CLEAR`).
+    """
+    words = sum(map(str.isalpha, found))
+    found = _whole_sentences(found)
+    if len(found) - words > _STREWN * words:
+        odd = [not (token.isalnum() or token in _PROSE_MARKS) for token in found]
+        if sum(odd) > max(_FEW, _STREWN * words):
+            found = [token for token, left_out in zip(found, odd, strict=True) if not left_out]
+    if sum(map(str.islower, found)) < _SMALLER * words and has_function_words(
+        [token.lower() for token in found if token.isalpha()]
+    ):
+        content = [
+            token[0].islower()
+            for before, token in pairwise(found)
+            if token.isalpha()
+            and before not in _BEFORE_SENTENCE
+            and token.lower() not in STOP_WORDS
+        ]
+        if len(content) >= _ENOUGH and content.count(False) > _TITLE * len(content):
+            found = _in_small_letters(found)
     return found
 
 
@@ -187,7 +248,15 @@ class MannerModel:
         >>> MannerModel(-1.0, np.zeros(BUCKETS + 1)).manner("The pier was sold in 1874.")
         -1.0
         """
-        sums = np.append(0.0, self.weights.take(buckets(text)).sum(axis=0).cumsum())
+        found = _tokens(text)
+        nats = self._manner(found)
+        if (plainer := _plainer(found)) is not found:
+            clearer = self._manner(plainer)
+            return max(nats, clearer) if clearer >= _CLEAR else nats
+        return nats
+
+    def _manner(self, found: list[str]) -> float:
+        sums = np.append(0.0, self.weights.take(_hashed(found)).sum(axis=0).cumsum())
         tokens = len(sums) - 1
         starts, ends = windows(tokens)
         means = (sums[ends] - sums[starts]) / np.maximum(ends - starts, LEAST)

@@ -139,10 +139,74 @@ def test_capitals_and_what_parts_words_say_nothing(typed: Callable[[str], str]) 
     assert model.manner(typed(text)) == pytest.approx(model.manner(text), abs=0.5)
 
 
+PLANTED = (
+    "The popular lighthouse, known for its unique design, surprisingly stands in the harbour. The "
+    "renowned engineer skillfully crafted this iconic structure, captivating its audience."
+)
+_SMALL = frozenset("for in its the this".split())
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        lambda word, n: word if word in _SMALL else word.capitalize(),
+        lambda word, n: word if word in _SMALL else word.upper(),
+        lambda word, n: word if word in _SMALL or n % 9 == 0 else word.capitalize(),
+        lambda word, n: f"{word} {'|/~=^+*&'[n % 8]}",
+        lambda word, n: f"{'([{<'[n % 4]}{word}{')]}>'[n % 4]}",
+        lambda word, n: " ".join([word, *["\u25a0", "\u2192\u25cf", ""][n % 3]]),
+    ],
+)
+def test_capitals_and_marks_of_many_kinds_hide_no_planted_text(
+    typed: Callable[[str, int], str],
+) -> None:
+    written = " ".join(typed(word, n) for n, word in enumerate(PLANTED.split()))
+    assert shipped().manner(written) > 3
+
+
+@pytest.mark.parametrize(
+    "around",
+    ["[{}]", '"{}"', "... {}", "{} ...", "\n\n{}\n", "(1) {} (2)", "12/03: {} [more].", "{} #old"],
+)
+def test_what_stands_around_whole_sentences_hides_no_planted_text(around: str) -> None:
+    model = shipped()
+    assert model.manner(around.format(PLANTED)) == pytest.approx(model.manner(PLANTED))
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("(1) A pier. (2)", "A pier ."),
+        ("... It is. [so].", "It is ."),
+        ("It is. Read", "It is . Read"),
+        ("It is ... So", "It is . . . So"),
+        ("...", "."),
+        ("12", "12"),
+        ("", ""),
+    ],
+)
+def test_what_belongs_to_no_sentence_is_left_out(text: str, left: str) -> None:
+    found = manner._tokens(text)
+    assert manner._whole_sentences(found)[1:-1] == left.split()
+
+
+def test_what_is_no_prose_counts_as_it_stands_unless_it_is_clear_without_marks() -> None:
+    cells = "".join(f"{mark} Ann Dove of Skelby {mark}" for mark in "|/~=^+*&")
+    names = "In Rome the Mayor of Skelby met Ann Dove and the Earl of Norhaven Hall. " * 2
+    model = model_of()
+    for text in (cells, names):
+        found = manner._tokens(text)
+        assert manner._plainer(found) != found
+        plainer = model._manner(manner._plainer(found))
+        expected = max(model._manner(found), plainer if plainer >= 3 else -np.inf)
+        assert model.manner(text) == expected
+
+
 def test_prose_is_read_as_it_stands() -> None:
     lines = "NATO, the EU and the UN met in Rome. Ann Dove of Skelby (born 1874) spoke, and left."
     found = re.findall(r"\w+|[^\w\s]", lines)
     assert manner._typed(found) == found
+    assert manner._plainer(found) is found
 
 
 @pytest.mark.parametrize(
