@@ -7,6 +7,7 @@ or stands in brackets or boxes, is read by its name.
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from collections.abc import Callable
 
@@ -64,6 +65,9 @@ _NAMED = re.compile(
 )
 # From here on no letter without case has a Latin name: ideographs need not be asked for theirs.
 _FIRST_WITHOUT_LATIN = "\u0300"
+# What reads as a comma or a full stop at the foot of a line.
+_LOW_MARKS = {"\u201a": ",", "\u3001": ",", "\u3002": ".", "\ua4f8": ".", "\ua4f9": ","}
+_ASCII_MARKS = frozenset(string.punctuation)
 # Dropped, and not spaces, because retrievers drop them as well (BERT's "clean text").
 _INVISIBLE = frozenset({"Mn", "Me", "Cf", "Cc", "Co"})
 _BLANK = frozenset("\u115f\u1160\u3164\uffa0\ufffd")  # Hangul fillers, the replacement character
@@ -136,12 +140,16 @@ def _folded_letters(character: str) -> str:
     folded = FOLDED[ord(character)]
     if folded.isalpha():
         return folded.capitalize() if character.isupper() else folded
-    return character if folded else ""
+    if character in _LOW_MARKS:
+        return _LOW_MARKS[character]
+    # Full width, small, or a leader of one dot; quotation marks and dashes are themselves.
+    mark = unicodedata.normalize("NFKC", character)
+    return (mark if mark in _ASCII_MARKS else character) if folded else ""
 
 
 FOLDED = Characters(_folded)
 FOLDED_LETTERS = Characters(_folded_letters)
-"""What stands for another letter, as that letter, capital or small; without invisible signs."""
+"""What stands for another letter or mark, as that one, capital or small; no invisible signs."""
 FOLDED_WORDS = Characters(_folded_words)
 on_forget(FOLDED.clear)
 on_forget(FOLDED_LETTERS.clear)

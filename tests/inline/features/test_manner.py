@@ -216,6 +216,9 @@ def test_prose_is_read_as_it_stands() -> None:
         "Th\u200be pi\u00ader was so\u2060ld to the Company.",
         "The pie\u0301r was sold to the \u0421ompany.",
         "\uff34\uff48\uff45 pier was sold to the Company.",
+        "The pier was sold to the Company\uff0e",
+        "The pier was sold to the Company\u2024",
+        "The pier was sold to the Company\u3002",
     ],
 )
 def test_look_alikes_and_invisible_signs_do_not_change_it(disguised: str) -> None:
