@@ -142,8 +142,10 @@ class EventAttributor:
         entries = []
         store = self._store.of_tenant(event.tenant or None)
         spared = as_allowed(one for one in store.allowances() if one.holds)
-        for place, (key, passage) in enumerate(blamed.items()):
-            beside = found_beside(self._retrieve, event, passage)
+        passages, most = [*blamed.values()], self._policy.top_k
+        beside_each = found_beside(self._retrieve, event, passages, least=most)
+        for place, (key, beside) in enumerate(zip(blamed, beside_each, strict=True)):
+            passage = passages[place]
             lacks = self._lacks(attribution, key, place)
             if lacks is None:
                 lacks = self._doubt(event, passage, beside)

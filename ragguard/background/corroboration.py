@@ -10,6 +10,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -22,22 +23,34 @@ from ragguard.passage import Passage
 
 _STRETCH, _MOST = 500, 5_000  # letters that are searched for at once, and of a text
 _FOUND = 5  # pages for each stretch
+_SEARCHES = 100  # for one event: reports can have very many texts accused
 
 
-def found_beside(retrieve: Retrieve | None, event: Event, passage: Passage) -> list[Passage]:
-    """Return what a search for a text finds, stretch by stretch; without one the event's passages.
+def found_beside(
+    retrieve: Retrieve | None, event: Event, accused: Sequence[Passage], *, least: int
+) -> Iterator[list[Passage]]:
+    """Yield what a search for each text finds, stretch by stretch; else the event's passages.
+
+    Of very many texts less of each is searched for, and nothing of the last of them; but something
+    of the first `least`.
 
     Raises:
         RagguardError: The search fails.
     """
     if retrieve is None:
-        return list(event.passages)
+        yield from repeat([*event.passages], len(accused))
+        return
     # Not above: a guard that only filters needs no adapter of a knowledge base.
     from ragguard.attribution.search import as_retrieve, of_tenant
 
-    search, text = as_retrieve(of_tenant(retrieve, event.tenant)), passage.text
-    stretches = [text[at : at + _STRETCH] for at in range(0, min(len(text), _MOST), _STRETCH)]
-    return [one for part in stretches if part.strip() for one in search(part, _FOUND)]
+    search, left = as_retrieve(of_tenant(retrieve, event.tenant)), max(_SEARCHES, least)
+    for place, passage in enumerate(accused):
+        text = passage.text[:_MOST]
+        stretches = [text[at : at + _STRETCH] for at in range(0, len(text), _STRETCH)]
+        most = min(left, max(1, left // (len(accused) - place)))
+        some = [part for part in stretches if part.strip()][:most]
+        left -= len(some)
+        yield [one for part in some for one in search(part, _FOUND)]
 
 
 def all_marked(query: str, text: str, beside: Sequence[str]) -> bool:

@@ -137,3 +137,19 @@ def test_a_second_report_finds_the_second_attack():
             assert again.details["left_out"] == 2 * len(blamed)
         assert blamed == [set(FIRST), set(SECOND)]
         assert guard.store.quarantine_keys() == {content_key(text) for text in FIRST + SECOND}
+
+
+def test_what_very_many_are_accused_of_is_searched_for_within_bounds():
+    for count, searches, of_the_first in ((1, 10, 10), (10, 100, 10), (50, 100, 2), (200, 100, 1)):
+        asked = []
+
+        def search(query, limit, asked=asked):
+            asked.append(query[:3])
+            return []
+
+        accused = [Passage(f"{n:03} is it." * 500) for n in range(count)]
+        found = Attribution("q", "r", "listing", accused, [], count, "poisoning", "listed")
+        attributor = EventAttributor(MemoryStore(), search, policy="review")
+        assert len(attributor.quarantine(Event("1", "q", "r"), found)) == count
+        assert len(asked) == searches
+        assert asked.count("000") == of_the_first
