@@ -128,3 +128,23 @@ def test_a_signature_says_whether_others_were_cleared():
 def test_odd_texts_are_read(text):
     read_signature(signature(text, ["", text + "x"]))
     assert len(fingerprints([text, text]).ends) == 2
+
+
+@pytest.mark.parametrize(
+    "aside", ["[1]", "(sic)", "{x}", "[citation needed]", "<!-- x -->", r"\n", "\u00b9", "\u2460"]
+)
+@pytest.mark.parametrize("apart", [1, 2, 3, 5])
+def test_what_stands_between_words_and_is_none_hides_no_copy(aside, apart):
+    words = TEXT.split()
+    stretches = [" ".join(words[at : at + apart]) for at in range(0, len(words), apart)]
+    noted = f" {aside} ".join(stretches)
+    known = fingerprints([TEXT]).distinct(0)
+    assert np.isin(known, fingerprints([f"Another page. {noted} And so on."]).distinct(0)).all()
+    # Nor is a text with notes hidden where it comes back without them.
+    assert np.isin(read_signature(signature(noted)), known).all()
+
+
+def test_a_note_or_two_change_no_fingerprint():
+    noted = TEXT.replace("Dove", "Dove (d. 1890)").replace("1874", "1874 [1]")
+    plain = noted.replace("(d. 1890)", "d1890").replace("[1]", "1")
+    assert np.array_equal(fingerprints([noted]).hashes, fingerprints([plain]).hashes)
