@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
-from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc
+from ragguard.audit.quarantine import ALLOWED, QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import AuditStore
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
@@ -52,21 +52,17 @@ class Decisions:
             InvalidInputError: A target names several entries, or one of which that cannot be said.
             QuarantineNotFoundError: A target names none.
         """
-        found = self.found(*targets)
-        allowed = _DECIDABLE.get(status)
-        for entry in found:
-            if allowed is not None and entry.status not in allowed:
-                raise InvalidInputError(
-                    f"{entry.key[:12]} is {entry.status}, and only what is "
-                    f"{' or '.join(allowed)} can become {status}; release it instead"
-                )
+        found, only = self.found(*targets), _DECIDABLE.get(status)
+        _require(found, status, only)
         if status == "confirmed":
             keys = {entry.key for entry in found}
             for one in self._store.allowances():
                 if one.key in keys and one.holds:
                     self._store.disallow(one.key, one.source, actor=actor, said=said)
         change = self._store.set_quarantine_status
-        return [change(one.key, status, actor=actor, said=said) for one in found]
+        done = [change(one.key, status, actor=actor, said=said, only=only) for one in found]
+        _require([one for one in done if one.status != status], status, only)
+        return done
 
     def found(self, *targets: Target) -> list[QuarantineEntry]:
         """Return the entries that targets name; raises as `decide`."""
@@ -109,7 +105,7 @@ class Decisions:
         ended = self._store.disallow(key, source, actor=actor, said=said)
         for entry in self._store.quarantine(status="released", keys=[key]):
             change = self._store.set_quarantine_status
-            changed = change(key, "rejected", actor=actor, said=said)
+            changed = change(key, "rejected", actor=actor, said=said, only=ALLOWED)
             ended.append(_of_release(entry, changed.updated_at, actor))
         if not ended:
             raise AllowanceNotFoundError(
@@ -144,7 +140,7 @@ class Decisions:
         """Take back what attributions did, proposals and what nobody has confirmed; return it.
 
         It is as if they had not been reported: the filter judges these passages as before, and
-        what is reported anew is proposed.
+        what is reported anew is proposed. What somebody confirms meanwhile stays.
 
         Raises:
             InvalidInputError: None of the first three is given.
@@ -164,8 +160,22 @@ class Decisions:
             and (reporter is None or reporter in entry.reporters)
             and (moment is None or max(entry.created_at, entry.updated_at) >= moment)
         ]
-        change = self._store.set_quarantine_status
-        return [change(one.key, "lapsed", actor=actor, said=said) for one in undone]
+        change, only = self._store.set_quarantine_status, _DECIDABLE["lapsed"]
+        done = [change(one.key, "lapsed", actor=actor, said=said, only=only) for one in undone]
+        return [one for one in done if one.status == "lapsed"]
+
+
+def _require(
+    entries: Sequence[QuarantineEntry],
+    status: QuarantineStatus,
+    only: Sequence[QuarantineStatus] | None,
+) -> None:
+    for entry in entries:
+        if only is not None and entry.status not in only:
+            raise InvalidInputError(
+                f"{entry.key[:12]} is {entry.status}, and only what is "
+                f"{' or '.join(only)} can become {status}; release it instead"
+            )
 
 
 def _of_release(

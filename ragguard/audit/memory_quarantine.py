@@ -159,12 +159,15 @@ class MemoryQuarantine(MemoryRecords):
         *,
         actor: str | None = None,
         said: str | None = None,
+        only: Collection[QuarantineStatus] | None = None,
     ) -> QuarantineEntry:
         check_status(status)
         with self._lock:
             entry = self._mine.entries.get(key)
             if entry is None:
                 raise not_in_quarantine(key)
+            if only is not None and entry.status not in only:
+                return entry
             changed = replace(entry, status=status, updated_at=utc_now(), actor=actor, until=None)
             changes = matters(entry.status, status)
             head = self._append([of_entry(changed, self.tenant, said)])

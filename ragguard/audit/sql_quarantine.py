@@ -114,6 +114,7 @@ class SqlQuarantine(TenantViews):
         *,
         actor: str | None = None,
         said: str | None = None,
+        only: Collection[QuarantineStatus] | None = None,
     ) -> QuarantineEntry:
         check_status(status)
         with self._database.write() as session:
@@ -121,6 +122,8 @@ class SqlQuarantine(TenantViews):
             row = session.scalar(self._mine.where(QuarantineRow.key == key))
             if row is None:
                 raise not_in_quarantine(key)
+            if only is not None and row.status not in only:
+                return row.to_entry()
             if matters(row.status, status):
                 set_version(session, changed)
                 row.changed = changed

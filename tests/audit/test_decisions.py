@@ -82,6 +82,26 @@ def test_undo_by_event_reporter_and_time(store):
     assert store.quarantine_keys() == {"3", "5"}
 
 
+@pytest.mark.parametrize("decided", ["confirmed", "released"])
+def test_what_somebody_else_decides_meanwhile_stays(store, monkeypatch, decided):
+    store.add_quarantine([entry("1"), entry("2", "proposed"), entry("3", hour=1)])
+    change = store.set_quarantine_status
+
+    def later(key, status, **how):
+        if status != decided:  # the other person is faster by as little as can be
+            for other in "12":
+                change(other, decided, actor="bo")
+        return change(key, status, **how)
+
+    monkeypatch.setattr(store, "set_quarantine_status", later)
+    assert [one.key for one in Decisions(store).undo(reporter="ann", actor="eve")] == ["3"]
+    change("2", "proposed")
+    with pytest.raises(InvalidInputError, match=f"2 is {decided}"):
+        Decisions(store).decide("2", status="rejected", actor="eve")
+    found = {one.key: (one.status, one.actor) for one in store.quarantine()}
+    assert found == {"1": (decided, "bo"), "2": (decided, "bo"), "3": ("lapsed", "eve")}
+
+
 def test_the_quarantine_is_told_in_parts_and_counted(store):
     kinds = ["proposed", "released", "proposed", "confirmed", "released", "released", "proposed"]
     store.add_quarantine(
