@@ -65,7 +65,16 @@ def test_what_was_let_through_is_known_to_the_letter():
     seen.remember("q", [Passage("Ann lit it."), Passage("Bo left.")])
     assert seen.may_have_passed("Ann lit it.")
     assert not seen.may_have_passed("Ann lit? it.")
-    assert seen.may_have_passed("Ann lit? it.", "acme")
+    assert not seen.may_have_passed("Ann lit it.", "acme")
     assert seen.of_same_letters("ann lit? it") == ["Ann lit it."]
     assert seen.of_same_letters("ann lit" + "\u200b" * 500 + "? it") == ["Ann lit it."]
     assert seen.of_same_letters("ann lit? it", "acme") == []
+
+
+def test_no_tenant_can_have_another_ones_reports_trusted():
+    seen = RecentPassages(max_bytes=100_000)
+    seen.remember("q", [Passage("Ann lit it.")], "acme")
+    for i in range(50):
+        seen.remember("q", [Passage(f"{i}" + "x" * 9_000)], "bolt")
+    assert not seen.of_same_letters("Ann lit it.", "acme")  # it has gone
+    assert not seen.may_have_passed("Ann lit? it.", "acme")
