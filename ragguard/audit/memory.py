@@ -64,7 +64,7 @@ class MemoryStore(MemoryQuarantine):
 
     def tenants(self) -> list[str]:
         with self._lock:
-            found = {kept.event.tenant for kept in self._events.values()} | {*self._verdicts_of}
+            found = {kept.event.tenant for kept in self._events.values()} | {*self._verdicts}
             return sorted((found | {*self._holdings.by_tenant}) - {""})
 
     def add_event(self, event: Event) -> None:

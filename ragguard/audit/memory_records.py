@@ -23,11 +23,11 @@ class MemoryRecords(TenantViews):
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # of all that the store has
-        self._verdicts: dict[str, VerdictRecord] = {}  # oldest first
-        self._chars_of: Counter[str] = Counter()  # by tenant
-        self._verdicts_of: Counter[str] = Counter()
+        # By tenant, of each the oldest first.
+        self._verdicts: dict[str, dict[str, VerdictRecord]] = {}
+        self._chars_of: Counter[str] = Counter()
         self._answer_key = secrets.token_bytes(32)
-        self._answers: deque[tuple[str, Answer]] = deque(maxlen=_MAX_ANSWERS)  # oldest first
+        self._answers: dict[str, deque[Answer]] = {}
         self._trail: list[TrailRow] = []
 
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
@@ -36,52 +36,47 @@ class MemoryRecords(TenantViews):
         oldest = utc_now() - timedelta(days=days)
         with self._lock:
             for record in records:
-                if record.id not in self._verdicts:
-                    kept = replace(record, recorded_at=as_utc(record.recorded_at))
-                    self._verdicts[record.id] = kept
-                    self._count(kept, 1)
-            over = [one.id for one in self._verdicts.values() if one.recorded_at < oldest]
-            for verdict_id in over:
-                self._forget(verdict_id)
-            for tenant in {record.tenant for record in records}:
-                while self._verdicts_of[tenant] > keep:
-                    self._forget_oldest(tenant)
-            while self._chars_of.total() > _MAX_CHARS:
-                self._forget_oldest(max(self._chars_of, key=self._chars_of.__getitem__))
+                mine = self._verdicts.setdefault(record.tenant, {})
+                if record.id not in mine:
+                    mine[record.id] = replace(record, recorded_at=as_utc(record.recorded_at))
+                    self._chars_of[record.tenant] += _chars(record)
+            for tenant, mine in [*self._verdicts.items()]:
+                kept = [one.id for one in mine.values() if one.recorded_at >= oldest][-keep:]
+                self._forget(tenant, mine.keys() - kept)
+            left = self._chars_of.total()
+            while left > _MAX_CHARS:
+                fullest = max(self._chars_of, key=self._chars_of.__getitem__)
+                left -= self._forget(fullest, [next(iter(self._verdicts[fullest]))])
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
     ) -> list[VerdictRecord]:
         with self._lock:
-            newest = list(self._verdicts.values())[::-1]
+            newest = [*self._verdicts.get(self.tenant, {}).values()][::-1]
         newest.sort(key=lambda one: one.recorded_at, reverse=True)
         found = [
             one
             for one in newest
-            if one.tenant == self.tenant
-            and (before is None or one.recorded_at < as_utc(before))
+            if (before is None or one.recorded_at < as_utc(before))
             and (passage_id is None or passage_id in [each.passage_id for each in one.passages])
         ]
         return found[: max(limit, 0)]
 
     def verdict(self, verdict_id: str) -> VerdictRecord:
         with self._lock:
-            found = self._verdicts.get(verdict_id)
-        if found is None or found.tenant != self.tenant:
+            found = self._verdicts.get(self.tenant, {}).get(verdict_id)
+        if found is None:
             raise no_verdict(verdict_id)
         return found
 
-    def _forget_oldest(self, tenant: str) -> None:
-        self._forget(next(one.id for one in self._verdicts.values() if one.tenant == tenant))
-
-    def _forget(self, verdict_id: str) -> None:
-        self._count(self._verdicts.pop(verdict_id), -1)
-
-    def _count(self, record: VerdictRecord, sign: int) -> None:
-        self._verdicts_of[record.tenant] += sign
-        self._chars_of[record.tenant] += sign * _chars(record)
-        if not self._verdicts_of[record.tenant]:
-            del self._verdicts_of[record.tenant], self._chars_of[record.tenant]
+    def _forget(self, tenant: str, verdict_ids: Iterable[str]) -> int:
+        """Forget some verdicts of a tenant, and return how many characters they had."""
+        mine = self._verdicts[tenant]
+        chars = sum(_chars(mine.pop(one)) for one in verdict_ids)
+        self._chars_of[tenant] -= chars
+        if not mine:
+            del self._verdicts[tenant], self._chars_of[tenant]
+        return chars
 
     def answer_key(self) -> bytes:
         return self._answer_key
@@ -89,16 +84,22 @@ class MemoryRecords(TenantViews):
     def add_answer(self, answer: Answer) -> None:
         oldest = utc_now() - 2 * ANSWER_DAY
         with self._lock:
-            while self._answers and self._answers[0][1].given_at < oldest:
-                self._answers.popleft()
-            self._answers.append((self.tenant, answer))
+            mine = self._answers.setdefault(self.tenant, deque())
+            while mine and mine[0].given_at < oldest:
+                mine.popleft()
+            mine.append(answer)
+            if sum(map(len, self._answers.values())) > _MAX_ANSWERS:
+                # Whoever has most answers given loses one of their own.
+                fullest = max(self._answers, key=lambda tenant: len(self._answers[tenant]))
+                self._answers[fullest].popleft()
+                if not self._answers[fullest]:
+                    del self._answers[fullest]
 
     def answers(self, digest: str, *, since: datetime) -> list[Answer]:
         with self._lock:
+            mine = self._answers.get(self.tenant, ())
             found = [
-                one
-                for tenant, one in reversed(self._answers)
-                if tenant == self.tenant and one.digest == digest and one.given_at >= since
+                one for one in reversed(mine) if one.digest == digest and one.given_at >= since
             ]
         return found[:KEPT_ALIKE]
 
