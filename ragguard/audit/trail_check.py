@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragguard.audit.encoding import escape
 from ragguard.audit.records import AuditStore
@@ -90,19 +90,24 @@ class _Walk:
             if (key, mac) != (row.key, row.mac):
                 self.findings.append(f"row {row.seq} is not the one that the given head tells of")
         if str(row.action).startswith(("quarantine.", "allow-list.")):
-            place = _place_of(row)
-            self._time(row, self.told.get(place))
-            self.told[place] = row
+            self._tell(row)
         self.rows, self.last = self.rows + 1, row
 
-    def _time(self, row: TrailRow, before: TrailRow | None) -> None:
-        """Look at what lapsed by itself: whoever writes to the store could have set the time."""
+    def _tell(self, row: TrailRow) -> None:
+        """Keep what a row tells, and look at what lapsed by itself.
+
+        Whoever writes to the store could have set the time.
+        """
+        place = _place_of(row)
+        before = self.told.get(place)
         if row.action == _LAPSED and before is not None and row.details == "{}":
             until = before.told.get("until")
             if not isinstance(until, str) or until > str(row.at):
                 self.findings.append(
                     f"row {row.seq}: it lapsed before its time, which row {before.seq} tells"
                 )
+            row = replace(row, details=before.details)  # of the rest it tells nothing again
+        self.told[place] = row
 
 
 def check(
@@ -194,7 +199,7 @@ def _disagreements(store: AuditStore, told: Mapping[_Place, TrailRow]) -> dict[_
         what, _, done = change.action.partition(".")
         whose, subject = escape(change.tenant), escape(change.subject)
         place = _place(whose, change.action, subject, change.details)
-        row = left.pop(place, None)
+        row = left.pop(place, None) or left.pop((*place[:-1], ""), None)
         name = f"{what} {change.subject[:_SHOWN]}"
         if row is None:
             findings[place] = f"{name} is {done}, and the trail does not tell by whom"
@@ -216,10 +221,11 @@ def _now(store: AuditStore) -> Iterator[Change]:
 
 
 def _tells_of(row: TrailRow, change: Change) -> bool:
-    if row.action == change.action == _LAPSED:
-        return True  # of what was before its time was over, nothing is told again
     told = row.told  # of an earlier version it has fewer names
-    same = all(told.get(name, value) == value for name, value in change.details.items())
+    over = ("until",) if change.action == _LAPSED else ()
+    same = all(
+        told.get(name, value) == value for name, value in change.details.items() if name not in over
+    )
     actor = None if change.actor is None else escape(change.actor)
     return (row.action, row.actor) == (change.action, actor) and same
 
@@ -231,4 +237,7 @@ def _place_of(row: TrailRow) -> _Place:
 def _place(tenant: str, action: str, subject: str, details: Mapping[str, object]) -> _Place:
     """Return which entry of quarantine or allow-list is meant."""
     what = action.partition(".")[0]
-    return tenant, what, subject, str(details.get("effect")), str(details.get("source"))
+    source = details.get("source")
+    # Sources whose names differ in case alone have one key; in a row of an earlier version, too.
+    rest = str(details.get("rest", "")) if source else ""
+    return tenant, what, subject, str(details.get("effect")), str(source), rest

@@ -366,6 +366,26 @@ def test_what_was_made_to_lapse_before_its_time(open_sql):
     assert findings(store) == ("row 3: it lapsed before its time, which row 1 tells",)
 
 
+@pytest.mark.parametrize("column", ["text", "passage_id", "reason", "event_id", "actor"])
+def test_what_has_lapsed_is_still_told_of(open_sql, column):
+    store = open_sql()
+    store.accuse([entry("a", event_id="e", reporters=("ann",))], Limits(days=1e-9))
+    assert (store.lapse(), findings(store)) == (1, ())
+    tamper(store, f"UPDATE ragguard_quarantine SET {column} = 'an honest page'")
+    assert "but not as row 2 tells" in findings(store)[0]
+
+
+def test_sources_whose_names_differ_in_case_are_two(open_sql):
+    store = open_sql()
+    for name in ("Handbook", "handbook"):
+        Decisions(store).allow(name, why="ours")
+    assert findings(store) == ()
+    tamper(store, "UPDATE ragguard_allowances SET why = 'mine' WHERE source = 'Handbook'")
+    assert len(findings(store)) == 1
+    tamper(store, "DELETE FROM ragguard_allowances WHERE source = 'Handbook'")
+    assert "is gone" in findings(store)[0]
+
+
 def test_details_that_are_no_json_break_nothing(store):
     for junk in (
         "[",
