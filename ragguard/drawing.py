@@ -77,16 +77,17 @@ def draw(explanation: Explanation, path: str | os.PathLike[str]) -> None:
         entries = [_entry(explanation, position) for position in explanation.drawn]
         for number, (x, below) in enumerate(_places(entries)):
             _write_entry(write, x, top + below, number, entries[number], explanation)
-        make_private(Path(path))
         undated = {"Date": None} if kind == "svg" else {}
         try:
+            make_private(Path(path))
             # Tight: the picture is as tall as what is written below the plot.
             figure.savefig(
                 path, format=kind, dpi=120, metadata=undated, bbox_inches="tight", pad_inches=0.2
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a name with NUL in it
+            why = getattr(error, "strerror", error)
             raise InvalidInputError(
-                f"cannot write {os.fspath(path)}: {error.strerror}; pass a path that can be written"
+                f"cannot write {os.fspath(path)!r}: {why}; pass a path that can be written"
             ) from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Sequence
 from itertools import islice
 from os import PathLike
@@ -194,7 +195,7 @@ class Feedback:
             logger.warning("event %s goes without the reported passages: %s", event.id, unreadable)
         parts.worker.submit(event)
         if wait is not False:
-            seconds = _DURABLE_S if wait is True else wait
+            seconds = _DURABLE_S if wait is True else min(wait, threading.TIMEOUT_MAX)
             if not parts.worker.outbox.wait_saved(event, seconds):
                 raise StoreError(
                     f"event {event.id} was not in the audit store after {seconds:g} s; it waits in "

@@ -38,9 +38,10 @@ def open_input(path: str | Path) -> BinaryIO:
     """Open a file for reading bytes."""
     try:
         return Path(path).open("rb")
-    except OSError as error:
+    except (OSError, ValueError) as error:  # no file can have a name with NUL in it
+        why = getattr(error, "strerror", error)
         raise InvalidInputError(
-            f"cannot read {path}: {error.strerror}; pass a file that exists and is readable"
+            f"cannot read {path}: {why}; pass a file that exists and is readable"
         ) from error
 
 

@@ -67,6 +67,11 @@ class Origin:
             raise InvalidInputError(
                 f"older_than must be a timedelta or None, not a {type(self.older_than).__name__}"
             )
+        if self.older_than is not None and self.older_than < timedelta(0):
+            raise InvalidInputError(
+                f"older_than must be at least zero, not {self.older_than}: nothing comes from "
+                "what is to come"
+            )
         if not (self.source or self.author or self.batch or self.older_than is not None):
             raise InvalidInputError(
                 "an Origin needs a condition: source=, author=, batch= or older_than="

@@ -245,3 +245,5 @@ def test_a_folder_that_is_not_there(tmp_path):
     pytest.importorskip("matplotlib")
     with pytest.raises(InvalidInputError, match="cannot write"):
         draw(explained(QUIET), tmp_path / "nowhere" / "x.svg")
+    with pytest.raises(InvalidInputError, match="embedded null"):
+        draw(explained(QUIET), "a\0.svg")

@@ -128,8 +128,9 @@ def test_reads_one_document(tmp_path):
     path.write_bytes(b"\xff")
     with pytest.raises(InvalidInputError, match=r"event\.json: byte 1 \(0xff\) is not UTF-8"):
         read_json(path)
-    with pytest.raises(InvalidInputError, match="cannot read"):
-        read_json(tmp_path)
+    for unreadable in (tmp_path, "a\0.json"):
+        with pytest.raises(InvalidInputError, match="cannot read"):
+            read_json(unreadable)
     path.write_bytes(b'{\n "query": "q",\n "response" 1\n}')
     with pytest.raises(
         InvalidInputError, match=r"event\.json: expected one JSON value, but .* line 3"

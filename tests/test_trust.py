@@ -122,6 +122,7 @@ def test_names_of_sources_are_protected():
         lambda: Origin(source="wiki"),
         lambda: Origin(source=[5]),
         lambda: Origin(older_than=30),
+        lambda: Origin(older_than=-DAY),
         lambda: Guard(trust="wiki"),
     ],
 )

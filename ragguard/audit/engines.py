@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DisconnectionError
 
 from ragguard.errors import InvalidInputError, MissingExtraError
 from ragguard.file_mode import make_private
+from ragguard.text import encodable
 
 _BUSY_S = 10.0
 
@@ -79,6 +80,8 @@ def store_url(url: str) -> URL:
         raise InvalidInputError(
             "a SQLite store needs a file; for a store in memory pass store=None"
         )
+    if "\0" in database or database != encodable(database):
+        raise InvalidInputError(f"no file can have the name {database!r}; {_SPELLINGS}")
     if database.startswith("file:"):
         return url_object
     return url_object.set(database=str(Path(database).absolute()))

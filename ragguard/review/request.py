@@ -92,7 +92,7 @@ def quoted(text: str) -> str:
     return quote(text, safe="", errors="surrogatepass")
 
 
-def address_of(path: str, **fields: str | int | datetime | None) -> str:
+def address_of(path: str, /, **fields: str | int | datetime | None) -> str:
     """Return an address on this page, with the fields that are given, any characters in them."""
     given = {name: value for name, value in fields.items() if value not in (None, "")}
     query = urlencode(given, errors="surrogatepass", quote_via=quote)

@@ -18,6 +18,12 @@ def test_a_blank_name_is_told_so(store):
         open_store(store)
 
 
+@pytest.mark.parametrize("store", ["a\0.db", "sqlite:///a\0.db", "a\ud800.db"])
+def test_a_name_that_no_file_can_have_is_told_so(store):
+    with pytest.raises(InvalidInputError, match="no file can have the name"):
+        open_store(store)
+
+
 def test_a_store_is_returned_as_it_is():
     store = MemoryStore()
     assert open_store(store) is store

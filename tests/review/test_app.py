@@ -183,6 +183,11 @@ def test_what_is_not_there_is_said_and_not_raised(client):
         assert client.get(address).status_code == 400
 
 
+def test_a_field_of_any_name_is_no_defect(client):
+    for name in ("path", "fields", "self", "tenant_", "here"):
+        assert client.get(f"/events?{name}=x").status_code == 200
+
+
 def test_the_cookie_is_for_this_site_and_not_for_scripts(visitor):
     response = visitor.post("/login", data={"name": "ann", "token": TOKEN})
     cookie = response.headers["set-cookie"]
