@@ -106,13 +106,16 @@ class MemoryStore(MemoryQuarantine):
                 raise no_event(event_id)
             return found.event
 
-    def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
+    def events(
+        self, *, status: EventStatus | None = None, limit: int = 100, passages: bool = True
+    ) -> list[Event]:
         with self._lock:
             # Reversed first: the sort is stable, so of equal times the later one comes first.
             events = [kept.event for kept in reversed(self._events.values())]
             found = [e for e in events if e.tenant == self.tenant and status in (None, e.status)]
         found.sort(key=lambda event: event.created_at, reverse=True)
-        return found[: max(limit, 0)]
+        some = found[: max(limit, 0)]
+        return some if passages else [replace(event, passages=()) for event in some]
 
     def claim_event(
         self, *, lease_s: float, passageless: Collection[str] | None = None

@@ -161,10 +161,10 @@ class EventRow(Base):
             "bare": not event.passages,
         }
 
-    def to_event(self) -> Event:
-        passages = tuple(passage.to_passage() for passage in self.passages)
+    def to_event(self, *, passages: bool = True) -> Event:
+        seen = tuple(passage.to_passage() for passage in self.passages) if passages else ()
         reporters = len(self.lanes.split())
-        return Event(**self.shared(self), passages=passages, reporters=reporters)
+        return Event(**self.shared(self), passages=seen, reporters=reporters)
 
 
 class PassageRow(Base):

@@ -212,8 +212,13 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
     def event(self, event_id: str) -> Event:
         """Return the event, or raise `EventNotFoundError`."""
 
-    def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
-        """Return the newest events first."""
+    def events(
+        self, *, status: EventStatus | None = None, limit: int = 100, passages: bool = True
+    ) -> list[Event]:
+        """Return the newest events first; with `passages` False they come without theirs.
+
+        Those of a thousand events may take 200 MB.
+        """
 
     def claim_event(
         self, *, lease_s: float, passageless: Collection[str] | None = None

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, case, func, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, lazyload
 
 from ragguard.attribution.result import Attribution
 from ragguard.audit.database import Database, insert_into
@@ -61,13 +61,18 @@ class SqlEvents(TenantViews):
                 raise no_event(event_id)
             return row.to_event()
 
-    def events(self, *, status: EventStatus | None = None, limit: int = 100) -> list[Event]:
+    def events(
+        self, *, status: EventStatus | None = None, limit: int = 100, passages: bool = True
+    ) -> list[Event]:
         mine = select(EventRow).where(EventRow.tenant == self.tenant)
         newest = mine.order_by(EventRow.created_at.desc(), EventRow.seq.desc())
         if status is not None:
             newest = newest.where(EventRow.status == status)
+        if not passages:
+            newest = newest.options(lazyload(EventRow.passages))
         with self._database.read() as session:
-            return [row.to_event() for row in session.scalars(newest.limit(max(limit, 0)))]
+            rows = session.scalars(newest.limit(max(limit, 0)))
+            return [row.to_event(passages=passages) for row in rows]
 
     def claim_event(
         self, *, lease_s: float, passageless: Collection[str] | None = None

@@ -67,8 +67,8 @@ def proposals(visit: Visit) -> dict[str, Any]:
         "elsewhere": _elsewhere(visit),
         "held": sum(tally[status] for status in HELD),
         "counts": visit.store.counts(),
-        "failed": len(visit.store.events(status="failed", limit=100)),
-        "pending": len(visit.store.events(status="pending", limit=100)),
+        "failed": len(visit.store.events(status="failed", limit=100, passages=False)),
+        "pending": len(visit.store.events(status="pending", limit=100, passages=False)),
     }
 
 
@@ -87,7 +87,7 @@ def _elsewhere(visit: Visit) -> list[tuple[str, int]]:
 def events(visit: Visit) -> dict[str, Any]:
     """The events, the newest first."""
     status = _one_of(EventStatus, visit.get("status"))
-    found = visit.store.events(status=status, limit=_EVENTS)
+    found = visit.store.events(status=status, limit=_EVENTS, passages=False)
     first, pages = _paged(len(found), visit, _ROWS)
     shown = found[first : first + _ROWS]
     return {"events": shown, "pages": pages, "status": status, "all": get_args(EventStatus)}
@@ -155,7 +155,7 @@ class Reporter:
 def reporters(visit: Visit) -> dict[str, Any]:
     """Who reports, and how often a person agreed; those with most to look at first."""
     found: dict[str | None, Reporter] = {}
-    for event in visit.store.events(limit=_EVENTS):
+    for event in visit.store.events(limit=_EVENTS, passages=False):
         one = found.setdefault(event.reporter, Reporter(event.reporter))
         one.events += 1
         one.last = max(filter(None, (one.last, event.created_at)))

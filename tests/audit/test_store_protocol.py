@@ -41,6 +41,7 @@ def test_an_event_comes_back_as_it_was_added(store):
     store.add_event(added)
     assert store.event("e") == added
     assert store.events() == [added]
+    assert store.events(passages=False) == [replace(added, passages=())]
 
 
 def test_an_event_of_no_calendar_is_not_handed_out(store):
