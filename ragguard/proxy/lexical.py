@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -130,12 +130,20 @@ class PointerModel:
         return math.log(background) + prior
 
 
-def with_query(log_probability: float, word: str, query: Counter[str]) -> float:
-    """Return `log_probability` of `word` after the share of copying from `query` is given away."""
-    if not query:
+def copied_from(query: Sequence[str]) -> dict[str, float]:
+    """Return the probability with which each word of a query is copied from it."""
+    return {word: _QUERY_SHARE * count / len(query) for word, count in Counter(query).items()}
+
+
+def with_query(log_probability: float, word: str, copied: Mapping[str, float]) -> float:
+    """Return `log_probability` of `word` after the share of copying from a query is given away.
+
+    `copied` is what `copied_from` returns for the query.
+    """
+    if not copied:
         return log_probability
-    from_query = _QUERY_SHARE * query[word] / query.total()
-    if not from_query:
+    from_query = copied.get(word)
+    if from_query is None:
         return math.log1p(-_QUERY_SHARE) + log_probability
     return math.log((1.0 - _QUERY_SHARE) * math.exp(log_probability) + from_query)
 
@@ -163,14 +171,14 @@ class LexicalProxy:
         texts = require_texts("contexts", contexts)
         texts += [require_text("query", query), require_text("response", response)]
         *read, query_words, response_words = stems_of(texts)
-        query_counts = Counter(query_words)
+        copied = copied_from(query_words)
         semantic_correlation = np.zeros(len(read))
         generation_influence = np.zeros(len(read))
         for i, words in enumerate(read):
             model = PointerModel(words)
             semantic_correlation[i] = _mean(_sequence(model, query_words))
             generation_influence[i] = _mean(
-                with_query(p, word, query_counts)
+                with_query(p, word, copied)
                 for p, word in zip(_sequence(model, response_words), response_words, strict=True)
             )
         return Scores(semantic_correlation, generation_influence)

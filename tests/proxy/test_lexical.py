@@ -1,8 +1,8 @@
 """The lexical proxy is a distribution, and reads what a context says."""
 
 import math
-from collections import Counter
 from itertools import pairwise
+from time import thread_time
 
 import numpy as np
 import pytest
@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from ragguard.errors import InvalidInputError
 from ragguard.proxy import LexicalProxy, default
 from ragguard.proxy import lexical as lexical_module
-from ragguard.proxy.lexical import PointerModel, with_query, word_log_probability
+from ragguard.proxy.lexical import (
+    PointerModel,
+    copied_from,
+    with_query,
+    word_log_probability,
+)
 from ragguard.stems import tokenize
 
 WORDS = st.sampled_from(["the", "of", "moon", "cheese", "7", "1,5", "都", "zq"])
@@ -22,11 +27,11 @@ TEXTS = st.text(st.characters(), max_size=60)
 @given(st.lists(WORDS, max_size=30), st.lists(WORDS, max_size=6), WORDS | st.none())
 def test_next_word_probabilities_sum_to_one(context, query, previous):
     model = PointerModel(context)
-    counts = Counter(query)
+    copied = copied_from(query)
     known = set(context) | set(query) | {"the", "moon"}
 
     def probability(word):
-        return math.exp(with_query(model.log_probability(word, previous), word, counts))
+        return math.exp(with_query(model.log_probability(word, previous), word, copied))
 
     # Every unseen word has the same ratio to its prior, which is therefore the mass of the
     # background model; the prior itself sums to one (tested below).
@@ -165,6 +170,21 @@ def test_any_text_scores_finite_and_each_context_alone(contexts, query, response
 )
 def test_tokenize(text, expected):
     assert tokenize(text) == expected
+
+
+def test_a_long_query_does_not_multiply_with_a_long_response():
+    response = " ".join(f"w{n}" for n in range(4_000))
+
+    def seconds(words):
+        query = " ".join(f"q{n}" for n in range(words))
+        best = math.inf
+        for _ in range(3):
+            began = thread_time()
+            LexicalProxy().score(["The moon is made of cheese."] * 3, query, response)
+            best = min(best, thread_time() - began)
+        return best
+
+    assert seconds(4_000) < 5 * seconds(10)  # twice as much is read and scored, not 20 times
 
 
 def test_empty_query_and_response_score_zero():
