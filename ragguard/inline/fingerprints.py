@@ -108,7 +108,7 @@ def signature(text: str, cleared: Iterable[str] = ()) -> bytes:
     Returns:
         At most 64 fingerprints, behind a byte for the version of their form.
     """
-    read = fingerprints([_without_asides(text), *cleared])
+    read = fingerprints([_without_asides(both_ends(text, _MOST_CHARS)), *cleared])
     found = np.setdiff1d(read.distinct(0), read.hashes[read.ends[0] :], assume_unique=True)
     version = _WHOLE if len(read.ends) == 1 else _REST
     return version + found[:MOST].astype("<u4").tobytes()
