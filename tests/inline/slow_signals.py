@@ -292,6 +292,21 @@ def manner(text):
     return max(model.bias + max(found) - log(count), -6.5 + (whole + 6.5) * count**0.5)
 
 
+def least_manner(text):
+    """The manner of a text, with the signs of Markdown or without."""
+    shown = strip_markup(text)
+    plain = re.sub(r"(?m)^#{1,6}[ \t]+|\*+(?=\w)|(?<=[\w.,:;!?)])\*+|`", "", shown)
+    return min(manner(shown), manner(plain))
+
+
+def company(text, texts):
+    """How far all others of a set are written as planted texts are, of eight at least."""
+    others = [one for one in texts[:30] if one != text]
+    if len(others) < 8 or any(len(one) > 2000 for one in others):
+        return 0.0
+    return max(0.0, min(3.0, *[least_manner(one) + 4 for one in others]))
+
+
 def concentration(text, texts):
     """The mean cosine of a text and the others of its set, as sets of words."""
     own, *others = [
@@ -441,11 +456,8 @@ def own_signals(query, texts, k):
             content = {word for word in words_of(text) if word not in STOP_WORDS}
             shared = 3.0 * above(concentration(text, texts[: min(k, 10)]), 0.0, 0.2)
             shared *= min(1.0, len(content) / 12)
-            plain = re.sub(
-                r"(?m)^#{1,6}[ \t]+|\*+(?=\w)|(?<=[\w.,:;!?)])\*+|`", "", strip_markup(shown)
-            )
-            nats = min(manner(strip_markup(shown)), manner(plain)) + by_length * relevance + shared
-            own["manner"] = above(nats, 4.5, 15.0)
+            nats = least_manner(shown) + by_length * relevance + shared
+            own["manner"] = above(nats - company(text, texts), 4.5, 15.0)
         own.update(keyword_runs(asked, said, english))
         wording = len(set(asked) & set(said)) / len(set(asked))
         if wording <= 0.6:  # no more show no run and no stretch

@@ -138,7 +138,9 @@ def signals_in_time(
         if hurry(rows[0]):
             (passages[rows[0]],) = normalized(query, [passages[rows[0]]])
         matches = {
-            row: Match(query, passages[row], weights, *held[row], passages[:k], english=english)
+            row: Match(
+                query, passages[row], weights, *held[row], passages[:k], passages, english=english
+            )
             for row in rows
             if coverage[row] >= LEAST_COVERAGE
         }

@@ -42,6 +42,7 @@ class Match:
         coverage: The weight of those that stand in the passage.
         lead: By how much that is above the mean of the other passages.
         retrieved: The passages of its set, of which it is one.
+        reference: These, and those that rank below.
         english: True if the set is in English (`gibberish.reads_english`).
         share: The share of the question's distinct words that stand in the passage.
         long: How far the question is too long for its words to stand together by chance, in [0, 1].
@@ -54,6 +55,7 @@ class Match:
     coverage: float
     lead: float = 0.0
     retrieved: Sequence[TokenizedPassage] = ()
+    reference: Sequence[TokenizedPassage] = ()
     english: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -5,7 +5,8 @@
     count  = min(max(n / 48, 1), 4), how many windows side by side the text is taken to have
     manner = max(highest window - ln(count), u + (whole - u) sqrt(count))
     relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1) min(m / 12, 1)
-    signal = (manner + relevance - 4.5) / 10.5, at least 0 and at most 1
+    company = max(0, min(least manner of the others + 4, 3)), of 8 others at least
+    signal = (manner + relevance - company - 4.5) / 10.5, at least 0 and at most 1
 
 Of more windows the highest is higher by chance, hence ln(count) (a trials factor). u = -6.5 nats is
 what honest passages show at the median: the longer a text, the less its mean strays from there by
@@ -17,7 +18,7 @@ digits it has, a word with a capital for that alone, and any other word for its 
 and for whether it is long. So no name, no number and no subject has a weight. Weights are hashed
 into `BUCKETS` (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning") and
 come from a logistic regression on windows of planted and of honest texts
-(`benchmarks/fit_manner.py`). What is hardly prose is read once more as prose (`_plainer`).
+(`benchmarks/fit_manner.py`). What is hardly prose is read once more as prose (`prose.plainer`).
 
 A text that is to be retrieved for a question and to state an answer with authority is written for
 that: complete, short, sure of itself, often by a language model. Pages that people wrote are not,
@@ -26,6 +27,7 @@ by chance, and counts only as far as it speaks of the question: by its coverage 
 by its lead, which is c less the mean of the others' from -0.1 (0) to 0.35 (1), and by how much of
 it the others say as well. Of a short question less is said by chance: long is min(words / 8, 1).
 A passage of few content words, m, shares them by chance: so do sentences of one form, as facts are.
+Where a machine wrote all that is retrieved, manner says less of each (company).
 Support: Kobak et al. (2025) on
 excess words of language models; the PAN shared task of 2024, where a linear model over n-grams was
 a strong baseline.
@@ -33,12 +35,9 @@ a strong baseline.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from itertools import pairwise
 from math import log, sqrt
 from zlib import crc32
 
@@ -47,10 +46,10 @@ from numpy.typing import NDArray
 
 from ragguard.inline.features.concentration import concentration, content_words
 from ragguard.inline.features.coverage import Match, rescale
-from ragguard.inline.tokens import TokenizedPassage
+from ragguard.inline.features.prose import CHARS, plainer, prose_tokens
+from ragguard.inline.tokens import ENDS, TokenizedPassage
 from ragguard.lru import on_forget
-from ragguard.text import STOP_WORDS, both_ends, has_function_words
-from ragguard.text.characters import FOLDED_LETTERS, respelled
+from ragguard.text import STOP_WORDS, both_ends
 from ragguard.text.html import strip_markdown, strip_markup
 
 BUCKETS = 2**16
@@ -67,29 +66,17 @@ COVERAGE, LEAD, CONCENTRATION = 2.0, 2.5, 3.0
 and for how much of it others say."""
 
 _USUAL = -6.5  # nats: the median of honest passages, by their windows alone
+_ALIKE, _MOST_ALIKE = -4.0, 3.0  # nats: where all others have more, and how much less it says then
+_OTHERS = (8, 30)  # at least; and at most, those that rank first
 _MOST_WINDOWS = 4  # that a text is taken to have: what is longer has several authors
 _HELD, _AHEAD, _SHARED = (0.0, 0.5), (-0.1, 0.35), (0.0, 0.2)  # what says nothing, and all
 _ENOUGH = 12  # content words of a passage; fewer are shared by chance
 _RANGE = (4.5, 15.0)  # nats: hardly any clean passage is above the middle
 _LONG = 7  # letters of a short word
-_CHARS = 10_000  # of a longer text both ends are read
 
-_TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|[\n\x02\x03]")
-_WITHIN = re.compile(r"(?<=[^\W\d_])[*~`]+(?=[^\W\d_])")  # signs of Markdown inside a word
-_NO_WORD = re.compile(r"[^\W_]{30,}")  # a key, an address, something encoded
 _ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
-_WORDS, _SMALL = 0.8, 0.5  # of the tokens, and of the words: prose has more, and small ones
-_FEW, _BETWEEN = 7, 0.3  # marks of one kind, and for a word: no prose has more of both
-_CAPITALS = 0.6  # of the function words
-_SMALLER, _TITLE = 0.65, 0.8  # of the words, and of those but function words: names have less
-_STREWN = 0.4  # marks for a word
-_PROSE_MARKS = frozenset(".,\x02\x03")
-_TRAILING = 7  # tokens behind the last sentence at most that are none
-_SENTENCE_ENDS = frozenset(".!?")
 _CLEAR = 3.0  # nats: a list of names or a table hardly ever has as many, read so
-_BEFORE_SENTENCE = frozenset("\x02\n.!?")
-_SIGNS = 500  # what has more distinct ones is no English text, and takes long to read
 _MOST_KEPT, _LONGEST_KEPT = 50_000, 24  # tokens, and letters of one
 
 
@@ -131,15 +118,7 @@ def buckets(text: str) -> NDArray[np.intp]:
     Returns:
         int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
     """
-    return _hashed(_tokens(text))
-
-
-def _tokens(text: str) -> list[str]:
-    shown = both_ends(text, _CHARS)
-    if len(set(shown)) <= _SIGNS:
-        shown = respelled(shown, FOLDED_LETTERS)
-    shown = _NO_WORD.sub(" ", _WITHIN.sub("", shown))
-    return _typed(_TOKEN.findall(f"\x02{shown}\x03"))
+    return _hashed(prose_tokens(text))
 
 
 def _hashed(found: list[str]) -> NDArray[np.intp]:
@@ -151,76 +130,6 @@ def _hashed(found: list[str]) -> NDArray[np.intp]:
     for row, hashed in enumerate((one, two, three)):
         out[row, : len(hashed)] = hashed >> _SHIFT
     return out
-
-
-def _typed(found: list[str]) -> list[str]:
-    """Return tokens as prose has them: an attacker is free to choose capitals and what parts words.
-
-    Marks or numbers that part the words are left out, and where most function words have capitals
-    only those stay that begin a sentence.
-    """
-    words = sum(map(str.isalpha, found))
-    if words < _WORDS * len(found):
-        kinds = ["0" if token.isdigit() else token for token in found]
-        many = max(_FEW, _BETWEEN * words)
-        parting = {one for one, n in Counter(kinds).items() if n > many and not one.isalpha()}
-        found = [token for token, kind in zip(found, kinds, strict=True) if kind not in parting]
-    if sum(map(str.islower, found)) < _SMALL * words:
-        said = [token[0].islower() for token in found if token.lower() in STOP_WORDS]
-        if said.count(False) > _CAPITALS * len(said):
-            return _in_small_letters(found)
-    return found
-
-
-def _in_small_letters(found: list[str]) -> list[str]:
-    return [
-        token.capitalize() if before in _BEFORE_SENTENCE else token.lower()
-        for before, token in pairwise(["", *found])
-    ]
-
-
-def _whole_sentences(found: list[str]) -> list[str]:
-    """Return tokens without marks and numbers in front and what a mark begins behind the last stop.
-
-    Such as "(1) It was sold. (2)" or "It was sold. [more]"; a text without any comes back itself.
-    """
-    last = len(found) - 1
-    first = next((at for at, token in enumerate(found) if token.isalpha()), 1)
-    for stop in range(max(first, last - _TRAILING) + 1, last):
-        if found[stop - 1] in _SENTENCE_ENDS and not found[stop].isalnum():
-            behind = found[stop:last]
-            if behind[0] not in _SENTENCE_ENDS or _SENTENCE_ENDS.issuperset(behind):
-                return [found[0], *found[first:stop], found[last]]
-    return [found[0], *found[first:]] if first > 1 else found
-
-
-def _plainer(found: list[str]) -> list[str]:
-    """Return the tokens of a text that is hardly prose without what keeps it from being prose.
-
-    Marks of all kinds together may stand between its words: they are left out but for full stops
-    and commas. Nearly all words but function words may have capitals: those stay that begin a
-    sentence. Any other text comes back itself. Tables and lists of names are changed as well, so
-    that this reading counts only where it says much (`_CLEAR`).
-    """
-    words = sum(map(str.isalpha, found))
-    found = _whole_sentences(found)
-    if len(found) - words > _STREWN * words:
-        odd = [not (token.isalnum() or token in _PROSE_MARKS) for token in found]
-        if sum(odd) > max(_FEW, _STREWN * words):
-            found = [token for token, left_out in zip(found, odd, strict=True) if not left_out]
-    if sum(map(str.islower, found)) < _SMALLER * words and has_function_words(
-        [token.lower() for token in found if token.isalpha()]
-    ):
-        content = [
-            token[0].islower()
-            for before, token in pairwise(found)
-            if token.isalpha()
-            and before not in _BEFORE_SENTENCE
-            and token.lower() not in STOP_WORDS
-        ]
-        if len(content) >= _ENOUGH and content.count(False) > _TITLE * len(content):
-            found = _in_small_letters(found)
-    return found
 
 
 def windows(tokens: int, step: int = STEP) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -248,10 +157,10 @@ class MannerModel:
         >>> MannerModel(-1.0, np.zeros(BUCKETS + 1)).manner("The pier was sold in 1874.")
         -1.0
         """
-        found = _tokens(text)
+        found = prose_tokens(text)
         nats = self._manner(found)
-        if (plainer := _plainer(found)) is not found:
-            clearer = self._manner(plainer)
+        if (read := plainer(found)) is not found:
+            clearer = self._manner(read)
             return max(nats, clearer) if clearer >= _CLEAR else nats
         return nats
 
@@ -270,7 +179,7 @@ class MannerModel:
 
         They speak neither for a passage nor against it: the lesser of both counts.
         """
-        text = strip_markup(both_ends(passage.text, 2 * _CHARS))
+        text = strip_markup(both_ends(passage.text, 2 * CHARS))
         return min(map(self.manner, {text, strip_markdown(text)}))
 
 
@@ -292,6 +201,21 @@ def manner_signals(match: Match) -> dict[str, float]:
     nats += match.long * held
     if nats <= _RANGE[0] - CONCENTRATION:  # as of most passages
         return {}
+    nats -= _company(match)
     enough = min(1.0, len(match.passage.written.once(content_words)) / _ENOUGH)
     shared = enough * rescale(concentration(match.passage, match.retrieved), _SHARED)
     return {"manner": rescale(nats + CONCENTRATION * shared, _RANGE)}
+
+
+def _company(match: Match) -> float:
+    """Return how much less manner says where all that was retrieved is written alike, in nats.
+
+    The least of the others decides: who floods a set must leave no honest passage in it. What is
+    too long to be read at any time is taken for one.
+    """
+    least, most = _OTHERS
+    others = [one for one in match.reference[:most] if one.text != match.passage.text]
+    if len(others) < least or any(len(one.text) > ENDS for one in others):
+        return 0.0
+    lowest = min([one.written.once(shipped().of) for one in others])
+    return min(max(lowest - _ALIKE, 0.0), _MOST_ALIKE)
