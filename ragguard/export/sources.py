@@ -95,6 +95,7 @@ def _read_gguf(file: Path) -> Source:
     model, tokenizer = _load(str(file.parent), {"gguf_file": file.name})
     # The weights are float32 from here on: nothing that reads the config may round them again.
     del model.config.quantization_config
+    model.is_quantized = False
     if _PARTS_DIGITS[rule]:
         from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
 

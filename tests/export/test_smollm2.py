@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from importlib.util import find_spec
 
 import pytest
@@ -42,6 +43,8 @@ def test_the_weights_are_floats_from_here_on(source):
     assert {parameter.dtype for parameter in source.model.parameters()} == {torch.float32}
     assert source.model.num_parameters() == 134_515_008
     assert not hasattr(source.model.config, "quantization_config")
+    half = copy.deepcopy(source.model).half()  # as an export in fp16 does
+    assert {parameter.dtype for parameter in half.parameters()} == {torch.float16}
 
 
 def test_it_knows_a_capital(source):
