@@ -17,7 +17,7 @@ FORMAT = 1
 _TIGHT = (",", ":")
 _PACKAGES = (
     *("numpy", "scipy", "scikit-learn", "torch", "sentence-transformers", "transformers"),
-    *("onnxruntime", "onnxruntime-openvino", "ragdefender"),
+    *("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "ragdefender"),
 )
 
 
