@@ -6,6 +6,11 @@ half, and of plain texts every second. Every kind of planted text in each datase
 weight. Honest pages that language models wrote weigh most, since they are most easily mistaken, and
 then what retrievers returned for the questions: above all what they ranked first.
 
+An attacker is free to choose the marks. So each text, planted or honest, is there once more without
+any, and once with others where they stand: either a semicolon for each, or a line for a stop and
+nothing for the rest. Both weigh little beside the text itself (data augmentation: Simard et al.
+2003).
+
 Honest pages that were fitted on look more honest than they are. So what is chosen or calibrated on
 the choosing half is scored by models that were fitted without the fold of the question.
 """
@@ -35,9 +40,10 @@ from ragguard.inline.features.manner import (
     STEP,
     WINDOW,
     MannerModel,
-    buckets,
+    buckets_of,
     windows,
 )
+from ragguard.inline.features.prose import prose_tokens
 from ragguard.text.html import strip_markup
 
 Floats = NDArray[np.float64]
@@ -47,9 +53,11 @@ FOLDS = 5
 
 _RIDGE = 3e-8
 _ROUNDS = 150
+_ENDS = "\x02\x03"  # tokens of their own
 _COPIED = ("garag",)  # genuine pages with typing errors
 # Together, in planted texts of one kind in one dataset.
 _HITS, _PLAIN, _MACHINE_WRITTEN = 6.0, 2.0, 8.0
+_REMARKED = 0.15  # a text with other marks, or without any, beside the text itself
 _FEW_HITS = 10
 _FIRST, _LOWER = 5, 0.3  # hits that a reader gets, and what one below them weighs beside one
 
@@ -118,6 +126,22 @@ def _hits(folder: Path, name: str) -> list[str]:
     return list(dict.fromkeys(h["text"] for v in records for h in v["hits"][:_FEW_HITS]))
 
 
+def remarked(found: list[str], *, lines: bool) -> Iterator[tuple[list[str], float]]:
+    """Yield the tokens of a text, then without marks and with other marks, and what each weighs.
+
+    Args:
+        found: The tokens.
+        lines: Whether a line stands for a stop; else a semicolon does, for a comma and colon too.
+    """
+    yield found, 1.0
+    yield [token for token in found if token.isalnum() or token in _ENDS], _REMARKED
+    if lines:
+        said = [token for token in found if token not in ",:;"]
+        yield ["\n" if token in ".!?" else token for token in said], _REMARKED
+    else:
+        yield [";" if token in ".!?,:" else token for token in found], _REMARKED
+
+
 class Folds:
     """The windows of all texts, and models that are fitted on them without a fold."""
 
@@ -128,18 +152,19 @@ class Folds:
         self._groups = list(found)
         values, lengths = [], []
         for number, group in enumerate(track(self._groups, description="texts", console=ERRORS)):
-            for text, folds in group.texts.items():
-                hashed = buckets(strip_markup(text))
-                # Of honest texts there are enough without overlap.
-                parts = windows(hashed.shape[1], STEP if group.planted else WINDOW)
-                weight = _LOWER if text in group.lower else 1.0
-                self._rows.append((number, len(parts[0]), folds, weight))
-                for start, end in zip(*parts, strict=True):
-                    bucket = hashed[:, start:end]
-                    bucket = bucket[bucket < BUCKETS]
-                    counts.append(bucket)
-                    lengths.append(len(bucket))
-                    values.append(np.full(len(bucket), 1.0 / max(end - start, LEAST)))
+            for at, (text, folds) in enumerate(group.texts.items()):
+                of_text = _LOWER if text in group.lower else 1.0
+                for found, share in remarked(prose_tokens(strip_markup(text)), lines=at % 2 > 0):
+                    hashed = buckets_of(found)
+                    # Of honest texts there are enough without overlap.
+                    parts = windows(hashed.shape[1], STEP if group.planted else WINDOW)
+                    self._rows.append((number, len(parts[0]), folds, of_text * share))
+                    for start, end in zip(*parts, strict=True):
+                        bucket = hashed[:, start:end]
+                        bucket = bucket[bucket < BUCKETS]
+                        counts.append(bucket)
+                        lengths.append(len(bucket))
+                        values.append(np.full(len(bucket), 1.0 / max(end - start, LEAST)))
         self._windows = csr_array(
             (np.concatenate(values), np.concatenate(counts), np.append(0, np.cumsum(lengths))),
             shape=(len(lengths), BUCKETS),

@@ -19,7 +19,7 @@ _COMPANION_P = 0.05
 _COMPANION_SHARE = 0.4  # of the evidence against the most suspicious passage
 _LIKENESS = 12.0  # nats for a cosine of 1 of what two passages say besides the question
 _ALIKE = 0.3  # cosine from which on likeness says no more
-_ENOUGH = 5.5  # nats that there must be in all: the line of the shipped calibration for k = 5
+_ENOUGH = 5.0  # nats that there must be in all: the line of the shipped calibration for k = 5
 _COMPARED = 20  # of those that go, the most suspicious, so that the work grows with the set alone
 
 
@@ -55,7 +55,7 @@ def alike(
 ) -> NDArray[np.bool_]:
     """Mark the passages that go because they say what a found one says besides the question.
 
-        suspicion_i + 12 min(max over found j of cosine(W_i, W_j), 0.3) >= max(line, 5.5)
+        suspicion_i + 12 min(max over found j of cosine(W_i, W_j), 0.3) >= max(line, 5)
 
     Texts that are planted for one question say one thing, and not each is written as clearly as the
     first: likeness adds to the evidence of a passage, which is log-odds. It does not suffice by

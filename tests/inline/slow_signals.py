@@ -289,7 +289,7 @@ def manner(text):
     total = fsum(model.weights[bucket] for row in hashed for bucket in row)
     whole = model.bias + total / max(len(hashed), 48)
     count = min(4.0, max(1.0, len(hashed) / 48))
-    return max(model.bias + max(found) - log(count), -6.5 + (whole + 6.5) * count**0.5)
+    return max(model.bias + max(found) - log(count), -6 + (whole + 6) * count**0.5)
 
 
 def least_manner(text):
@@ -304,7 +304,7 @@ def company(text, texts):
     others = [one for one in texts[:30] if one != text]
     if len(others) < 8 or any(len(one) > 2000 for one in others):
         return 0.0
-    return max(0.0, min(3.0, *[least_manner(one) + 4 for one in others]))
+    return max(0.0, min(3.0, *[least_manner(one) + 3.5 for one in others]))
 
 
 def concentration(text, texts):

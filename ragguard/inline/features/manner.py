@@ -5,10 +5,10 @@
     count  = min(max(n / 48, 1), 4), how many windows side by side the text is taken to have
     manner = max(highest window - ln(count), u + (whole - u) sqrt(count))
     relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1) min(m / 12, 1)
-    company = max(0, min(least manner of the others + 4, 3)), of 8 others at least
+    company = max(0, min(least manner of the others + 3.5, 3)), of 8 others at least
     signal = (manner + relevance - company - 4.5) / 10.5, at least 0 and at most 1
 
-Of more windows the highest is higher by chance, hence ln(count) (a trials factor). u = -6.5 nats is
+Of more windows the highest is higher by chance, hence ln(count) (a trials factor). u = -6 nats is
 what honest passages show at the median: the longer a text, the less its mean strays from there by
 chance, by the square root of its windows.
 
@@ -65,8 +65,8 @@ COVERAGE, LEAD, CONCENTRATION = 2.0, 2.5, 3.0
 """Nats at most for what a passage holds of the question, for how far that is more than others do,
 and for how much of it others say."""
 
-_USUAL = -6.5  # nats: the median of honest passages, by their windows alone
-_ALIKE, _MOST_ALIKE = -4.0, 3.0  # nats: where all others have more, and how much less it says then
+_USUAL = -6.0  # nats: the median of honest passages, by their windows alone
+_ALIKE, _MOST_ALIKE = -3.5, 3.0  # nats: where all others have more, and how much less it says then
 _OTHERS = (8, 30)  # at least; and at most, those that rank first
 _MOST_WINDOWS = 4  # that a text is taken to have: what is longer has several authors
 _HELD, _AHEAD, _SHARED = (0.0, 0.5), (-0.1, 0.35), (0.0, 0.2)  # what says nothing, and all
@@ -118,10 +118,11 @@ def buckets(text: str) -> NDArray[np.intp]:
     Returns:
         int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
     """
-    return _hashed(prose_tokens(text))
+    return buckets_of(prose_tokens(text))
 
 
-def _hashed(found: list[str]) -> NDArray[np.intp]:
+def buckets_of(found: list[str]) -> NDArray[np.intp]:
+    """Return what `buckets` does, of the tokens of a text."""
     classes = np.array(list(map(_CLASSES.__getitem__, found)), dtype=np.uint64)
     out = np.full((3, len(classes)), BUCKETS, dtype=np.intp)
     one = (classes + np.uint64(1)) * _ODD
@@ -165,7 +166,7 @@ class MannerModel:
         return nats
 
     def _manner(self, found: list[str]) -> float:
-        sums = np.append(0.0, self.weights.take(_hashed(found)).sum(axis=0).cumsum())
+        sums = np.append(0.0, self.weights.take(buckets_of(found)).sum(axis=0).cumsum())
         tokens = len(sums) - 1
         starts, ends = windows(tokens)
         means = (sums[ends] - sums[starts]) / np.maximum(ends - starts, LEAST)

@@ -53,7 +53,7 @@ def slowly(model: MannerModel, text: str) -> float:
     total = sum(float(model.weights[bucket]) for at in range(size) for bucket in hashed[:, at])
     whole = model.bias + total / max(size, LEAST)
     count = min(4, max(1, size / WINDOW))
-    return max(model.bias + sum(best) / len(best), -6.5 + (whole + 6.5) * count**0.5)
+    return max(model.bias + sum(best) / len(best), -6 + (whole + 6) * count**0.5)
 
 
 def test_a_text_of_no_known_manner_has_the_bias() -> None:
@@ -61,9 +61,9 @@ def test_a_text_of_no_known_manner_has_the_bias() -> None:
 
 
 def test_a_longer_text_strays_less_from_the_usual_by_chance() -> None:
-    model = MannerModel(-5.5, np.zeros(BUCKETS + 1))
+    model = MannerModel(-5.0, np.zeros(BUCKETS + 1))
     found = [model.manner("pier " * (tokens - 2)) for tokens in (10, 48, 108, 192, 1000)]
-    assert found == pytest.approx([-5.5, -5.5, -6.5 + 1.5, -6.5 + 2.0, -6.5 + 2.0])
+    assert found == pytest.approx([-5.0, -5.0, -6 + 1.5, -6 + 2.0, -6 + 2.0])
     # Where the whole is less suspect than is usual, the windows count.
     found = MannerModel(-8.5, np.zeros(BUCKETS + 1)).manner("pier " * 190)
     assert found == pytest.approx(-8.5 - log(4))
@@ -184,12 +184,12 @@ def test_where_all_that_was_retrieved_is_written_alike_manner_says_less() -> Non
 
     alone = signal()
     assert signal(*[9] * 7) == alone  # fewer than eight others
-    assert signal(*[9] * 8) == pytest.approx(alone - 3)  # at most
-    assert signal(*[8] * 8) == pytest.approx(alone - 2)  # -2 nats, 2 above -4
-    assert signal(*[9] * 20, 7) == pytest.approx(alone - 1)  # one that is not written so
+    assert signal(*[10] * 8) == pytest.approx(alone - 3)  # at most
+    assert signal(*[8] * 8) == pytest.approx(alone - 1.5)  # -2 nats, 1.5 above -3.5
+    assert signal(*[9] * 20, 7) == pytest.approx(alone - 0.5)  # one that is not written so
     assert signal(*[9] * 20, 4) == alone
     assert signal(*[9] * 28, 4) == alone
-    assert signal(*[9] * 29, 4) == pytest.approx(alone - 3)  # it ranks too low
+    assert signal(*[10] * 29, 4) == pytest.approx(alone - 3)  # it ranks too low
     assert signal(*[9] * 8, 2_000) == alone  # it is too long to be read at any time
 
 
