@@ -154,8 +154,8 @@ class Folds:
         for number, group in enumerate(track(self._groups, description="texts", console=ERRORS)):
             for at, (text, folds) in enumerate(group.texts.items()):
                 of_text = _LOWER if text in group.lower else 1.0
-                for found, share in remarked(prose_tokens(strip_markup(text)), lines=at % 2 > 0):
-                    hashed = buckets_of(found)
+                for tokens, share in remarked(prose_tokens(strip_markup(text)), lines=at % 2 > 0):
+                    hashed = buckets_of(tokens)
                     # Of honest texts there are enough without overlap.
                     parts = windows(hashed.shape[1], STEP if group.planted else WINDOW)
                     self._rows.append((number, len(parts[0]), folds, of_text * share))
