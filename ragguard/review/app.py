@@ -162,8 +162,7 @@ class _Site:
         # First, or attempts whose forms come slowly would not have to wait for each other.
         form = await _form_of(request) if request.method == "POST" else {}
         address = _address(request)
-        wait = self._access.wait(address)
-        if wait:
+        if wait := self._access.wait(address):
             return self._closed(f"Too many attempts. Wait {ceil(wait)} seconds.", 429, wait)
         if request.method == "GET":
             code = first(parsed(request.scope["query_string"]), "once")
