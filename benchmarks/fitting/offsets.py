@@ -22,7 +22,9 @@ _HEAD_START = {"verbatim": 4.0, "keywords": 1.0, "manner": 1.0}
 _STEPS = np.arange(-6.0, 6.01, 0.25)
 _ROUNDS = 6
 _STARTS = 12
-_PRICE = 0.0016  # of an offset of 1, in recall
+# Of an offset of 1, in recall. Of 0.001 to 0.002 tried, 0.0016 is one at which the shipped gate
+# still finds 95 % of the reference attacks; recall alone does not tell these apart.
+_PRICE = 0.0016
 _WRITTEN = 1.5  # of a share of `WRITTEN` touched above ALPHA, in recall
 # Of a form for the offsets: the published attack first, then what its author would try next, which
 # includes to leave the question out.
