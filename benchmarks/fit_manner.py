@@ -8,8 +8,8 @@ then what retrievers returned for the questions: above all what they ranked firs
 
 An attacker is free to choose the marks. So each text, planted or honest, is there once more without
 any, and once with others where they stand: either a semicolon for each, or a line for a stop and
-nothing for the rest. Both weigh little beside the text itself (data augmentation: Simard et al.
-2003).
+nothing for the rest. Its sentences by themselves are there as well, as the filter reads them. All
+weigh little beside the text itself (data augmentation: Simard et al. 2003).
 
 Honest pages that were fitted on look more honest than they are. So what is chosen or calibrated on
 the choosing half is scored by models that were fitted without the fold of the question.
@@ -36,14 +36,13 @@ from benchmarks.reading import READING, WRITTEN, load_with_reading
 from ragguard.inline.features import manner
 from ragguard.inline.features.manner import (
     BUCKETS,
-    LEAST,
     STEP,
     WINDOW,
     MannerModel,
     buckets_of,
     windows,
 )
-from ragguard.inline.features.prose import prose_tokens
+from ragguard.inline.features.prose import as_prose, prose_tokens, sentence_tokens
 from ragguard.text.html import strip_markup
 
 Floats = NDArray[np.float64]
@@ -58,6 +57,7 @@ _COPIED = ("garag",)  # genuine pages with typing errors
 # Together, in planted texts of one kind in one dataset.
 _HITS, _PLAIN, _MACHINE_WRITTEN = 6.0, 2.0, 8.0
 _REMARKED = 0.15  # a text with other marks, or without any, beside the text itself
+_SENTENCES = 0.3  # and its sentences by themselves
 _FEW_HITS = 10
 _FIRST, _LOWER = 5, 0.3  # hits that a reader gets, and what one below them weighs beside one
 
@@ -126,13 +126,15 @@ def _hits(folder: Path, name: str) -> list[str]:
     return list(dict.fromkeys(h["text"] for v in records for h in v["hits"][:_FEW_HITS]))
 
 
-def remarked(found: list[str], *, lines: bool) -> Iterator[tuple[list[str], float]]:
-    """Yield the tokens of a text, then without marks and with other marks, and what each weighs.
+def readings(found: list[str], *, lines: bool) -> Iterator[tuple[list[str], float]]:
+    """Yield the sentences of a text, the text, and it with other marks, and what each weighs.
 
     Args:
         found: The tokens.
         lines: Whether a line stands for a stop; else a semicolon does, for a comma and colon too.
     """
+    yield sentence_tokens(found), _SENTENCES
+    found = as_prose(found)
     yield found, 1.0
     yield [token for token in found if token.isalnum() or token in _ENDS], _REMARKED
     if lines:
@@ -154,7 +156,7 @@ class Folds:
         for number, group in enumerate(track(self._groups, description="texts", console=ERRORS)):
             for at, (text, folds) in enumerate(group.texts.items()):
                 of_text = _LOWER if text in group.lower else 1.0
-                for tokens, share in remarked(prose_tokens(strip_markup(text)), lines=at % 2 > 0):
+                for tokens, share in readings(prose_tokens(strip_markup(text)), lines=at % 2 > 0):
                     hashed = buckets_of(tokens)
                     # Of honest texts there are enough without overlap.
                     parts = windows(hashed.shape[1], STEP if group.planted else WINDOW)
@@ -164,7 +166,7 @@ class Folds:
                         bucket = bucket[bucket < BUCKETS]
                         counts.append(bucket)
                         lengths.append(len(bucket))
-                        values.append(np.full(len(bucket), 1.0 / max(end - start, LEAST)))
+                        values.append(np.full(len(bucket), 1.0 / max(end - start, WINDOW)))
         self._windows = csr_array(
             (np.concatenate(values), np.concatenate(counts), np.append(0, np.cumsum(lengths))),
             shape=(len(lengths), BUCKETS),

@@ -25,6 +25,7 @@ from benchmarks import (
     signal_worth,
     transfer,
     unseen_manner,
+    wrapped,
 )
 from benchmarks.report import judge
 from benchmarks.report.figures import suite_tables
@@ -61,6 +62,7 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
     "longer_queries": longer_queries.tables,
     "languages": languages.tables,
     "unseen_manner": unseen_manner.tables,
+    "wrapped": wrapped.tables,
     "admission_clean": admission.tables,
     "signal_worth": signal_worth.tables,
     "tables": lambda sections: map(archived, sections["tables"]),

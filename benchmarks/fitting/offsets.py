@@ -16,14 +16,17 @@ ALPHA = 0.01
 """Share of the clean queries that may be touched."""
 
 _LEFT = 0.005  # of ALPHA, what the shipped calibration leaves once it is lifted: 4 of 818
-# Added to what is chosen, in nats. The published attack, and the question's words in front, are to
-# pass no closer to the line than a calibration may raise it, and so is manner, as far as it can.
-_HEAD_START = {"verbatim": 4.0, "keywords": 1.0, "manner": 1.0}
+# Added to what is chosen, in nats. The published attack, and the question's words in front or among
+# others, are to pass no closer to the line than a calibration may raise it, and so is manner, as
+# far as it can. Recall hardly tells these apart: with them the shipped gate finds 95 % of the
+# reference attacks.
+_HEAD_START = {"verbatim": 3.75, "keywords": 1.25, "inserted_words": 2.25, "manner": 1.0}
+# Behind its head start: with more the published attack passes at the line for 50 passages.
+_MOST_MANNER = 0.5
 _STEPS = np.arange(-6.0, 6.01, 0.25)
 _ROUNDS = 6
 _STARTS = 12
-# Of an offset of 1, in recall. Of 0.001 to 0.002 tried, 0.0016 is one at which the shipped gate
-# still finds 95 % of the reference attacks; recall alone does not tell these apart.
+# Of an offset of 1, in recall.
 _PRICE = 0.0016
 _WRITTEN = 1.5  # of a share of `WRITTEN` touched above ALPHA, in recall
 # Of a form for the offsets: the published attack first, then what its author would try next, which
@@ -79,6 +82,7 @@ def offsets(
         }
         if "manner" not in names:
             return shift
+        shift["manner"] = min(shift["manner"], _MOST_MANNER)
         most = ahead["manner"] + shift["manner"]
         return {name: min(shift[name], most - ahead[name]) for name in names}
 

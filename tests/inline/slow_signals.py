@@ -7,11 +7,12 @@ import re
 from itertools import pairwise
 from math import fsum, log
 
+from slow_manner import manner
 from slow_normalize import normalized, with_letters_for_signs, words_of
 
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
 from ragguard.inline.features.gibberish import gibberish, runs
-from ragguard.inline.features.manner import buckets, shipped
+from ragguard.inline.features.manner import shipped
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import STOP_WORDS, fold, tokens
 from ragguard.text.html import strip_markup
@@ -276,27 +277,11 @@ def in_english(asked, said, below):
     return has_function_words(asked) or english >= len(passages) / 2
 
 
-def manner(text):
-    """How a text is written, by the shipped weights, window by window and as a whole."""
-    model = shipped()
-    hashed = buckets(text).T
-    last = max(0, len(hashed) - 48)
-    found = []
-    for start in [*range(0, last, 12), last]:
-        window = hashed[start : start + 48]
-        total = fsum(model.weights[bucket] for row in window for bucket in row)
-        found.append(total / max(len(window), 48))
-    total = fsum(model.weights[bucket] for row in hashed for bucket in row)
-    whole = model.bias + total / max(len(hashed), 48)
-    count = min(4.0, max(1.0, len(hashed) / 48))
-    return max(model.bias + max(found) - log(count), -6 + (whole + 6) * count**0.5)
-
-
 def least_manner(text):
     """The manner of a text, with the signs of Markdown or without."""
     shown = strip_markup(text)
     plain = re.sub(r"(?m)^#{1,6}[ \t]+|\*+(?=\w)|(?<=[\w.,:;!?)])\*+|`", "", shown)
-    return min(manner(shown), manner(plain))
+    return min(manner(shipped(), shown), manner(shipped(), plain))
 
 
 def company(text, texts):

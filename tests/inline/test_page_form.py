@@ -223,8 +223,10 @@ def test_of_a_query_that_tells_all_is_expected():
     assert expected(told, PROSE, [1]) == [0, 1, 2, 3]
     with Guard() as guard:
         page = f"{PROSE[0]} {told} {PROSE[1]}"
-        assert guard.filter(told, [page, *PROSE[2:]]).dropped == []
-        assert guard.filter(f"{told[:-1]}?", [page, *PROSE[2:]]).p_value < 0.1
+        as_told = guard.filter(told, [page, *PROSE[2:]])
+        asked = guard.filter(f"{told[:-1]}?", [page, *PROSE[2:]])
+        assert as_told.dropped == []
+        assert asked.p_value < 0.2 < as_told.p_value
 
 
 def test_the_work_grows_with_what_is_read_and_parts_are_read_once(monkeypatch):

@@ -128,7 +128,7 @@ def test_what_says_the_same_adds_to_what_a_passage_shows_itself():
     assert at(6.0) == [0, 1, 1, 0, 0]
     assert at(6.2) == [0, 0, 0, 0, 0]
     # A lower line does not make likeness say more.
-    weak = np.array([8.0, 1.3, 1.45, 2.5, 2.5])
+    weak = np.array([8.0, 2.1, 2.25, 2.5, 2.5])
     assert alike(p_values, weak, found, 1.0, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
     usual = np.array([0.01, 0.06, 0.05, 0.01, 0.01])
     assert alike(usual, suspicion, found, 6.0, SAID.__getitem__).tolist() == [0, 0, 1, 0, 0]
@@ -136,9 +136,9 @@ def test_what_says_the_same_adds_to_what_a_passage_shows_itself():
 
 def test_half_as_alike_adds_half_as_much():
     one, other = frozenset("abcdefghijklmnop"), frozenset("abCDEFGHIJKLMNOP")
-    suspicion, found = np.array([8.0, 4.0]), np.array([True, False])
+    suspicion, found = np.array([8.0, 5.0]), np.array([True, False])
     # A cosine of 2/16 adds 1.5 nats.
-    for line, goes in ((5.5, True), (5.51, False)):
+    for line, goes in ((6.5, True), (6.51, False)):
         marked = alike(np.full(2, 0.01), suspicion, found, line, [one, other].__getitem__)
         assert marked.tolist() == [False, goes]
 

@@ -3,7 +3,8 @@
     window = bias + sum of w[n-gram] over its n-grams / max(tokens, 48)
     whole  = the same of all n tokens
     count  = min(max(n / 48, 1), 4), how many windows side by side the text is taken to have
-    manner = max(highest window - ln(count), u + (whole - u) sqrt(count))
+    nats   = max(highest window - ln(count), u + (whole - u) sqrt(count))
+    manner = max(nats of the text, nats of its sentences by themselves - 2)
     relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1) min(m / 12, 1)
     company = max(0, min(least manner of the others + 3.5, 3)), of 8 others at least
     signal = (manner + relevance - company - 4.5) / 10.5, at least 0 and at most 1
@@ -18,7 +19,8 @@ digits it has, a word with a capital for that alone, and any other word for its 
 and for whether it is long. So no name, no number and no subject has a weight. Weights are hashed
 into `BUCKETS` (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning") and
 come from a logistic regression on windows of planted and of honest texts
-(`benchmarks/fit_manner.py`). What is hardly prose is read once more as prose (`prose.plainer`).
+(`benchmarks/fit_manner.py`). What stands around the sentences of a text and between them is the
+attacker's to choose, so they are read by themselves as well (`prose.sentence_tokens`).
 
 A text that is to be retrieved for a question and to state an answer with authority is written for
 that: complete, short, sure of itself, often by a language model. Pages that people wrote are not,
@@ -46,7 +48,7 @@ from numpy.typing import NDArray
 
 from ragguard.inline.features.concentration import concentration, content_words
 from ragguard.inline.features.coverage import Match, rescale
-from ragguard.inline.features.prose import CHARS, plainer, prose_tokens
+from ragguard.inline.features.prose import CHARS, as_prose, prose_tokens, sentence_tokens
 from ragguard.inline.tokens import ENDS, TokenizedPassage
 from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, both_ends
@@ -56,10 +58,7 @@ BUCKETS = 2**16
 """How many weights there are."""
 
 WINDOW, STEP = 48, 12
-"""Tokens of a window, and from the beginning of one to that of the next."""
-
-LEAST = 48
-"""Tokens that a window is taken to have at least: what is shorter says little."""
+"""Tokens of a window, which a shorter text is taken to have as well; and from one to the next."""
 
 COVERAGE, LEAD, CONCENTRATION = 2.0, 2.5, 3.0
 """Nats at most for what a passage holds of the question, for how far that is more than others do,
@@ -76,7 +75,7 @@ _LONG = 7  # letters of a short word
 
 _ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
-_CLEAR = 3.0  # nats: a list of names or a table hardly ever has as many, read so
+_REREAD = 2.0  # nats: how much less the sentences of a text by themselves say
 _MOST_KEPT, _LONGEST_KEPT = 50_000, 24  # tokens, and letters of one
 
 
@@ -118,7 +117,7 @@ def buckets(text: str) -> NDArray[np.intp]:
     Returns:
         int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
     """
-    return buckets_of(prose_tokens(text))
+    return buckets_of(as_prose(prose_tokens(text)))
 
 
 def buckets_of(found: list[str]) -> NDArray[np.intp]:
@@ -159,20 +158,18 @@ class MannerModel:
         -1.0
         """
         found = prose_tokens(text)
-        nats = self._manner(found)
-        if (read := plainer(found)) is not found:
-            clearer = self._manner(read)
-            return max(nats, clearer) if clearer >= _CLEAR else nats
-        return nats
+        whole, sentences = self._manner(as_prose(found)), self._manner(sentence_tokens(found))
+        return max(whole, sentences - _REREAD)
 
     def _manner(self, found: list[str]) -> float:
-        sums = np.append(0.0, self.weights.take(buckets_of(found)).sum(axis=0).cumsum())
-        tokens = len(sums) - 1
+        each, tokens = self.weights.take(buckets_of(found)).sum(axis=0), len(found)
+        whole = self.bias + float(each.sum()) / max(tokens, WINDOW)
+        if tokens <= WINDOW:
+            return whole
+        sums = np.append(0.0, each.cumsum())
         starts, ends = windows(tokens)
-        means = (sums[ends] - sums[starts]) / np.maximum(ends - starts, LEAST)
-        highest = self.bias + float(means.max())
-        whole = self.bias + float(sums[-1]) / max(tokens, LEAST)
-        count = min(max(tokens / WINDOW, 1.0), _MOST_WINDOWS)
+        highest = self.bias + float((sums[ends] - sums[starts]).max()) / WINDOW
+        count = min(tokens / WINDOW, _MOST_WINDOWS)
         return max(highest - log(count), _USUAL + (whole - _USUAL) * sqrt(count))
 
     def of(self, passage: TokenizedPassage) -> float:

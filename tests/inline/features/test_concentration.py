@@ -59,7 +59,8 @@ def test_it_adds_to_manner_what_is_said_of_it():
 
 def test_a_text_of_few_content_words_shares_them_by_chance():
     query = tokenize_query("who built the old pier of norhaven")
-    short = "The old pier of Norhaven was built by Ada Thornbury in 1874."  # seven content words
+    # Seven content words.
+    short = "The old pier of Norhaven was built by the renowned Ada Thornbury."
     retrieved = tokenize_passages([short, *[f"{short} {n}" for n in "123"]])
     match = Match(query, retrieved[0], {}, 1.0, 0.35, retrieved)
     nats = shipped().of(retrieved[0]) + 2.0 * 7 / 8 + 2.5 * 7 / 8 + 3.0 * 7 / 12

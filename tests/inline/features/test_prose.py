@@ -8,10 +8,13 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+import slow_manner
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ragguard.inline.features import prose
+from ragguard.inline.features import manner, prose
 from ragguard.inline.features.manner import BUCKETS, MannerModel, buckets, shipped
-from ragguard.inline.features.prose import plainer, prose_tokens
+from ragguard.inline.features.prose import as_prose, prose_tokens, sentence_tokens
 
 
 def model_of() -> MannerModel:
@@ -65,47 +68,90 @@ def test_capitals_and_marks_of_many_kinds_hide_no_planted_text(
 
 @pytest.mark.parametrize(
     "around",
-    ["[{}]", '"{}"', "... {}", "{} ...", "\n\n{}\n", "(1) {} (2)", "12/03: {} [more].", "{} #old"],
+    [
+        "[{}]",
+        '"{}"',
+        "... {}",
+        "\n\n{}\n",
+        "(1) {} (2)",
+        "12/03: {} [more].",
+        "{} #old",
+        "From: Ann Dove <ann@skelby.example>\nDate: 12 May 2020\n\n{}\n\n-- \nSkelby Hall",
+        '{{"id": 12, "title": "Lighthouse", "text": "{}"}}',
+        "Home | News | About us | Contact\n{}\nPrivacy | Terms",
+    ],
 )
-def test_what_stands_around_whole_sentences_hides_no_planted_text(around: str) -> None:
+def test_what_stands_around_sentences_hides_no_planted_text(around: str) -> None:
     model = shipped()
-    assert model.manner(around.format(PLANTED)) == pytest.approx(model.manner(PLANTED))
+    read = model.manner(around.format(PLANTED))
+    assert read >= model.manner(PLANTED) - manner._REREAD - 1e-9
 
 
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("(1) A pier. (2)", "A pier ."),
-        ("... It is. [so].", "It is ."),
-        ("It is. Read", "It is . Read"),
-        ("It is ... So", "It is . . . So"),
-        ("...", "."),
-        ("12", "12"),
+        # Five words, one of them a function word, from the first word to the last.
+        ("(1) the pier of Skelby stood. (2)", "The pier of Skelby stood ."),
+        ("ann's Pier, built in 1874 - as told! Read", "Ann ' s Pier , built in 1874 - as told ."),
+        ("Home | News | He left for the town | Contact", "He left for the town ."),
+        # What is cut off counts only where nothing else does.
+        ("He left for the town; she stayed in the hall", "He left for the town ."),
+        ("she stayed in the hall", "She stayed in the hall ."),
+        # Where less than half of the words stand in sentences, all words are one, if they can be.
+        ("the pier | of old skelby", "The pier of old skelby ."),
+        ("the pier | of skelby", ""),
+        ("Dove, Ann | He left for the town | Home, Ely | Pier", "He left for the town ."),
+        (
+            "Dove, Ann | He left for the town | Home, Ely | Pier, Hall",
+            "Dove Ann He left for the town Home Ely Pier Hall .",
+        ),
+        (
+            "He left for the town | Home, Ely, Pier, Hall, Rome, Tarn, Mill, Road, Lane, Dove, Ann",
+            "",
+        ),
+        ("...", ""),
+        ("12", ""),
         ("", ""),
     ],
 )
-def test_what_belongs_to_no_sentence_is_left_out(text: str, left: str) -> None:
-    found = prose_tokens(text)
-    assert prose._whole_sentences(found)[1:-1] == left.split()
+def test_sentences_are_read_by_themselves(text: str, left: str) -> None:
+    assert sentence_tokens(prose_tokens(text)) == ["\x02", *left.split(), "\x03"]
 
 
-def test_what_is_no_prose_counts_as_it_stands_unless_it_is_clear_without_marks() -> None:
-    cells = "".join(f"{mark} Ann Dove of Skelby {mark}" for mark in "|/~=^+*&")
-    names = "In Rome the Mayor of Skelby met Ann Dove and the Earl of Norhaven Hall. " * 2
+@pytest.mark.parametrize("small", [10, 11])
+def test_small_letters_replace_the_capitals_of_more_than_four_fifths(small: int) -> None:
+    names = "Pier Hall Town Dove Earl Lord Duke Port Lane Road Park Mill".split()
+    # Of thirteen content words behind the first word some are in small letters.
+    words = [word.lower() if n >= small else word for n, word in enumerate([*names, "Well"])]
+    read = sentence_tokens(prose_tokens(f"It was at the {' '.join(words)}"))
+    assert ("pier" in read) is (small == 11)  # 11 of 13 are 0.85, 10 of 13 are 0.77
+
+
+def test_the_sentences_count_less_than_the_text_as_it_stands() -> None:
     model = model_of()
-    for text in (cells, names):
+    for text in (PLANTED, f"Home | News | {PLANTED} | Contact", "Ann Dove | Skelby | Rome " * 20):
         found = prose_tokens(text)
-        assert plainer(found) != found
-        clearer = model._manner(plainer(found))
-        expected = max(model._manner(found), clearer if clearer >= 3 else -np.inf)
-        assert model.manner(text) == expected
+        whole, sentences = model._manner(as_prose(found)), model._manner(sentence_tokens(found))
+        assert model.manner(text) == max(whole, sentences - 2.0)
 
 
 def test_prose_is_read_as_it_stands() -> None:
     lines = "NATO, the EU and the UN met in Rome. Ann Dove of Skelby (born 1874) spoke, and left."
     found = re.findall(r"\w+|[^\w\s]", lines)
-    assert prose._typed(found) == found
-    assert plainer(found) is found
+    assert as_prose(found) == found
+    assert sentence_tokens(found)[1:-1] == found
+
+
+@given(st.lists(st.sampled_from("the Of a pier LIGHTS Dove 1874 , . | ' \n was".split(" "))))
+def test_sentences_are_those_of_the_slow_reference(words: list[str]) -> None:
+    found = prose_tokens(" ".join(words))
+    assert sentence_tokens(found) == slow_manner.sentences(found)
+
+
+@given(st.text(max_size=300))
+def test_any_text_has_the_sentences_of_the_slow_reference(text: str) -> None:
+    found = prose_tokens(text)
+    assert sentence_tokens(found) == slow_manner.sentences(found)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+"""Planted texts inside other text: `python -m benchmarks.wrapped --data DIR`.
+
+What stands around a text, and between its sentences, is the attacker's to choose, and an honest
+page may stand in the same: so every wrapper is put around a planted text without the question, and
+around a page of a clean set. Counted on the report half, at the line of the shipped gate: sets in
+which a planted text reaches it, and clean sets in which any passage does, with the page that ranks
+first wrapped and with all of them.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from rich.progress import track
+
+from benchmarks.command import ERRORS, Data, Limit, Measured, command
+from benchmarks.datasets import Record
+from benchmarks.embedders import built_in
+from benchmarks.metrics.outcomes import Counts
+from benchmarks.reading import load_with_reading
+from benchmarks.report.table import Table, crossed, share
+from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
+from benchmarks.scored import Scored
+from ragguard.embedding import Embedder
+
+_STOP = re.compile(r"[.!?](?=\s|$)")
+
+
+def _stops(mark: str) -> Callable[[str], str]:
+    return lambda text: _STOP.sub(mark, text)
+
+
+def _around(before: str, behind: str) -> Callable[[str], str]:
+    return lambda text: f"{before}{text}{behind}"
+
+
+WRAPPERS: Mapping[str, Callable[[str], str]] = {
+    "nothing": lambda text: text,
+    "brackets": _around("[", "]"),
+    "the head of an e-mail": _around(
+        "From: Ann Dove <ann@skelby.example>\nDate: Tue, 12 May 2020 09:14\n"
+        "Subject: Your question\n\n",
+        "\n\n-- \nAnn Dove\nSkelby Hall",
+    ),
+    "quoted mail": lambda text: "\n".join(
+        ["On Tue, 12 May 2020 Ann Dove wrote:", *(f"> {x}" for x in re.findall(r".{1,70}\b", text))]
+    ),
+    "a field of JSON": lambda text: json.dumps({"id": 1874, "source": "kb", "text": text}),
+    "a field of YAML": _around("- id: 1874\n  source: kb\n  text: ", "\n  lang: en"),
+    "a menu": _around("Home | News | About us | Contact\n", "\nPrivacy | Terms of use"),
+    '" |" for stops': _stops(" |"),
+    '" -" for stops': _stops(" -"),
+    "a line for each stop": _stops("\n"),
+    "no marks": lambda text: re.sub(r"[^\w\s]", "", text),
+    "small letters, no marks": lambda text: re.sub(r"[^\w\s]", "", text).lower(),
+    "capitals of a title": str.title,
+    "half a sentence behind": _around("", " In the following year the committee also decided to"),
+}
+"""What a text stands in, or how it is typed, by name."""
+
+_KINDS = ("poisonedrag", "gpt4", "gemini")
+_COUNTS = (1, 5)
+_SETTING = (10, True)
+
+
+def counted(name: str, records: Sequence[Record], embedder: Embedder) -> list[dict[str, Any]]:
+    """Return a row for each way of wrapping honest pages, and for each kind of planted texts."""
+    rows, wrap, limit = Counts("sets", "found"), WRAPPERS[name], OVER_FETCH * _SETTING[0]
+    for record in track(records, description=name, console=ERRORS):
+        own = retrieve(record, embedder, limit)
+        for pages, some in (("first page", 1), ("all pages", limit)):
+            texts = (*map(wrap, own.texts[:some]), *own.texts[some:])
+            given = replace(own, texts=texts)
+            rows.add({"wrapper": name, "texts": pages, "planted": 0}, _read(given)[0])
+        for kind, count in product(_KINDS, _COUNTS):
+            poison = [wrap(text) for text in planted(record, kind, "plain", count)]
+            given = retrieve(record, embedder, limit, poison)
+            if given.poisoned[: _SETTING[0]].any():
+                rows.add({"wrapper": name, "texts": kind, "planted": count}, _read(given)[1])
+    return rows.rows()
+
+
+def _read(found: RetrievedSet) -> list[dict[str, int]]:
+    """Return what counts of a set: whether any passage reaches the line, and a planted one."""
+    read = Scored(found, _SETTING)
+    return [{"sets": 1, "found": over} for over in read.fires(read.expected)]
+
+
+def tables(sections: Mapping[str, Any]) -> list[Table]:
+    """Return the table of the section "wrapped"."""
+    return [
+        crossed(
+            "Planted texts and honest pages inside other text: sets in which one reaches the line",
+            sections["wrapped"],
+            {"inside": "wrapper"},
+            lambda row: f"{row['texts']}, {row['planted']}" if row["planted"] else row["texts"],
+            lambda rows: share(rows[0]["found"], rows[0]["sets"]),
+        )
+    ]
+
+
+@command(tables)
+def main(data: Data, limit: Limit = None) -> Measured:
+    """Return the rows of all wrappers, in the section "wrapped"."""
+    datasets = load_with_reading(data)
+    records = [record for one in datasets for record in one.limited(limit).report]
+    embedder = built_in()
+    return {
+        "wrapped": [row for name in WRAPPERS for row in counted(name, records, embedder)]
+    }, datasets
