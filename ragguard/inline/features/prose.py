@@ -108,9 +108,8 @@ def _is_sentence(words: list[str]) -> bool:
 
 def _as_sentence(found: list[str]) -> list[str]:
     first = next(at for at, token in enumerate(found) if token.isalpha())
-    while not found[-1].isalnum():
-        found = found[:-1]
-    return [found[first][0].upper() + found[first][1:], *found[first + 1 :], "."]
+    end = next(at for at in range(len(found), 0, -1) if found[at - 1].isalnum())
+    return [found[first][0].upper() + found[first][1:], *found[first + 1 : end], "."]
 
 
 def _uncapitalized(found: list[str]) -> list[str]:
