@@ -222,11 +222,9 @@ def test_of_a_query_that_tells_all_is_expected():
     told = "The keeper of the light, who lives on the northern tip, lights the lamp at dusk."
     assert expected(told, PROSE, [1]) == [0, 1, 2, 3]
     with Guard() as guard:
-        page = f"{PROSE[0]} {told} {PROSE[1]}"
-        as_told = guard.filter(told, [page, *PROSE[2:]])
-        asked = guard.filter(f"{told[:-1]}?", [page, *PROSE[2:]])
-        assert as_told.dropped == []
-        assert asked.p_value < 0.2 < as_told.p_value
+        page = f"{told} {PROSE[0]} {PROSE[1]}"
+        assert guard.filter(told, [page, *PROSE[2:]]).dropped == []
+        assert guard.filter(f"{told[:-1]}?", [page, *PROSE[2:]]).p_value < 0.01
 
 
 def test_the_work_grows_with_what_is_read_and_parts_are_read_once(monkeypatch):

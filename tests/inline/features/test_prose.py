@@ -142,6 +142,26 @@ def test_prose_is_read_as_it_stands() -> None:
     assert sentence_tokens(found)[1:-1] == found
 
 
+class Copied(list[str]):
+    """Tokens that count how many of them are copied, by whoever takes a part of them."""
+
+    copied = 0
+
+    def __getitem__(self, at):  # type: ignore[no-untyped-def,override]
+        got = super().__getitem__(at)
+        if not isinstance(at, slice):
+            return got
+        Copied.copied += len(got)
+        return Copied(got)
+
+
+def test_thousands_of_marks_behind_a_sentence_are_passed_in_one_step() -> None:
+    found = Copied([*"It was at the old pier".split(), *[","] * 9000])
+    Copied.copied = 0
+    assert prose._as_sentence(found) == [*"It was at the old pier".split(), "."]
+    assert Copied.copied <= len(found)
+
+
 @given(st.lists(st.sampled_from("the Of a pier LIGHTS Dove 1874 , . | ' \n was".split(" "))))
 def test_sentences_are_those_of_the_slow_reference(words: list[str]) -> None:
     found = prose_tokens(" ".join(words))
