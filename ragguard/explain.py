@@ -26,28 +26,17 @@ MOST_DRAWN = 40
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the picture of a verdict shows.
-
-    Attributes:
-        query: The question.
-        passages: The judged passages, in rank order.
-        verdict: What the guard said of them.
-        fates: What became of each passage.
-        drawn: Positions of the passages that are drawn, ascending; at most `MOST_DRAWN`.
-        places: float64 array of shape (n, 2) for n drawn passages, or (n + 1, 2) with the question
-            in the last row.
-        shown: Share of the squared distances that the plane shows, in [0, 1].
-        threshold: The suspicion at which the gate fires, or None if that is not known.
-    """
+    """What the picture of a verdict shows."""
 
     query: str
-    passages: tuple[Passage, ...]
+    passages: tuple[Passage, ...]  # those that were judged, in rank order
     verdict: Verdict
-    fates: tuple[Fate, ...]
-    drawn: tuple[int, ...]
+    fates: tuple[Fate, ...]  # what became of each passage
+    drawn: tuple[int, ...]  # positions of what is drawn, ascending; at most `MOST_DRAWN`
+    # Of shape (n, 2) for n drawn passages, or (n + 1, 2) with the question in the last row.
     places: NDArray[np.float64]
-    shown: float
-    threshold: float | None
+    shown: float  # share of the squared distances that the plane shows, in [0, 1]
+    threshold: float | None  # the suspicion at which the gate fires; None if that is not known
 
     @property
     def not_drawn(self) -> Mapping[Fate, int]:

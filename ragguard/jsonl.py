@@ -21,17 +21,11 @@ from ragguard.passage import Passage
 
 @dataclass(frozen=True)
 class Line:
-    """One line that holds a JSON value.
+    """One line that holds a JSON value."""
 
-    Attributes:
-        place: Where it is, as "file:number".
-        value: The parsed value.
-        end: How many bytes of the input had been read when this line ended.
-    """
-
-    place: str
+    place: str  # where it is, as "file:number"
     value: Any
-    end: int
+    end: int  # how many bytes of the input had been read when this line ended
 
 
 def open_input(path: str | Path) -> BinaryIO:

@@ -48,18 +48,11 @@ def question_hash(query: str) -> str:
 
 @dataclass(frozen=True)
 class Recording:
-    """The queries of a record that a calibration is made of.
+    """The queries of a record that a calibration is made of, and how many were left out."""
 
-    Attributes:
-        queries: At least one, oldest first; all of one kind, each question once.
-        repeated: How many were left out because the same question was asked again later.
-        other_kind: How many were left out because they have reference passages and most have not,
-            or the other way round.
-    """
-
-    queries: tuple[ScoredQuery, ...]
-    repeated: int
-    other_kind: int
+    queries: tuple[ScoredQuery, ...]  # one at least, oldest first; of one kind, each question once
+    repeated: int  # because the same question was asked again later
+    other_kind: int  # for having reference passages while most have none, or the other way round
 
     @classmethod
     def of(cls, scored: Sequence[ScoredQuery], *, newest: int | None = None) -> Self:

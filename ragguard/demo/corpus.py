@@ -21,23 +21,15 @@ ATTACKS: tuple[Attack, ...] = get_args(Attack)
 
 @dataclass(frozen=True)
 class Question:
-    """A question, its answer, and what an attacker would plant to change that answer.
+    """A question, its answer, and what an attacker would plant to change that answer."""
 
-    Attributes:
-        id: "q01" to "q64".
-        text: The question as a user types it.
-        correct_answer: Spelled as the golden passages spell it.
-        incorrect_answer: The attacker's answer; no passage of the knowledge base holds it.
-        golden: Ids of the passages that state the correct answer.
-        texts: The attacker's texts by kind of attack; `poison` makes passages of them.
-    """
-
-    id: str
-    text: str
+    id: str  # "q01" to "q64"
+    text: str  # as a user types it
     paraphrase: str
-    correct_answer: str
-    incorrect_answer: str
-    golden: tuple[str, ...]
+    correct_answer: str  # spelled as the golden passages spell it
+    incorrect_answer: str  # the attacker's answer; no passage of the knowledge base holds it
+    golden: tuple[str, ...]  # ids of the passages that state the correct answer
+    # The attacker's, by kind of attack; `poison` makes passages of them.
     texts: Mapping[Attack, tuple[str, ...]] = field(hash=False, repr=False)
 
 

@@ -63,16 +63,10 @@ class KnowledgeBase:
         return cls(passages, embedder=embedder)
 
     def __len__(self) -> int:
-        """Return how many passages there are."""
         return len(self._held[0])
 
     def add(self, passages: Iterable[str | Passage]) -> None:
-        """Put passages in; one whose id is there already is replaced.
-
-        Raises:
-            InvalidInputError: As the constructor.
-            EmbeddingError: As the constructor.
-        """
+        """Put passages in; one whose id is there already is replaced. Raises as the constructor."""
         new = as_passages(passages)
         if not new:
             return

@@ -88,20 +88,17 @@ def as_passage(document: Any, score: float | None = None) -> Passage:
     metadata = getattr(node, "metadata", None)
     content = getattr(node, "page_content", None)
     if isinstance(content, str):
-        return Passage(content, id=_document_id(node, metadata), score=score, metadata=metadata)
+        name = getattr(node, "id", None)
+        if name is None and isinstance(metadata, dict):
+            name = metadata.get("_id")  # where langchain-qdrant puts the point's id
+        name = None if name is None else str(name)
+        return Passage(content, id=name, score=score, metadata=metadata)
     if callable(getattr(node, "get_content", None)):
         return Passage(node.get_content(), id=node.node_id, score=score, metadata=metadata)
     raise InvalidInputError(
         f"a retriever returned a {type(document).__name__}; it must return documents, nodes, "
         "str or Passage"
     )
-
-
-def _document_id(document: Any, metadata: Any) -> str | None:
-    name = getattr(document, "id", None)
-    if name is None and isinstance(metadata, dict):
-        name = metadata.get("_id")  # where langchain-qdrant puts the point's id
-    return None if name is None else str(name)
 
 
 class Retriever:

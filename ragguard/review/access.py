@@ -40,14 +40,10 @@ class Person:
 
 @dataclass(frozen=True)
 class TrustedProxy:
-    """A reverse proxy that checks who somebody is, with OpenID Connect for example.
+    """A reverse proxy that checks who somebody is, with OpenID Connect for example."""
 
-    Attributes:
-        header: The header in which it names them; it must strip it from what comes in.
-        networks: Its addresses: the header counts only from there.
-    """
-
-    header: str
+    header: str  # in which it names them; it must strip it from what comes in
+    # Its addresses: the header counts only from there.
     networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
     @classmethod
