@@ -140,10 +140,7 @@ class Access:
 
     def enter(self, token: str, name: str, address: str) -> str | None:
         """Return a new session of `name` for the right token, or None and count a failure."""
-        if not name or not _equal(token, self._token):
-            self._fail(address)
-            return None
-        return self._begin(name)
+        return self._entered(bool(name) and _equal(token, self._token), name, address)
 
     def enter_once(self, code: str, name: str, address: str) -> str | None:
         """Return a new session for the right code, the first time, or None."""
@@ -151,12 +148,12 @@ class Access:
             right = self.once is not None and _equal(code, self.once)
             if right:
                 self.once = None
+        return self._entered(right, name, address)
+
+    def _entered(self, right: bool, name: str, address: str) -> str | None:
         if not right:
             self._fail(address)
             return None
-        return self._begin(name)
-
-    def _begin(self, name: str) -> str:
         session = secrets.token_urlsafe(32)
         with self._lock:
             while len(self._sessions) >= _MOST_SESSIONS:
