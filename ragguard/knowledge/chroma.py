@@ -25,11 +25,9 @@ class ChromaCollection(Adapter):
         count = min(limit, resolved(self._collection.count()))
         if count < 1:
             return []
-        asked: dict[str, Any] = (
-            {"query_texts": [query]}
-            if self._vectors is None
-            else {"query_embeddings": self._vectors.of_query(query)[None]}
-        )
+        asked: dict[str, Any] = {"query_texts": [query]}
+        if self._vectors is not None:
+            asked = {"query_embeddings": self._vectors.of_query(query)[None]}
         wanted = ["documents", "metadatas", "distances"]
         found = resolved(self._collection.query(**asked, n_results=count, include=wanted))
         rows = zip(*(found[name][0] for name in ("ids", *wanted)), strict=True)
