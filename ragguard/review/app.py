@@ -32,8 +32,7 @@ from ragguard.audit import AuditStore
 from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.review import pages, plots
 from ragguard.review.access import SESSION_S, Access, Person, named
-from ragguard.review.actions import decide
-from ragguard.review.request import Fields, Settings, Visit, address_of, first, parsed
+from ragguard.review.request import Fields, Settings, Visit, address_of, decide, first, parsed
 
 COOKIE = "ragguard_review"
 _Answering = Callable[[Request, Person], Awaitable[Response]]

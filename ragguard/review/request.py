@@ -1,20 +1,30 @@
-"""What a request asks of a page, and the addresses on it, without a web framework."""
+"""What a request asks of a page, and does by its buttons; without a web framework.
+
+The buttons decide by the functions that the guard and the command line use.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, time
+from functools import partial
+from typing import TypedDict
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from ragguard.audit import AuditStore
+from ragguard.audit.allow_list import Allowance, Effect, is_key
+from ragguard.audit.decisions import Decisions
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
 from ragguard.errors import InvalidInputError
 from ragguard.inline.conformal import Calibration
+from ragguard.passage import Passage
 from ragguard.review.access import Person
 
 Fields = Mapping[str, Sequence[str]]
 
 _MOST_FIELDS = 2_000
+_LONGEST_WHY = 1_000  # characters
 
 
 @dataclass(frozen=True)
@@ -97,3 +107,93 @@ def address_of(path: str, /, **fields: str | int | datetime | None) -> str:
     given = {name: value for name, value in fields.items() if value not in (None, "")}
     query = urlencode(given, errors="surrogatepass", quote_via=quote)
     return f"{path}?{query}" if given else path
+
+
+class _By(TypedDict):
+    """Who decides, and why."""
+
+    actor: str
+    said: str
+
+
+_Action = Callable[[Visit, Decisions, _By], Sequence[object]]
+
+
+def decide(visit: Visit) -> tuple[str, int]:
+    """Do what a form asks for, keep why, and return what was done, and to how many passages.
+
+    Raises:
+        InvalidInputError: It does not say what, of which passages, or why.
+        RagguardError: As `Decisions`.
+    """
+    wanted, why = visit.filled("do"), visit.filled("why")
+    if wanted not in ACTIONS:
+        raise InvalidInputError("this form asks for nothing that the page can do; reload the page")
+    if not why:
+        raise InvalidInputError("say why: whoever looks at this later must understand it")
+    by = _By(actor=visit.person.name, said=why[:_LONGEST_WHY])
+    changed = ACTIONS[wanted](visit, Decisions(visit.store), by)
+    return wanted, len(changed)
+
+
+def _named(visit: Visit) -> list[str]:
+    keys = [key for key in visit.form.get("key", ()) if is_key(key)]
+    if not keys:
+        raise InvalidInputError("tick the passages that you mean, one at least")
+    return keys
+
+
+def _until(visit: Visit) -> datetime | None:
+    day = visit.filled("until")
+    if not day:
+        return None
+    try:
+        # The whole of that day still counts.
+        return datetime.combine(datetime.fromisoformat(day).date(), time.max, UTC)
+    except ValueError as error:
+        raise InvalidInputError(f"{day[:40]!r} is no day; write it as 2030-12-31") from error
+
+
+def _become(
+    status: QuarantineStatus, visit: Visit, decisions: Decisions, by: _By
+) -> list[QuarantineEntry]:
+    return decisions.decide(*_named(visit), status=status, **by)
+
+
+def _vouch(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+    until, named, why = _until(visit), _named(visit), by["said"]
+    entries = {entry.key: entry for entry in visit.store.quarantine(keys=named)}
+    targets = [Passage(entries[key].text) if key in entries else key for key in named]
+    put = [decisions.allow(one, why=why, effect=effect, until=until, **by) for one in targets]
+    # What a person vouches for is proposed no longer.
+    proposed = [entry for entry in entries.values() if entry.status == "proposed"]
+    decisions.decide(*proposed, status="rejected", **by)
+    return put
+
+
+def _vouch_for_name(effect: Effect, visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+    name, until = visit.filled("name"), _until(visit)
+    return [decisions.allow(name, why=by["said"], effect=effect, until=until, **by)]
+
+
+def _disallow(visit: Visit, decisions: Decisions, by: _By) -> list[Allowance]:
+    return decisions.disallow(visit.exact("source") or _named(visit)[0], **by)
+
+
+def _undo(visit: Visit, decisions: Decisions, by: _By) -> list[QuarantineEntry]:
+    event, reporter = visit.exact("event") or None, visit.exact("reporter") or None
+    return decisions.undo(event=event, reporter=reporter, **by)
+
+
+ACTIONS: Mapping[str, _Action] = {
+    "confirm": partial(_become, "confirmed"),
+    "reject": partial(_become, "rejected"),
+    "release": partial(_become, "released"),
+    "allow": partial(_vouch, "allowed"),
+    "protect": partial(_vouch, "protected"),
+    "allow-name": partial(_vouch_for_name, "allowed"),
+    "protect-name": partial(_vouch_for_name, "protected"),
+    "disallow": _disallow,
+    "undo": _undo,
+}
+"""What a form may ask for, by the word that it says."""
