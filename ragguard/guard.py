@@ -138,8 +138,9 @@ class Guard(Feedback, Deciding):
             passages: What the retriever returned, best first.
             k: How many passages the generator gets; None means all of them. Passages beyond k,
                 where the caller over-fetched, tell which words are rare in what is retrieved, and
-                move up for those that are dropped. The gate looks at the first 50 of the k, or at
-                as many as its own calibration allows for: keep k below that.
+                move up for those that are dropped. `alpha` holds for the first 50 of the k, or for
+                as many as its own calibration allows for; what ranks below is held to the same
+                line, so of far longer lists a little more is touched.
             tenant: Whose query it is, and so whose quarantine and allow-list count; None is the
                 default tenant. Take it from who is logged in, never from what a user typed.
 

@@ -144,7 +144,7 @@ def recent_p_values(
         scored: What the store keeps, oldest first; other scorers' records are left out.
         calibration: None for the shipped one. Queries that differ from what they are compared with
             in having reference passages or not are left out.
-        alpha: Of the gates that recorded them; it says how many passages of a query they looked at.
+        alpha: Of the gates that recorded them; it says how many passages of a query they counted.
 
     Returns:
         float64 array of shape (m,), m at most `RECENT_SIZE`, and int64 array of shape (m,): how
@@ -176,7 +176,7 @@ def _p_values(
     p_values, sizes = [], []
     for record in scored:
         measure = measure_of(record, calibration, alpha)
-        judged = np.array(record.suspicions[: measure.reach(alpha)])
-        p_values.append(measure.p_value(nonconformity(judged), len(judged)))
+        counted = min(len(record.suspicions), measure.reach(alpha))
+        p_values.append(measure.p_value(nonconformity(np.array(record.suspicions)), counted))
         sizes.append(len(measure.scores))
     return np.array(p_values, dtype=np.float64), np.array(sizes, dtype=np.int64)

@@ -125,9 +125,8 @@ def test_there_is_a_mark_or_a_drop_where_the_p_value_says_so(values, mark_alpha,
     found = decided(values, mark_alpha=mark_alpha, calibration=own)
     assert bool(found.unusual) == (found.p_value <= mark_alpha)
     if not found.attacked:
-        judged = values[: own.reach(0.01)]
-        line = own.threshold(mark_alpha, len(judged))
-        assert found.unusual == {n for n, value in enumerate(judged) if value >= line}
+        line = own.threshold(mark_alpha, min(len(values), own.reach(0.01)))
+        assert found.unusual == {n for n, value in enumerate(values) if value >= line}
 
 
 def test_a_clean_set_costs_one_comparison(guard, monkeypatch):

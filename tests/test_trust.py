@@ -238,5 +238,5 @@ def test_a_class_of_its_own_never_raises_the_share_of_clean_queries_touched():
     scores = rng.normal(size=(4_000, 5))
     calibration = Calibration(scores.max(axis=1), scores.ravel(), 5, False, "s", "test")
     shares = np.array([0.0, 0.3, 0.3, 0.7, 0.7])
-    found = [calibration.shared_p_value(row, shares) for row in rng.normal(size=(4_000, 5))]
+    found = [calibration.shared_p_value(row, shares, 5) for row in rng.normal(size=(4_000, 5))]
     assert (np.array(found) <= 0.05).mean() <= 0.05

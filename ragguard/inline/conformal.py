@@ -184,17 +184,18 @@ class Calibration:
         blocks = max(1, ceil(judged / self.size))
         return min(1.0, blocks * (1 + at_least) / (1 + len(self.scores)))
 
-    def shared_p_value(self, suspicion: Floats, shares: Floats) -> float:
+    def shared_p_value(self, suspicion: Floats, shares: Floats, judged: int) -> float:
         """Return the p-value of "this query is clean" where classes share alpha.
 
         It is the least over the classes of p(most suspicious passage) / share (`ragguard.trust`);
-        both arrays have shape (k,). A class that may spend nothing is no evidence.
+        both arrays have shape (k,). A class that may spend nothing is no evidence. `judged` is as in
+        `p_value`.
         """
         highest: dict[float, float] = {}
         for share, nats in zip(shares.tolist(), suspicion.tolist(), strict=True):
             highest[share] = max(nats, highest.get(share, nats))
         found = [
-            self.p_value(nats, len(suspicion)) / share for share, nats in highest.items() if share
+            self.p_value(nats, judged) / share for share, nats in highest.items() if share
         ]
         return min([1.0, *found])
 
@@ -212,10 +213,11 @@ class Calibration:
         return nextafter(float(self.scores[-1 - above]), inf)
 
     def reach(self, alpha: float) -> int:
-        """Return how many passages of a query can be judged so that `alpha` is still reachable.
+        """Return how many passages of a query may be counted so that `alpha` is still reachable.
 
         Every block of `size` passages beyond the first multiplies the smallest p-value; past this
-        many the gate could never fire.
+        many the gate could never fire. What ranks below is held to the same line: poison must not
+        pass by its rank.
         """
         if not self.in_blocks:
             return self.size

@@ -22,7 +22,6 @@ from ragguard.inline.features.concentration import content_words
 from ragguard.inline.features.manner import shipped
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
-from ragguard.inline.scoring import nonconformity
 from ragguard.inline.selection import alike, companions, rejected, select
 from ragguard.inline.tokens import (
     ENDS,
@@ -96,15 +95,15 @@ class ConformalFilter:
         budget = budget or Budget()
         shown = passages if calibration.with_reference else passages[:k]
         scored = gather(query, shown, k, budget)
-        gated = scored.suspicion[: calibration.reach(self._alpha)]
-        unspent = calibration.p_value(nonconformity(gated), len(gated))
+        suspicion, counted = scored.suspicion, min(k, calibration.reach(self._alpha))
+        unspent = calibration.p_value(scored.score, counted)
         shares = np.ones(len(passages)) if self._trust is None else self._trust.shares(passages)
-        p_value = calibration.shared_p_value(gated, shares[: len(gated)])
+        p_value = calibration.shared_p_value(suspicion, shares[:k], counted)
         if unspent > self._mark_alpha:
             return passed(attacked=False, p_value=p_value, gated=scored)
-        line = calibration.threshold(self._mark_alpha, len(gated))
+        line = calibration.threshold(self._mark_alpha, counted)
         if p_value > self._alpha:
-            unusual = _at_least(line, gated)
+            unusual = _at_least(line, suspicion)
             return passed(attacked=False, p_value=p_value, gated=scored, unusual=unusual)
         # What would move up must be judged as well.
         judged = scored
@@ -112,10 +111,10 @@ class ConformalFilter:
             judged = _extended(scored, gather(query, passages, len(passages), budget), k)
         with np.errstate(divide="ignore"):  # what may spend nothing cannot go
             p_values = calibration.passage_p_values(judged.suspicion) / shares
-        gate = calibration.threshold(self._alpha, len(gated))
+        gate = calibration.threshold(self._alpha, counted)
         # Of many passages few can be discoveries; one that would fire the gate by itself goes.
         evident = judged.suspicion >= [
-            calibration.threshold(self._alpha * share, len(gated)) for share in shares.tolist()
+            calibration.threshold(self._alpha * share, counted) for share in shares.tolist()
         ]
         found = rejected(p_values) | evident
         asked = tokenize_query(query).distinct

@@ -560,7 +560,7 @@ def test_classes_that_share_alpha_have_the_lowest_of_their_p_values():
         (1.0, 1.0, 1.0): 0.01,
     }
     for shares, p in shares_and_p.items():
-        assert sample.shared_p_value(suspicion, np.array(shares)) == pytest.approx(p)
+        assert sample.shared_p_value(suspicion, np.array(shares), 3) == pytest.approx(p)
 
 
 def test_a_smaller_share_of_alpha_takes_more_evidence():

@@ -98,13 +98,16 @@ def test_where_pages_have_no_titles_or_more_is_asked_the_query_in_front_goes():
     assert judge().decide(QUESTION, passages(asked, *TITLED), 4).flagged == [True] + [False] * 3
 
 
-def test_of_more_passages_than_the_sample_has_the_first_are_looked_at():
-    quiet = [f"{QUIET[n % 5]} It was page {n} of the parish book." for n in range(60)]
-    late = passages(*quiet, POISON[0])
-    assert not judge(NoEmbedder()).decide(QUESTION, late, 61).attacked
-    # A sample of one's own may be stretched over several blocks, as far as alpha goes.
-    own = calibration(np.linspace(-5.0, 0.0, 999), size=20)
-    assert judge(calibration=own).decide(QUESTION, late, 61).attacked
+@pytest.mark.parametrize("queries", [None, 99, 999])
+@pytest.mark.parametrize("rank", [50, 60, 299])
+def test_poison_does_not_pass_by_its_rank(rank, queries):
+    texts = [f"{QUIET[n % 5]} It was page {n} of the parish book." for n in range(300)]
+    texts[rank] = POISON[0]
+    # A sample of one's own is stretched over several blocks, as far as alpha goes, here 1 and 9.
+    own = None if queries is None else calibration(np.linspace(-5.0, 0.0, queries), size=20)
+    found = judge(calibration=own).decide(QUESTION, passages(*texts), len(texts))
+    assert found.attacked
+    assert [place for place, flag in enumerate(found.flagged) if flag] == [rank]
 
 
 def test_an_attack_is_found_and_the_poison_goes():
