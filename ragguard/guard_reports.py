@@ -23,7 +23,7 @@ from ragguard.errors import (
     StoreError,
 )
 from ragguard.guard_parts import Parts
-from ragguard.passage import Passage, as_passages
+from ragguard.passage import NO_SEQUENCES, Passage, as_passages
 
 if TYPE_CHECKING:
     from ragguard.admission import Admission, Base
@@ -179,7 +179,8 @@ class Feedback:
         if passages is not None:
             try:
                 # No more than the event may have, and one to tell that there were more.
-                some = passages if isinstance(passages, str) else islice(passages, MAX_PASSAGES + 1)
+                whole = isinstance(passages, NO_SEQUENCES)
+                some = passages if whole else islice(passages, MAX_PASSAGES + 1)
                 seen = as_passages(some)
             except Exception as error:  # a lazy sequence may raise anything
                 unreadable = error

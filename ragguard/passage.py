@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -120,16 +120,22 @@ def _is_real(number: object) -> bool:
     return isinstance(number, Real) and not isinstance(number, bool)
 
 
+NO_SEQUENCES = (str, bytes, Mapping, Set)
+"""What can be iterated over and is no list of passages: one text, or what has no order."""
+
+
 def as_passages(passages: Iterable[str | Passage]) -> list[Passage]:
     """Return `passages` as a list in which every plain string has become a `Passage`.
 
     Raises:
-        InvalidInputError: `passages` is a single string, not iterable, or holds another type.
+        InvalidInputError: `passages` is a single string, a mapping or a set, not iterable, or holds
+            another type.
     """
-    if isinstance(passages, (str, bytes)) or not isinstance(passages, Iterable):
+    if isinstance(passages, NO_SEQUENCES) or not isinstance(passages, Iterable):
+        unordered = isinstance(passages, (Mapping, Set))
         raise InvalidInputError(
             f"passages must be a sequence of str or Passage, not {type(passages).__name__}; "
-            "wrap a single passage in a list"
+            + ("pass a list, best first" if unordered else "wrap a single passage in a list")
         )
     try:
         items = list(passages)

@@ -183,6 +183,12 @@ def test_what_is_no_sequence_of_passages_is_refused(passages):
         as_passages(passages)
 
 
+@pytest.mark.parametrize("passages", [{"id": "text"}, {"text"}, frozenset(), {"a": 1}.keys()])
+def test_what_has_no_order_is_refused(passages):
+    with pytest.raises(InvalidInputError, match="pass a list, best first"):
+        as_passages(passages)
+
+
 @pytest.mark.parametrize("item", [None, 5, b"bytes", ["text"], {"text": "a"}])
 def test_the_message_names_the_item_that_is_no_passage(item):
     with pytest.raises(InvalidInputError, match=r"passages\[1\] is a "):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,12 +11,13 @@ import typer
 from ragguard.arguments import require_whole
 from ragguard.cli import options
 from ragguard.cli.output import FINDING, excerpt, minute, show_facts, show_table, write_json
+from ragguard.content import content_keys
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_json, read_passages, require_fields
 
 if TYPE_CHECKING:
     from ragguard.attribution import Attribution
-    from ragguard.audit.records import Event
+    from ragguard.audit.records import AuditStore, Event
 
 events = typer.Typer(
     name="events",
@@ -182,18 +184,37 @@ def list_events(
     tenant: options.Tenant = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """List the newest events first (UTC)."""
+    """List the newest events first (UTC): their cause, and what became of the accused passages."""
     with options.opened_store(store, tenant=tenant) as opened:
-        found = opened.events(status=status, limit=limit)
+        found = [_outcome(opened, one) for one in opened.events(status=status, limit=limit)]
     if as_json:
-        write_json([_event_to_dict(event) for event in found])
+        write_json(
+            [
+                {**_event_to_dict(event), "cause": cause, "effect": effect}
+                for event, cause, effect in found
+            ]
+        )
         return
     rows = [
-        (e.id, minute(e.created_at), str(e.reports), e.status, e.reporter or "", e.query)
-        for e in found
+        (
+            *(e.id, minute(e.created_at), str(e.reports), e.status, cause or ""),
+            ", ".join(f"{count} {status}" for status, count in effect.items()),
+            *(e.reporter or "", e.query),
+        )
+        for e, cause, effect in found
     ]
-    columns = ("id", "reported", "times", "status", "reporter", "query")
-    show_table(columns, rows, wrapped=["query"])
+    columns = ("id", "reported", "times", "status", "cause", "effect", "reporter", "query")
+    show_table(columns, rows, wrapped=["effect", "query"])
+
+
+def _outcome(store: AuditStore, event: Event) -> tuple[Event, str | None, Counter[str]]:
+    """Return an event, its cause, and how many of the accused have which status in quarantine."""
+    found = store.attribution(event.id)
+    if found is None:
+        return event, None, Counter()
+    keys = content_keys([passage.text for passage in found.accused])
+    entries = store.quarantine(keys=keys) if keys else []
+    return event, found.cause, Counter(entry.status for entry in entries)
 
 
 @events.command("show")

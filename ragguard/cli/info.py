@@ -91,9 +91,9 @@ def _proxy() -> str:
 
 
 def _try_store(url: str) -> dict[str, Any]:
-    began = time.perf_counter()
     try:
         with options.opened_store(url) as store:
+            began = time.perf_counter()
             counts = store.counts()
             keys = len(store.quarantine_keys())
             tenants = {name: _entries(store.of_tenant(name)) for name in store.tenants()}

@@ -98,7 +98,7 @@ def worker(
             policy=Policy(policy, quorum=quorum, answered_only=answered_only),
         )
         desk = _Desk(events, stop, as_json=as_json)
-        runner = Worker(opened, desk, lease_s=lease)
+        runner = Worker(opened, desk, lease_s=lease, skip_without_passages=base is None)
         if once:
             while not stop.is_set() and runner.run_once():
                 pass

@@ -43,14 +43,18 @@ def test_report_names_a_bad_passage_and_files_nothing(run, jsonl, store_url):
 @pytest.mark.parametrize("command", [["events"], ["events", "list"]])
 def test_lists_the_newest_first(run, store_url, command):
     result = run(*command, "--store", store_url, "--json")
-    assert [event["id"] for event in json.loads(result.stdout)] == ["e-pending", "e-done"]
+    waits, done = json.loads(result.stdout)
+    assert (waits["id"], waits["cause"], waits["effect"]) == ("e-pending", None, {})
+    assert (done["id"], done["cause"], done["effect"]) == ("e-done", "poisoning", {"quarantined": 1})
     table = run(*command, "--store", store_url)
     assert table.exit_code == 0
     header, *rows = table.stdout.splitlines()
-    assert header.split() == ["id", "reported", "times", "status", "reporter", "query"]
+    assert header.split() == "id reported times status cause effect reporter query".split()
     assert rows[0].startswith("e-pending")
     # What a user typed is shown, not read as markup.
     assert "Why [bold]now[/bold]?" in rows[0]
+    assert "poisoning" in rows[1]
+    assert "1 quarantined" in rows[1]
     assert "ann" in rows[1]
 
 
@@ -66,7 +70,7 @@ def test_the_same_claim_again_is_counted(run, store_url):
 def test_what_was_left_out_is_shown(run, store_url):
     filed = ["report", "--store", store_url, "--query", "Why?", "--response", "so " * 10_000]
     shown = run("events", "show", run(*filed).stdout.strip(), "--store", store_url).stdout
-    assert "left out  response: the middle of 30000 characters" in shown
+    assert "left out   response: the middle of 30000 characters" in shown
 
 
 def test_lists_by_status_and_limit(run, store_url):
