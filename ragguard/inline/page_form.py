@@ -12,11 +12,11 @@ planted text that repeats the query does so among passages of another form. So w
 usual, its repetition is to be expected, and speaks less against a passage (`EXPECTED` nats).
 
 A form has a part: all that asks, wherever it stands, and within the first words of a page also what
-is asked in a sentence ("The user asked who lit it"); or a heading, which is the first lines as far
-as they are short, or else all up to a full stop or colon of a few words; or the first field of a
-record. What repeats the query, in whatever spelling, is no company, or what is planted would make
-itself usual. Nor is a heading in one line with the text that has an interrogative of the query:
-that is a question without its mark.
+is asked in a sentence ("The user asked who lit it"); or a heading, which is the first line if it is
+short, or else all up to a full stop or colon of a few words; or all first lines that are short; or
+the first field of a record. What repeats the query, in whatever spelling, is no company, or what is
+planted would make itself usual. Nor is a heading in one line with the text that has an
+interrogative of the query: that is a question without its mark.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat. And where a page
 has the name for its heading that is the query, the others refer to it.
@@ -49,6 +49,7 @@ _CHARS = 300  # in which a heading ends
 _ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
 _LINE_WORDS, _QUESTION_WORDS, _START_WORDS = 20, 30, 8  # at most
 _LINE = re.compile(r"[^\n]*\n")
+_FIRST_LINE = re.compile(r"\s*[^\n]*\n")
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
 _STOP = re.compile(r"[.:!] ")
 _FIELD = re.compile(r"""[\W_]*[^\W_]\w*["']?: *["']?""")  # its name
@@ -59,7 +60,7 @@ _LEADS = "|".join(
 )
 _INDIRECT = re.compile(rf"\b(?:{_LEADS}) $", re.IGNORECASE)  # what follows asks within a sentence
 _BREAK = re.compile(
-    rf"""\n|(?:[.!:]|{QUESTION_MARK.pattern})["']?(?:\s|$)|,["']
+    rf"""\n|\t|(?<=[ ])[-\u2013\u2014|](?=[ ])|(?:[.!:]|{QUESTION_MARK.pattern})["']?(?:\s|$)|,["']
     |\b(?:{_LEADS})[ ](?=(?:{"|".join(sorted(INTERROGATIVES))})\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -68,13 +69,11 @@ _ASKED = re.compile(r"\b(?:q|questions?|faqs?)[\W\d]*$", re.IGNORECASE)  # what 
 _LABEL_CHARS = 20
 
 
-def heading(text: str) -> str:
-    r"""Return the first lines of a text, as far as they are short, or else all up to a first stop.
+def first_lines(text: str) -> str:
+    r"""Return the first lines of a text, as far as they are short. Something must follow.
 
-    That is a full stop or colon behind a few words. Something must follow.
-
-    >>> heading("2.1 Lamps\n\nEach has a wick."), heading("Marrow Light. It was lit in 1874.")
-    ('2.1 Lamps\n\n', 'Marrow Light. ')
+    >>> first_lines("Manual\n2.1 Lamps\n\nEach has a wick.")
+    'Manual\n2.1 Lamps\n\n'
     """
     beginning = text[:_CHARS]
     said = _TO_LAST_WORD.match(beginning)
@@ -82,8 +81,21 @@ def heading(text: str) -> str:
         lambda line: len(line.group().split()) <= _LINE_WORDS,
         _LINE.finditer(beginning, 0, said.end() if said else 0),
     )
-    if first := "".join([line.group() for line in lines]):
-        return first
+    return "".join([line.group() for line in lines])
+
+
+def heading(text: str) -> str:
+    r"""Return the first line of a text if it is short, or else all up to a first stop.
+
+    That is a full stop or colon behind a few words. Something must follow. So where pages begin
+    with "Name. Text", more lines than the first are none of their headings.
+
+    >>> heading("2.1 Lamps\n\nEach has a wick."), heading("Marrow Light. It was lit in 1874.")
+    ('2.1 Lamps\n', 'Marrow Light. ')
+    """
+    if first := _FIRST_LINE.match(first_lines(text)):
+        return first.group()
+    beginning = text[:_CHARS]
     end = _STOP.search(beginning)
     start = beginning[: end.end()] if end else ""
     return start if len(start.split()) <= _START_WORDS and text[len(start) :].strip() else ""
@@ -135,6 +147,7 @@ def _asks(text: str, at: int, end: int) -> bool:
 _FORMS: Mapping[str, Callable[[str], str]] = {
     "question": questions,
     "heading": heading,
+    "lines": first_lines,
     "field": field,
 }
 

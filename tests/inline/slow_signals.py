@@ -326,6 +326,10 @@ def parts_of(text):
                 breaks.append(at + 1 + quote + len(after))
         elif shown[at] == "," and shown[at + 1 : at + 2] in ('"', "'"):
             breaks.append(at + 2)
+        elif shown[at] == "\t":
+            breaks.append(at + 1)
+        elif shown[max(0, at - 1) : at + 2] in (" - ", " \u2013 ", " \u2014 ", " | "):
+            breaks.append(at + 1)
         elif is_indirect(shown, at):
             breaks.append(at)
     asking = []
@@ -346,9 +350,15 @@ def parts_of(text):
     begin = shown[: min(stops) + 2] if stops else ""
     if len(begin.split()) > 8 or not shown[len(begin) :].strip():
         begin = ""
+    first = ""
+    for one in lines:
+        first += one
+        if one.strip():
+            break
     found = {
         "question": " ".join(asking),
-        "heading": "".join(lines) or begin,
+        "heading": first or begin,
+        "lines": "".join(lines),
         "field": field_of(shown[:300]),
     }
     return {form: part for form, part in found.items() if part}
@@ -391,7 +401,7 @@ def expected_of(query, texts, row):
     """Whether a text in a row that repeats the query does so as expected, but for names."""
     asked = list(ngrams(tokens(query)))
     weights = weights_of(asked, [words_of(text) for text in texts])
-    for form in ("question", "heading", "field"):
+    for form in ("question", "heading", "lines", "field"):
         said = [
             set(normalized(asked, part)) if (part := parts_of(text).get(form)) else None
             for text in texts

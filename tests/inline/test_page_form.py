@@ -42,8 +42,13 @@ def expected(query, texts, rows=None, k=None):
     ("text", "form", "part"),
     [
         ("Fill the tank\nUse a funnel.", "heading", "Fill the tank\n"),
-        ("<h2>Fill the tank</h2>\n<p>Use a funnel.", "heading", "\nFill the tank\n\n\n"),
-        ("Fill the tank\n3.2 Tools\nUse a funnel.", "heading", "Fill the tank\n3.2 Tools\n"),
+        ("<h2>Fill the tank</h2>\n<p>Use a funnel.", "heading", "\nFill the tank\n"),
+        ("Fill the tank\n3.2 Tools\nUse a funnel.", "heading", "Fill the tank\n"),
+        ("Fill the tank\n3.2 Tools\nUse a funnel.", "lines", "Fill the tank\n3.2 Tools\n"),
+        ("Fill the tank. Use a funnel.", "lines", None),
+        ("Is it red - Yes.", "question", "Is it red -"),
+        ("Is it red\tYes, it is.", "question", "Is it red\t"),
+        ("A well-known lamp | Yes.", "question", None),
         ("Fill the tank\n \n", "heading", None),
         ("word " * 21 + "\nUse a funnel.", "heading", None),
         ("It is lit. Is it red? Yes.", "question", "Is it red? "),
@@ -78,9 +83,9 @@ def test_a_part_by_hand(text, form, part):
 
 
 @given(
-    st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_"), max_size=60)
+    st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_-|\t"), max_size=60)
     | st.lists(
-        st.sampled_from([*chain(*WORDS), "\n", ". ", "? ", "x_y", ',"', "asked", "about"])
+        st.sampled_from([*chain(*WORDS), "\n", ". ", "? ", "x_y", ',"', "asked", "about", "-", "\t"])
     ).map(" ".join)
 )
 def test_parts_are_those_of_the_slow_reference(text):
@@ -158,6 +163,8 @@ def test_a_query_that_names_a_record_finds_it(record):
         "{}? {}",
         "{}\n{}",
         "FAQ. {}? {}",
+        "{} - {}",
+        "{}\t{}",
     ],
 )
 @pytest.mark.parametrize("turned", [False, True])
@@ -172,6 +179,12 @@ def test_a_question_of_its_own_is_expected_where_every_page_has_one(layout, turn
     assert expected(QUESTION, [page, *PROSE], [0]) == []
     with Guard() as guard:
         assert guard.filter(QUESTION, [Passage(one) for one in (page, *pages)]).dropped == []
+
+
+def test_among_pages_that_begin_with_a_name_further_lines_are_no_headings():
+    head = f"From: desk\nSubject: trim the wick of the harbour lamp\n{ANSWER}"
+    assert expected(QUESTION, [head, *STARTS], [0]) == []
+    assert expected(QUESTION, [head, *[f"From: ann\nSubject: {one}" for one in MANUAL]], [0]) == [0]
 
 
 def test_one_other_is_too_few_and_two_are_enough():
