@@ -9,7 +9,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ragguard.lru import Remembered, on_forget
-from ragguard.text import MAX_CHARS, letters_of, letters_whole, tokens_whole
+from ragguard.text import (
+    MAX_CHARS,
+    letters_of,
+    letters_whole,
+    tokens_whole,
+    without_padding,
+)
 from ragguard.text.characters import Characters, respelled
 
 __all__ = ["content_key"]
@@ -80,7 +86,7 @@ def _normal(text: str) -> str | None:
 
     Some characters stand for eighteen others.
     """
-    if len(text) > MAX_CHARS:
+    if len(text) > MAX_CHARS and len(text := without_padding(text)) > MAX_CHARS:
         return None
     normal = text if text.isascii() else unicodedata.normalize("NFKC", _stream_safe(text))
     return normal if len(normal) <= MAX_CHARS else None

@@ -188,15 +188,13 @@ class Calibration:
         """Return the p-value of "this query is clean" where classes share alpha.
 
         It is the least over the classes of p(most suspicious passage) / share (`ragguard.trust`);
-        both arrays have shape (k,). A class that may spend nothing is no evidence. `judged` is as in
+        both arrays have shape (k,). A class that may spend nothing is no evidence. `judged` as in
         `p_value`.
         """
         highest: dict[float, float] = {}
         for share, nats in zip(shares.tolist(), suspicion.tolist(), strict=True):
             highest[share] = max(nats, highest.get(share, nats))
-        found = [
-            self.p_value(nats, judged) / share for share, nats in highest.items() if share
-        ]
+        found = [self.p_value(nats, judged) / share for share, nats in highest.items() if share]
         return min([1.0, *found])
 
     def threshold(self, alpha: float, judged: int) -> float:

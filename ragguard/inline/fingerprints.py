@@ -8,6 +8,11 @@ no 16 letters in a row, are read and left out. A deterministic half of the finge
 (mod-p sampling: Broder, On the resemblance and containment of documents, 1997), and of a text in
 quarantine the lowest ones (a bottom-k sketch: Cohen and Kaplan, 2007): shares of them estimate the
 shares of the texts.
+
+Fingerprints are fast to compute, and so are other letters with the same: whoever plants a text
+could have it share those of an honest page. So a signature has a cryptographic hash of the letters
+behind each, which the letters of a copy must have as well. And which fingerprints are the lowest
+depends on all of the text, or filler could be written that takes the places of the rest.
 """
 
 from __future__ import annotations
@@ -15,14 +20,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import accumulate
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.content import content_letters
 from ragguard.inline.normalize.leet import lettered
-from ragguard.text import MAX_CHARS, both_ends, letters_of
+from ragguard.text import MAX_CHARS, MOST_CHARS, both_ends, letters_of, without_padding
 from ragguard.text.html import strip_markup
 
 WINDOW = 16
@@ -37,7 +44,8 @@ FEWEST = 6
 _MOST_CHARS = 2 * MAX_CHARS  # of a text are read, of which MAX_CHARS letters count
 # Of what a signature holds: all of a text, or what others did not say as well. One of another
 # version is made anew.
-_WHOLE, _REST = b"\x02", b"\x03"
+_WHOLE, _REST = b"\x04", b"\x05"
+_SEED, _EACH = 4, 12  # bytes
 _HALF = WINDOW // 2  # bytes, which are read as one number
 # Of (first half * one + second half) * other, modulo 2^64, the upper 32 bits (multiplicative
 # hashing: Knuth, The Art of Computer Programming 3, 6.4), if the first of them is 0.
@@ -49,11 +57,12 @@ _ACROSS = WINDOW - 1
 # out, and raised or circled numbers. Every repetition is bounded.
 _RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]")
 _ASIDES = (
-    re.compile(r"[(\[{][^()\[\]{}]{0,24}[)\]}]"),
-    re.compile(r"<!--[^<>]{0,24}-->"),
+    *[re.compile(r"[(\[{][^()\[\]{}]{0,200}[)\]}]")] * 2,  # one may stand in another
+    re.compile(r"<!--[^<>]{0,200}-->"),
     re.compile(r"\\[nrt]"),
     _RAISED,
 )
+_BRACKETS = str.maketrans("\uff08\uff09\uff3b\uff3d\uff5b\uff5d\u3010\u3011", "()[]{}[]")
 _FEW_ASIDES = 2  # leave enough letters in a row
 
 
@@ -64,10 +73,24 @@ class Fingerprints:
     Attributes:
         hashes: uint32 array of shape (n,): those of all texts in a row.
         ends: int64 array of shape (t,): where those of each text end.
+        places: int64 array of shape (n,): where in `letters` what each is of begins.
+        letters: Of all texts.
     """
 
     hashes: NDArray[np.uint32]
     ends: NDArray[np.int64]
+    places: NDArray[np.int64]
+    letters: bytes
+
+    def proofs(self, chosen: NDArray[np.intp]) -> NDArray[np.uint64]:
+        """Return a cryptographic hash of the letters behind some fingerprints, by their numbers.
+
+        uint64 array of the shape of `chosen`.
+        """
+        starts = self.places[chosen].tolist()
+        read = [self.letters[start : start + WINDOW] for start in starts]
+        known = {one: blake2b(one, digest_size=8).digest() for one in set(read)}
+        return np.frombuffer(b"".join([known[one] for one in read]), "<u8").astype(np.uint64)
 
     def distinct(self, text: int) -> NDArray[np.uint32]:
         """Return those of one text, each once and sorted."""
@@ -96,7 +119,47 @@ def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -
     (places,) = kept.nonzero()
     found = hashes[places]
     found >>= _UPPER
-    return Fingerprints(found.astype(np.uint32), places.searchsorted(ends))
+    return Fingerprints(found.astype(np.uint32), places.searchsorted(ends), places, joined)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a text in quarantine is recognised by.
+
+    Attributes:
+        seed: From the text, for the order in which fingerprints are chosen.
+        hashes: uint32 array of shape (m,), sorted: the fingerprints.
+        proofs: uint64 array of shape (m,): of the letters behind each.
+        rest: Whether they are of what no cleared text says, and not of all.
+    """
+
+    seed: int
+    hashes: NDArray[np.uint32]
+    proofs: NDArray[np.uint64]
+    rest: bool
+
+    @classmethod
+    def read(cls, written: bytes | None) -> Self:
+        """Return what `signature` wrote; of one in another form, or of None, an empty one."""
+        if written is None or not is_current(written):
+            return cls(0, np.empty(0, np.uint32), np.empty(0, np.uint64), rest=False)
+        seed, known = written[1 : 1 + _SEED], written[1 + _SEED :]
+        count = len(known) // _EACH
+        hashes = np.frombuffer(known, "<u4", count).astype(np.uint32)
+        proofs = np.frombuffer(known, "<u8", count, 4 * count).astype(np.uint64)
+        return cls(int.from_bytes(seed, "little"), hashes, proofs, rest=written[:1] == _REST)
+
+
+def shuffled(hashes: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
+    """Return for each fingerprint its place in an order that nobody can choose: same shape.
+
+    The last step of MurmurHash3 (Appleby 2011), which mixes every bit into every other.
+    """
+    mixed = hashes ^ np.uint32(seed)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        mixed ^= mixed >> np.uint32(shift)
+        mixed *= np.uint32(factor)
+    return np.asarray(mixed ^ (mixed >> np.uint32(16)), np.uint32)
 
 
 def signature(text: str, cleared: Iterable[str] = ()) -> bytes:
@@ -106,34 +169,31 @@ def signature(text: str, cleared: Iterable[str] = ()) -> bytes:
     well does not count: an honest page is not held because poison was copied from it.
 
     Returns:
-        At most 64 fingerprints, behind a byte for the version of their form.
+        At most 64 fingerprints and their proofs, behind a byte for the version of their form and
+        four of the seed.
     """
-    read = fingerprints([_without_asides(both_ends(text, _MOST_CHARS)), *cleared])
-    found = np.setdiff1d(read.distinct(0), read.hashes[read.ends[0] :], assume_unique=True)
+    read = fingerprints([_without_asides(_unpadded(text)), *cleared])
+    end = int(read.ends[0])
+    found, first = np.unique(read.hashes[:end], return_index=True)
+    stays = ~np.isin(found, read.hashes[end:])
+    found, first = found[stays], first[stays]
+    seed = blake2b(_unpadded(text).encode("utf-8", "surrogatepass"), digest_size=_SEED).digest()
+    order = shuffled(found, int.from_bytes(seed, "little"))
+    chosen = np.sort(np.argsort(order, kind="stable")[:MOST])
     version = _WHOLE if len(read.ends) == 1 else _REST
-    return version + found[:MOST].astype("<u4").tobytes()
+    hashes = found[chosen].astype("<u4").tobytes()
+    return version + seed + hashes + read.proofs(first[chosen]).astype("<u8").tobytes()
 
 
 def is_current(written: bytes | None) -> bool:
     """Return whether a signature is there, and of the form that is made now."""
-    return written is not None and written[:1] in (_WHOLE, _REST) and len(written) % 4 == 1
-
-
-def is_rest(written: bytes | None) -> bool:
-    """Return whether a signature is of what no cleared text says."""
-    return written is not None and written[:1] == _REST
-
-
-def read_signature(written: bytes | None) -> NDArray[np.uint32]:
-    """Return the fingerprints of a signature; of one in another form none."""
-    if written is None or not is_current(written):
-        return np.empty(0, np.uint32)
-    return np.frombuffer(written, "<u4", offset=1).astype(np.uint32)
+    versions, head = (_WHOLE, _REST), 1 + _SEED
+    return written is not None and written[:1] in versions and len(written) % _EACH == head
 
 
 def _shown(text: str, letters: bytes) -> bytes:
     """Return the letters of a text without its markup; `letters` are those with it."""
-    shown = strip_markup(both_ends(text, _MOST_CHARS))
+    shown = strip_markup(_unpadded(text))
     signs = lettered(shown)
     if shown != text:
         (letters,) = letters_of([shown])
@@ -143,17 +203,25 @@ def _shown(text: str, letters: bytes) -> bytes:
     return read if rest is shown else read + _ends(*letters_of([rest]))
 
 
+def _unpadded(text: str) -> str:
+    """Return both ends of a long text, of which white space and signs in a row take no part."""
+    if len(text) > _MOST_CHARS:
+        text = without_padding(both_ends(text, MOST_CHARS))
+    return both_ends(text, _MOST_CHARS)
+
+
 def _without_asides(text: str) -> str:
     """Return a text without what is no word; most texts have little of it and come back as is."""
-    count = text.count
+    read = text if text.isascii() else text.translate(_BRACKETS)
+    count = read.count
     begin = count("(") + count("[") + count("{") + count("<!--") + count("\\")
     if not text.isascii():
         begin += len(_RAISED.findall(text))
     if begin <= _FEW_ASIDES:
         return text
     for aside in _ASIDES:
-        text = aside.sub("", text)
-    return text
+        read = aside.sub("", read)
+    return read
 
 
 def _ends(letters: bytes) -> bytes:

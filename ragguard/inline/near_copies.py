@@ -22,9 +22,9 @@ from ragguard.inline.fingerprints import (
     FEWEST,
     MOST,
     Fingerprints,
+    Signature,
     fingerprints,
-    is_rest,
-    read_signature,
+    shuffled,
 )
 
 CONTAINED = 0.43
@@ -39,6 +39,7 @@ TAKEN = 0.8
 _FEWEST_SHARED = 3  # fingerprints, or a name that both give would do
 _TAKEN_LEAST = 20  # fingerprints, a third of all: or pages that the text holds parts of would do
 _MOST_PAIRS, _LEAST_TEXTS = 100_000, 8  # of a fingerprint and a text are counted
+_MOST_WHOLES = 8  # texts of which a passage is looked at as a piece
 _ALL = np.uint32(2**32 - 1)  # signatures of short texts cover them whole
 _LEAST_BITS = 16  # for each fingerprint
 _ROOM = 1.25  # times as many as it is made with, at least
@@ -69,13 +70,15 @@ class NearCopy:
 class NearCopies:
     """The texts in quarantine, by their signatures. Immutable, so that queries need no lock.
 
-    A text takes at most 900 bytes, its key not counted. Of n texts with m fingerprints are held
+    A text takes at most 1,500 bytes, its key not counted. Of n texts with m fingerprints are held
 
     - keys: str of each;
     - sizes: int64 array of shape (n,): how many fingerprints each has;
     - least: float64 array of shape (n,): which share of them makes a copy;
-    - highest: uint32 array of shape (n,): up to where the signature of each covers its text;
+    - seeds: uint32 array of shape (n,): of the order in which the fingerprints of each are chosen;
+    - highest: uint32 array of shape (n,): up to where, in that order, its signature covers a text;
     - hashes: uint32 array of shape (m,): fingerprints of all texts, sorted;
+    - proofs: uint64 array of shape (m,): of the letters behind each;
     - texts: uint32 array of shape (m,): whose fingerprint each is.
     """
 
@@ -83,7 +86,8 @@ class NearCopies:
         self._keys: tuple[str, ...] = ()
         self._sizes = np.empty(0, np.int64)
         self._least = np.empty(0, np.float64)
-        self._highest = self._hashes = self._texts = np.empty(0, np.uint32)
+        self._seeds = self._highest = self._hashes = self._texts = np.empty(0, np.uint32)
+        self._proofs = np.empty(0, np.uint64)
         self._filter = BloomFilter.of(self._hashes)
 
     def __len__(self) -> int:
@@ -97,8 +101,9 @@ class NearCopies:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        arrays = (self._sizes, self._least, self._highest, self._hashes, self._texts)
-        return self._filter.words.nbytes + sum(one.nbytes for one in arrays)
+        of_texts = self._sizes, self._least, self._seeds, self._highest
+        of_fingerprints = self._hashes, self._proofs, self._texts, self._filter.words
+        return sum(one.nbytes for one in (*of_texts, *of_fingerprints))
 
     def changed(
         self, added: Mapping[str, bytes | None], removed: Collection[str] = ()
@@ -109,23 +114,30 @@ class NearCopies:
         """
         made = self._without(removed) if removed else self
         known = set(made._keys)
-        read = {key: read_signature(one) for key, one in added.items() if key not in known}
-        new = {key: one for key, one in read.items() if len(one) >= FEWEST}
-        sizes = np.array([*map(len, new.values())], np.int64)
-        least = [CONTAINED_REST if is_rest(added[key]) else CONTAINED for key in new]
-        highest = [one.max() if len(one) == MOST else _ALL for one in new.values()]
-        hashes = np.concatenate([np.empty(0, np.uint32), *new.values()])
+        read = {key: Signature.read(one) for key, one in added.items() if key not in known}
+        new = {key: one for key, one in read.items() if len(one.hashes) >= FEWEST}
+        sizes = np.array([len(one.hashes) for one in new.values()], np.int64)
+        least = [CONTAINED_REST if one.rest else CONTAINED for one in new.values()]
+        seeds = np.array([one.seed for one in new.values()], np.uint32)
+        highest = [
+            shuffled(one.hashes, one.seed).max() if len(one.hashes) == MOST else _ALL
+            for one in new.values()
+        ]
+        hashes = np.concatenate([np.empty(0, np.uint32), *[one.hashes for one in new.values()]])
+        proofs = np.concatenate([np.empty(0, np.uint64), *[one.proofs for one in new.values()]])
         texts = np.repeat(np.arange(len(made), len(made) + len(new), dtype=np.uint32), sizes)
         order = np.argsort(hashes, kind="stable")
-        hashes, texts = hashes[order], texts[order]
+        hashes, proofs, texts = hashes[order], proofs[order], texts[order]
         places = made._hashes.searchsorted(hashes, side="right")
         fitting = made._filter.held + len(hashes) <= made._filter.room
         made = copy(made)
         made._keys += tuple(new)
         made._sizes = np.append(made._sizes, sizes)
         made._least = np.append(made._least, least)
+        made._seeds = np.append(made._seeds, seeds)
         made._highest = np.append(made._highest, np.array(highest, np.uint32))
         made._hashes = np.insert(made._hashes, places, hashes)
+        made._proofs = np.insert(made._proofs, places, proofs)
         made._texts = np.insert(made._texts, places, texts)
         made._filter = made._filter.grown(hashes) if fitting else BloomFilter.of(made._hashes)
         return made
@@ -136,7 +148,8 @@ class NearCopies:
         made = copy(self)
         made._keys = tuple(compress(self._keys, stays.tolist()))
         made._sizes, made._least = self._sizes[stays], self._least[stays]
-        made._highest, made._hashes = self._highest[stays], self._hashes[kept]
+        made._seeds, made._highest = self._seeds[stays], self._highest[stays]
+        made._hashes, made._proofs = self._hashes[kept], self._proofs[kept]
         made._texts = (np.cumsum(stays, dtype=np.uint32) - 1)[self._texts[kept]]
         return made
 
@@ -152,38 +165,47 @@ class NearCopies:
         if not self._keys or not texts:
             return best
         read = fingerprints(texts, letters)
-        for place, one in self._copies(self._maybe_here(read), read):
+        for place, one in self._copies(*self._here(read), read):
             known = best[place]
             if known is None or one.share > known.share:
                 best[place] = one
         return best
 
-    def _maybe_here(self, read: Fingerprints) -> NDArray[np.uint64]:
-        """Return the fingerprints that the filter lets pass, each with its passage in the low half.
+    def _here(
+        self, read: Fingerprints
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the fingerprints that texts have too: each, its passage and its proof, once.
 
-        Each once, and sorted; without those of passages that have too few for any text.
+        Without those of passages that have too few for any text.
         """
         passing = self._filter.passing(read.hashes)
         owners = read.ends.searchsorted(passing, side="right")
         counts = np.bincount(owners)
         if not len(counts) or counts.max() < _FEWEST_SHARED:
-            return np.empty(0, np.uint64)
-        enough = counts[owners] >= _FEWEST_SHARED
-        hashes, owners = read.hashes[passing[enough]], owners[enough]
-        return np.unique(hashes.astype(np.uint64) << _HIGH | owners.astype(np.uint64))
+            return np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.uint64)
+        hashes = read.hashes[passing]
+        known = self._hashes.take(self._hashes.searchsorted(hashes), mode="clip") == hashes
+        known &= counts[owners] >= _FEWEST_SHARED
+        hashes, owners, proofs = hashes[known], owners[known], read.proofs(passing[known])
+        order = np.lexsort((proofs, owners, hashes))
+        found = hashes[order], owners[order], proofs[order]
+        new = np.ones(len(order), np.bool_)
+        new[1:] = np.any([one[1:] != one[:-1] for one in found], axis=0)
+        return found[0][new], found[1][new], found[2][new]
 
     def _copies(
-        self, pairs: NDArray[np.uint64], read: Fingerprints
+        self,
+        sought: NDArray[np.uint32],
+        owners: NDArray[np.int64],
+        proofs: NDArray[np.uint64],
+        read: Fingerprints,
     ) -> Iterator[tuple[int, NearCopy]]:
         """Yield the places of passages that are copies, and of what.
 
-        Args:
-            pairs: Fingerprints in the high half and places in the low half, sorted.
-            read: All fingerprints of the passages.
+        The arrays are those of `_here`; `read` has all fingerprints of the passages.
         """
-        if not len(pairs):
+        if not len(sought):
             return
-        sought = (pairs >> _HIGH).astype(np.uint32)
         first = np.searchsorted(self._hashes, sought, side="left")
         counts = np.searchsorted(self._hashes, sought, side="right") - first
         # Of a fingerprint that very many texts have some are counted: hostile pages cost no more.
@@ -192,9 +214,11 @@ class NearCopies:
         if total < _FEWEST_SHARED:
             return
         within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        texts = self._texts[np.repeat(first, counts) + within]
-        owners = np.repeat(pairs & _LOW, counts)
-        found, shared = np.unique(owners << _HIGH | texts, return_counts=True)
+        entries = np.repeat(first, counts) + within
+        same = self._proofs[entries] == np.repeat(proofs, counts)
+        texts = self._texts[entries[same]].astype(np.uint64)
+        whose = np.repeat(owners, counts)[same].astype(np.uint64)
+        found, shared = np.unique(whose << _HIGH | texts, return_counts=True)
         text, place = (found & _LOW).astype(np.intp), (found >> _HIGH).astype(np.intp)
         contained = shared / self._sizes[text]
         enough = (contained >= self._least[text]) & (shared >= _FEWEST_SHARED)
@@ -203,8 +227,13 @@ class NearCopies:
         pieces = np.flatnonzero(~enough & (shared >= _TAKEN_LEAST))
         for owner in np.unique(place[pieces]).tolist():
             mine = pieces[place[pieces] == owner]
-            covered = np.searchsorted(read.distinct(owner), self._highest[text[mine]], side="right")
-            taken = shared[mine] / covered
+            mine = mine[np.argsort(-shared[mine], kind="stable")[:_MOST_WHOLES]]
+            own = read.distinct(owner)
+            covered = [
+                np.count_nonzero(shuffled(own, self._seeds[one]) <= self._highest[one])
+                for one in text[mine].tolist()
+            ]
+            taken = shared[mine] / np.array(covered)
             for at in np.flatnonzero(taken >= TAKEN).tolist():
                 key = self._keys[text[mine[at]]]
                 yield owner, NearCopy(key, min(1.0, float(taken[at])), piece=True)

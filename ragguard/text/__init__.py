@@ -124,14 +124,23 @@ def fold_counted(text: str) -> tuple[str, int]:
         else:
             break
     if left >= right:
-        read = _BETWEEN_TOKENS.sub(r"\1", front + back)
+        read = without_padding(front + back)
         return both_ends(read, MAX_CHARS), max(0, len(read) - MAX_CHARS)
     unread = right - left + max(0, len(front) + len(back) - MAX_CHARS)
     return f"{front[:half]} {back[half + 1 - MAX_CHARS :]}", unread
 
 
+def without_padding(text: str) -> str:
+    r"""Return a text with no more than a few signs in a row between its words.
+
+    >>> without_padding("lit" + " " * 9_000 + "in 1874")
+    'lit   in 1874'
+    """
+    return _BETWEEN_TOKENS.sub(r"\1", text)
+
+
 def _squeezed(text: str) -> str:
-    return _BETWEEN_TOKENS.sub(r"\1", fold_whole(text))
+    return without_padding(fold_whole(text))
 
 
 def fold_whole(text: str) -> str:

@@ -45,7 +45,8 @@ def test_lists_the_newest_first(run, store_url, command):
     result = run(*command, "--store", store_url, "--json")
     waits, done = json.loads(result.stdout)
     assert (waits["id"], waits["cause"], waits["effect"]) == ("e-pending", None, {})
-    assert (done["id"], done["cause"], done["effect"]) == ("e-done", "poisoning", {"quarantined": 1})
+    assert (done["id"], done["cause"]) == ("e-done", "poisoning")
+    assert done["effect"] == {"quarantined": 1}
     table = run(*command, "--store", store_url)
     assert table.exit_code == 0
     header, *rows = table.stdout.splitlines()

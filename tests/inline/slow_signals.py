@@ -305,6 +305,9 @@ def concentration(text, texts):
     return sum(cosines) / len(cosines) if cosines else 0.0
 
 
+PARTED = (" - ", " \u2013 ", " \u2014 ", " | ")
+
+
 def parts_of(text):
     """The parts of a text by form, by the plain definition."""
     shown = strip_markup(text)
@@ -326,9 +329,7 @@ def parts_of(text):
                 breaks.append(at + 1 + quote + len(after))
         elif shown[at] == "," and shown[at + 1 : at + 2] in ('"', "'"):
             breaks.append(at + 2)
-        elif shown[at] == "\t":
-            breaks.append(at + 1)
-        elif shown[max(0, at - 1) : at + 2] in (" - ", " \u2013 ", " \u2014 ", " | "):
+        elif shown[at] == "\t" or shown[max(0, at - 1) : at + 2] in PARTED:
             breaks.append(at + 1)
         elif is_indirect(shown, at):
             breaks.append(at)

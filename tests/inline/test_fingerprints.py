@@ -1,3 +1,5 @@
+from hashlib import blake2b
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,10 +9,10 @@ from ragguard.inline.fingerprints import (
     FEWEST,
     MOST,
     WINDOW,
+    Signature,
     fingerprints,
     is_current,
-    is_rest,
-    read_signature,
+    shuffled,
     signature,
 )
 from ragguard.text import MAX_CHARS
@@ -91,47 +93,57 @@ def test_of_a_very_long_text_both_ends_count():
 
 def test_a_signature_is_bounded_and_read_back():
     written = signature(TEXT * 5 + "and more" * 50)
-    found = read_signature(written)
-    assert len(written) == 1 + 4 * MOST
+    found = Signature.read(written).hashes
+    assert len(found) == MOST
+    assert len(written) == 1 + 4 + 12 * MOST
     assert np.array_equal(found, np.unique(found))
-    assert np.array_equal(found, fingerprints([TEXT * 5 + "and more" * 50]).distinct(0)[:MOST])
+    read = Signature.read(written)
+    known = fingerprints([TEXT * 5 + "and more" * 50])
+    order = shuffled(known.distinct(0), read.seed)
+    assert np.array_equal(found, np.sort(known.distinct(0)[np.argsort(order)[:MOST]]))
+    places = [int(np.flatnonzero(known.hashes == one)[0]) for one in found]
+    assert np.array_equal(read.proofs, known.proofs(np.array(places)))
+    letters = [known.letters[known.places[at] :][:WINDOW] for at in places]
+    proofs = [int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in letters]
+    assert read.proofs.tolist() == proofs
 
 
 def test_what_cleared_texts_say_as_well_does_not_count():
     copied = (
         f"{TEXT} It was in truth Hale Orrin who raised it, and nobody else has ever doubted it."
     )
-    left = read_signature(signature(copied, [TEXT]))
+    left = Signature.read(signature(copied, [TEXT])).hashes
     assert len(left) >= FEWEST
     assert not np.isin(left, fingerprints([TEXT]).hashes).any()
     assert np.isin(left, fingerprints([copied]).hashes).all()
-    assert len(read_signature(signature(TEXT, [TEXT]))) == 0
+    assert len(Signature.read(signature(TEXT, [TEXT])).hashes) == 0
 
 
 @pytest.mark.parametrize("written", [None, b"", b"\x01abcd", b"\x02abc"])
 def test_a_signature_of_another_form_is_none(written):
     assert not is_current(written)
-    assert len(read_signature(written)) == 0
+    assert len(Signature.read(written).hashes) == 0
     assert is_current(signature(""))
     assert is_current(signature(TEXT, [TEXT]))
 
 
 def test_a_signature_says_whether_others_were_cleared():
-    assert [is_rest(one) for one in (signature(TEXT), signature(TEXT, [""]), None)] == [
-        False,
-        True,
-        False,
-    ]
+    written = (signature(TEXT), signature(TEXT, [""]), None)
+    assert [Signature.read(one).rest for one in written] == [False, True, False]
 
 
 @pytest.mark.parametrize("text", ["", "\ud800" * 40, "\x00" * 40, "!?", "a" * WINDOW, "é" * 7])
 def test_odd_texts_are_read(text):
-    read_signature(signature(text, ["", text + "x"]))
+    assert len(Signature.read(signature(text, ["", text + "x"])).hashes) <= MOST
     assert len(fingerprints([text, text]).ends) == 2
 
 
 @pytest.mark.parametrize(
-    "aside", ["[1]", "(sic)", "{x}", "[citation needed]", "<!-- x -->", r"\n", "\u00b9", "\u2460"]
+    "aside",
+    [
+        *("[1]", "(sic)", "{x}", "[citation needed]", "<!-- x -->", r"\n", "\u00b9", "\u2460"),
+        *(f"<!-- {'x' * 99} -->", "\uff08sic\uff09", "((sic) or so)"),
+    ],
 )
 @pytest.mark.parametrize("apart", [1, 2, 3, 5])
 def test_what_stands_between_words_and_is_none_hides_no_copy(aside, apart):
@@ -141,7 +153,7 @@ def test_what_stands_between_words_and_is_none_hides_no_copy(aside, apart):
     known = fingerprints([TEXT]).distinct(0)
     assert np.isin(known, fingerprints([f"Another page. {noted} And so on."]).distinct(0)).all()
     # Nor is a text with notes hidden where it comes back without them.
-    assert np.isin(read_signature(signature(noted)), known).all()
+    assert np.isin(Signature.read(signature(noted)).hashes, known).all()
 
 
 def test_a_note_or_two_change_no_fingerprint():

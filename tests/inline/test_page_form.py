@@ -85,7 +85,9 @@ def test_a_part_by_hand(text, form, part):
 @given(
     st.text(alphabet=st.sampled_from("ab ?.:\n!q\"'_-|\t"), max_size=60)
     | st.lists(
-        st.sampled_from([*chain(*WORDS), "\n", ". ", "? ", "x_y", ',"', "asked", "about", "-", "\t"])
+        st.sampled_from(
+            [*chain(*WORDS), "\n", ". ", "? ", "x_y", ',"', "asked", "about", "-", "\t"]
+        )
     ).map(" ".join)
 )
 def test_parts_are_those_of_the_slow_reference(text):
