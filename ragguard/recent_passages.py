@@ -45,7 +45,7 @@ class RecentPassages:
 
         With a response they are kept under the two of them; of metadata what a report keeps.
         """
-        kept = tuple([light(one) if one.metadata else one for one in passages])
+        kept = tuple(map(light, passages))
         size = 800 + sys.getsizeof(query) + sys.getsizeof(response) + passages_bytes(kept)
         self._passages.put((tenant, query, response), kept, size)
         # Not a str with methods of its own, which may do anything when it is compared.
@@ -91,22 +91,27 @@ def passages_bytes(passages: Sequence[Passage]) -> int:
     for passage in passages:
         if passage.embedding is not None:
             size += passage.embedding.nbytes
-        if passage.metadata:
-            size += _bytes_of(passage.metadata)
+        size += _bytes_of(passage.metadata)
     return size
 
 
 def light(passage: Passage) -> Passage:
     """Return the passage, without its metadata if that is larger than `MAX_METADATA`.
 
-    Whoever writes it may nest it, and what is kept of many queries or reports must be bounded.
+    Whoever writes it may nest it, and what is kept of many queries or reports must be bounded. So
+    of a vector that is part of a larger array a copy is kept, and not all of the array.
     """
-    small = not passage.metadata or _bytes_of(passage.metadata) <= MAX_METADATA
-    return passage if small else replace(passage, metadata={})
+    if passage.embedding is not None and passage.embedding.base is not None:
+        passage = replace(passage, embedding=passage.embedding.copy())
+    if _bytes_of(passage.metadata) <= MAX_METADATA:
+        return passage
+    return replace(passage, metadata={})
 
 
 def _bytes_of(metadata: Mapping[str, Any]) -> int:
     """Return what metadata takes, with all that it holds; counted until it is too large."""
+    if type(metadata) is dict and not metadata:
+        return 0
     try:
         size = sum([sys.getsizeof(key) + sys.getsizeof(one) for key, one in metadata.items()])
         held = [one for one in metadata.values() if type(one) not in _PLAIN]

@@ -98,7 +98,9 @@ def test_undoing_what_a_reporter_did_in_one_tenant_leaves_the_others(guard):
     assert [one.status for one in guard.undo(reporter="ann", tenant="acme")] == ["lapsed"]
     assert guard.proposals(tenant="acme") == []
     assert len(guard.proposals(tenant="bolt")) == len(guard.proposals()) == 1
-    assert guard.undo(event=proposed(guard, "bolt")[0]) == []
+    with pytest.raises(EventNotFoundError):
+        guard.undo(event=proposed(guard, "bolt")[0])
+    assert len(guard.proposals(tenant="bolt")) == 1
 
 
 def test_a_rejected_proposal_is_rejected_for_that_tenant(guard):

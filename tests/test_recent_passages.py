@@ -1,6 +1,8 @@
 """What the generator saw for the newest queries."""
 
-from ragguard import Passage
+import numpy as np
+
+from ragguard import Guard, Passage
 from ragguard.recent_passages import RecentPassages
 
 A, B, C = (Passage(text, id=text) for text in ("first text", "second text", "third text"))
@@ -78,3 +80,31 @@ def test_no_tenant_can_have_another_ones_reports_trusted():
         seen.remember("q", [Passage(f"{i}" + "x" * 9_000)], "bolt")
     assert not seen.of_same_letters("Ann lit it.", "acme")  # it has gone
     assert not seen.may_have_passed("Ann lit? it.", "acme")
+
+
+class Raising(dict):
+    """A mapping of the caller's that cannot be read."""
+
+    def __bool__(self):
+        raise OSError("the connection is gone")
+
+    __len__ = items = values = __iter__ = __bool__
+
+
+def test_metadata_that_cannot_be_read_is_not_kept_and_stops_nothing():
+    odd = Passage("one", metadata=Raising(a=1))
+    recent = RecentPassages()
+    recent.remember("q", [odd])
+    assert recent.recall("q")[0].metadata == {}
+    with Guard() as guard:
+        assert guard.filter("q", [odd, "two"]).kept[0] is odd
+        guard.report("q", "r", passages=[odd])
+
+
+def test_of_a_vector_that_is_part_of_an_array_the_array_is_not_kept():
+    rows = np.ones((1000, 8))
+    recent = RecentPassages()
+    recent.remember("q", [Passage("one", embedding=rows[3])])
+    (kept,) = recent.recall("q")
+    assert kept.embedding.base is None
+    assert kept.embedding.tolist() == [1.0] * 8

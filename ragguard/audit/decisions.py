@@ -143,7 +143,8 @@ class Decisions:
         what is reported anew is proposed. What somebody confirms meanwhile stays.
 
         Raises:
-            InvalidInputError: None of the first three is given.
+            EventNotFoundError: There is no such event, nor anything that it accused.
+            InvalidInputError: None of the first three is given, or `since` is no datetime.
         """
         if event is None and reporter is None and since is None:
             raise InvalidInputError(
@@ -151,9 +152,12 @@ class Decisions:
                 "on the command line --event, --reporter or --since"
             )
         moment = None if since is None else as_utc(since)
+        entries = self._store.quarantine()
+        if event is not None and all(entry.event_id != event for entry in entries):
+            self._store.event(event)  # a slip of the pen must not look like success
         undone = [
             entry
-            for entry in self._store.quarantine()
+            for entry in entries
             if entry.event_id is not None
             and entry.status in _DECIDABLE["lapsed"]
             and event in (None, entry.event_id)
@@ -189,7 +193,13 @@ def _of_release(
 def _named(target: Target) -> str:
     if isinstance(target, Passage):
         return content_key(target.text)
-    return target.key if isinstance(target, QuarantineEntry) else target
+    name = target.key if isinstance(target, QuarantineEntry) else target
+    if not isinstance(name, str):
+        raise InvalidInputError(
+            f"a {type(name).__name__} names nothing in quarantine; pass an entry, a passage, or an "
+            "id or key"
+        )
+    return name
 
 
 def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry:

@@ -56,8 +56,7 @@ class MemoryStore(MemoryQuarantine):
         self._max_open = max_open
         self._events: dict[str, _Kept] = {}
         self._turns: Turns[str] = Turns()  # of open events
-        self._finished: dict[str, int] = {}  # how many bytes each takes, oldest first
-        self._finished_bytes = 0
+        self._finished: Turns[str] = Turns()  # of the others, in one lane
         self._counts: dict[str, int] = {}
         self._scores: list[ScoredQuery] = []
         follow_forks(self)
@@ -214,13 +213,12 @@ class MemoryStore(MemoryQuarantine):
         self._turns.remove(event.id)
         scope = () if kept.attribution is None else kept.attribution.scores
         size = event.nbytes + passages_bytes([one.passage for one in scope])
-        self._finished_bytes += size - self._finished.get(event.id, 0)
-        self._finished[event.id] = size
+        self._finished.place(event.id, "", 0, size)
         while len(self._finished) > self._max_finished or (
-            self._finished_bytes > _FINISHED_BYTES and len(self._finished) > 1
+            self._finished.size > _FINISHED_BYTES and len(self._finished) > 1
         ):
             oldest = next(iter(self._finished))
-            self._finished_bytes -= self._finished.pop(oldest)
+            self._finished.remove(oldest)
             del self._events[oldest]
 
     def _claimable(self) -> Iterator[str]:

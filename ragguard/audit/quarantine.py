@@ -38,8 +38,10 @@ def as_utc(moment: datetime) -> datetime:
     """Return the same moment in UTC; one without a timezone is taken to be UTC already.
 
     Raises:
-        InvalidInputError: In UTC it is outside of the calendar.
+        InvalidInputError: It is no datetime, or in UTC outside of the calendar.
     """
+    if not isinstance(moment, datetime):
+        raise InvalidInputError(f"pass a datetime, not a {type(moment).__name__}")
     try:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError as error:

@@ -135,12 +135,12 @@ def drift(
     asks how probable so many are if nothing has changed. Too many mean an attack, or traffic that
     the calibration does not cover: look at what was flagged, and calibrate anew if it is clean.
     """
-    from ragguard.inline.calibration_file import load_calibration
+    from ragguard.inline.calibration_file import as_calibration
     from ragguard.inline.drift import drift as compare
     from ragguard.score_records import recent_p_values
 
     require_share("--alpha", alpha)
-    measure = None if calibration is None else load_calibration(calibration)
+    measure = as_calibration(calibration)
     if measure is not None:
         measure.require(alpha)
     with options.opened_store(store) as opened:

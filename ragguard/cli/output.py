@@ -74,7 +74,7 @@ def minute(moment: datetime) -> str:
 def show_facts(*facts: tuple[str, object]) -> None:
     """Write names and what they stand for, `printable`, in two columns on stdout."""
     for name, value in facts:
-        typer.echo(f"{name:<10} {printable(str(value))}")
+        typer.echo(f"{name:<9} {printable(str(value))}")
 
 
 def show_table(

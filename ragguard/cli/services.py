@@ -205,7 +205,7 @@ def review(
         import uvicorn
     except ImportError as error:
         raise MissingExtraError("the review page", "review") from error
-    from ragguard.inline.calibration_file import load_calibration
+    from ragguard.inline.calibration_file import as_calibration
     from ragguard.review.access import Access, TrustedProxy
     from ragguard.review.app import review_app
     from ragguard.review.request import Settings
@@ -216,7 +216,10 @@ def review(
     proxy = None if user_header is None else TrustedProxy.of(user_header, trusted_proxy or ())
     token = os.environ.get(_TOKEN) or secrets.token_urlsafe(24)
     access = Access(token, proxy=proxy)
-    settings = Settings(alpha, None if calibration is None else load_calibration(calibration))
+    measure = as_calibration(calibration)
+    if measure is not None:
+        measure.require(alpha)
+    settings = Settings(alpha, measure)
     owner = options.login_name()
     hosts = (*_LOOPBACK, host, *(served_as or ()))
     with options.opened_store(store) as opened, _listening(host, port) as listening:

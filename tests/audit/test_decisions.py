@@ -9,7 +9,7 @@ from ragguard import Passage
 from ragguard.audit import QuarantineEntry
 from ragguard.audit.decisions import Decisions, match
 from ragguard.content import content_key
-from ragguard.errors import InvalidInputError, QuarantineNotFoundError
+from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 TEXT = "The pier was built by Bob Crane."
@@ -44,6 +44,12 @@ def test_a_key_that_begins_another_one_is_itself(decisions, store):
         decisions.decide("a", status="confirmed")
 
 
+@pytest.mark.parametrize("target", [None, 3, b"id", ["id"]])
+def test_what_names_nothing_is_refused(decisions, target):
+    with pytest.raises(InvalidInputError, match="names nothing in quarantine"):
+        decisions.decide(target, status="confirmed")
+
+
 @pytest.mark.parametrize("target", ["", "nothing", Passage("nothing")])
 def test_one_unknown_target_changes_nothing(decisions, store, target):
     before = store.quarantine()
@@ -74,6 +80,10 @@ def test_undo_by_event_reporter_and_time(store):
     decisions = Decisions(store)
     with pytest.raises(InvalidInputError, match="event="):
         decisions.undo()
+    with pytest.raises(EventNotFoundError):
+        decisions.undo(event="e9")
+    with pytest.raises(InvalidInputError, match="pass a datetime, not a str"):
+        decisions.undo(since="2024")
     assert decisions.undo(event="e1", reporter="carl") == []
     assert [one.key for one in decisions.undo(event="e1", since=NOON.replace(hour=13))] == ["6"]
     assert [one.key for one in decisions.undo(since=NOON.replace(hour=13, tzinfo=None))] == ["2"]

@@ -461,6 +461,17 @@ def test_memory_bounds_the_bytes_of_events(monkeypatch):
     assert sum(e.nbytes for e in store.events()) < 200_000
 
 
+def test_memory_bounds_the_bytes_of_events_that_a_tenants_view_finishes(monkeypatch):
+    monkeypatch.setattr("ragguard.audit.memory._FINISHED_BYTES", 100_000)
+    store = MemoryStore()
+    large = [Passage("x" * 20_000)]
+    for i in range(20):
+        store.add_event(event(f"a{i}", passages=large, tenant="acme"))
+        seen = store.of_tenant("acme")
+        seen.finish_event(seen.claim_event(lease_s=60).id, attribution())
+    assert len(store.of_tenant("acme").events(status="done")) == 4
+
+
 def test_memory_gives_up_the_last_of_whoever_reports_most():
     store = MemoryStore(max_open=4)
     store.add_events([event(f"a{i}", reporter="ann") for i in range(4)])

@@ -88,3 +88,4 @@ def test_undo_by_reporter(run, store_url):
     found = json.loads(run("quarantine", "--store", store_url, "--json").stdout)
     assert {one["passage_id"]: one["status"] for one in found}["x"] == "lapsed"
     assert run("quarantine", "undo", "--store", store_url, "--actor", "bo").exit_code == 2
+    assert run("quarantine", "undo", "--event", "e-9", "--store", store_url).exit_code == 2

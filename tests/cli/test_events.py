@@ -71,7 +71,7 @@ def test_the_same_claim_again_is_counted(run, store_url):
 def test_what_was_left_out_is_shown(run, store_url):
     filed = ["report", "--store", store_url, "--query", "Why?", "--response", "so " * 10_000]
     shown = run("events", "show", run(*filed).stdout.strip(), "--store", store_url).stdout
-    assert "left out   response: the middle of 30000 characters" in shown
+    assert "left out  response: the middle of 30000 characters" in shown
 
 
 def test_lists_by_status_and_limit(run, store_url):
