@@ -137,5 +137,5 @@ def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
     """Return the rows of `run`, and those of `timed` in the section "admission_cost"."""
     bases = knowledge_bases(data, 0 if choose else 1)
     every = list(dict.fromkeys(text for base in bases for text in base.clean))
-    found = run(bases, Texts())
-    return {**found, "admission_cost": [timed(every, limit or _SCANNED)]}, load_folder(data)
+    cost = timed(every, limit or _SCANNED)  # while this process is small, which a child starts as
+    return {**run(bases, Texts()), "admission_cost": [cost]}, load_folder(data)

@@ -29,7 +29,6 @@ from ragguard.text.html import strip_markup
 
 Sketches = NDArray[np.uint32]
 
-_ANSWER, _BURST, _LENGTH = 1.0, 0.5, 0.4  # in spreads of manner
 _MOST_BURST = 3.0  # doublings
 _AT = {name: column for column, name in enumerate(PROFILE)}
 _NONE = np.uint32(2**32 - 1)  # where a text has fewer fingerprints
@@ -105,20 +104,23 @@ class Batch:
         return found
 
     def _answered(self, manner: Floats) -> Floats:
-        """Return how clearly each passage is written for one question; a burst is as one text."""
+        """Return how clearly each passage is written for one question, in spreads of manner.
+
+        A burst is as one text: its mean manner, 1 for an answered question, and half for each time
+        that the number of its texts doubles.
+        """
         answer = self.column("answered")
         rows = np.flatnonzero(answer > 0.0)
         different, burst = self.bursts
         _, of = np.unique(burst[rows], return_inverse=True)
         written = np.where(np.isfinite(manner), manner, 0.0)
-        written -= _LENGTH * np.log1p(self.column("words"))
         mean = np.bincount(of, written[rows]) / np.maximum(np.bincount(of), 1)
         mean = mean.round(9)  # or the order of the passages would change the last digits
         highest = np.zeros(len(mean))
         np.maximum.at(highest, of, answer[rows])
         doublings = np.minimum(np.log2(different[rows]), _MOST_BURST)
         found = np.full(len(self), -np.inf)
-        found[rows] = mean[of] + (_ANSWER + _BURST * doublings) * highest[of]
+        found[rows] = mean[of] + (1.0 + doublings / 2.0) * highest[of]
         return found
 
 

@@ -25,7 +25,7 @@ from ragguard.inline.tokens import TokenizedPassage, leading_label, tokenize_pas
 from ragguard.text import MAX_CHARS, STOP_WORDS, both_ends, tokens
 from ragguard.text.html import strip_markup
 
-PROFILE = ("manner", "answered", "gibberish", "injection", "hidden", "words")
+PROFILE = ("manner", "answered", "gibberish", "injection", "hidden")
 """The columns of `profiles`."""
 
 _FOREIGN = -np.inf  # the manner of what is not in English: the model says nothing of it
@@ -53,7 +53,7 @@ def profiles(texts: Sequence[str], model: MannerModel | None = None) -> NDArray[
         float32 array of shape (n, len(PROFILE)): how clearly each is written as planted passages
         are, in nats, or -inf if it is not in English; how much of a question it answers itself, in
         [0, 1]; how odd its oddest run of words is, in [0, 1); how clearly it speaks to a language
-        model, in [0, 1]; how many places hide something; and how many words it has.
+        model, in [0, 1]; and how many places hide something.
     """
     known = model or shipped()
     read = tokenize_passages(texts)
@@ -69,7 +69,6 @@ def _profile(passage: TokenizedPassage, model: MannerModel) -> tuple[float, ...]
         passage.once(gibberish_of) if english else 0.0,
         passage.injection,
         hidden_characters(text),
-        len(passage.sequence),
     )
 
 
