@@ -151,7 +151,8 @@ class Deciding:
             The entries as they are now.
 
         Raises:
-            InvalidInputError: None of the first three is given.
+            EventNotFoundError: There is no such event, nor anything that it accused.
+            InvalidInputError: None of the first three is given, or `since` is no datetime.
         """
         return self._parts.decisions(tenant).undo(
             event=event, reporter=reporter, since=since, actor=actor

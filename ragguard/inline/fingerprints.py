@@ -62,7 +62,8 @@ _ASIDES = (
     re.compile(r"\\[nrt]"),
     _RAISED,
 )
-_BRACKETS = str.maketrans("\uff08\uff09\uff3b\uff3d\uff5b\uff5d\u3010\u3011", "()[]{}[]")
+_WIDE = "\uff08\uff09\uff3b\uff3d\uff5b\uff5d\u3010\u3011"  # brackets of full width
+_HAS_WIDE, _NARROW = re.compile(f"[{_WIDE}]"), str.maketrans(_WIDE, "()[]{}[]")
 _FEW_ASIDES = 2  # leave enough letters in a row
 
 
@@ -212,7 +213,9 @@ def _unpadded(text: str) -> str:
 
 def _without_asides(text: str) -> str:
     """Return a text without what is no word; most texts have little of it and come back as is."""
-    read = text if text.isascii() else text.translate(_BRACKETS)
+    read = text
+    if not text.isascii() and _HAS_WIDE.search(text):
+        read = text.translate(_NARROW)
     count = read.count
     begin = count("(") + count("[") + count("{") + count("<!--") + count("\\")
     if not text.isascii():

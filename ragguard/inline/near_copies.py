@@ -165,65 +165,28 @@ class NearCopies:
         if not self._keys or not texts:
             return best
         read = fingerprints(texts, letters)
-        for place, one in self._copies(*self._here(read), read):
+        for place, one in self._copies(read):
             known = best[place]
             if known is None or one.share > known.share:
                 best[place] = one
         return best
 
-    def _here(
-        self, read: Fingerprints
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint64]]:
-        """Return the fingerprints that texts have too: each, its passage and its proof, once.
-
-        Without those of passages that have too few for any text.
-        """
+    def _copies(self, read: Fingerprints) -> Iterator[tuple[int, NearCopy]]:
+        """Yield the places of passages that are copies, and of what."""
         passing = self._filter.passing(read.hashes)
         owners = read.ends.searchsorted(passing, side="right")
         counts = np.bincount(owners)
         if not len(counts) or counts.max() < _FEWEST_SHARED:
-            return np.empty(0, np.uint32), np.empty(0, np.int64), np.empty(0, np.uint64)
-        hashes = read.hashes[passing]
-        known = self._hashes.take(self._hashes.searchsorted(hashes), mode="clip") == hashes
-        known &= counts[owners] >= _FEWEST_SHARED
-        hashes, owners, proofs = hashes[known], owners[known], read.proofs(passing[known])
-        order = np.lexsort((proofs, owners, hashes))
-        found = hashes[order], owners[order], proofs[order]
-        new = np.ones(len(order), np.bool_)
-        new[1:] = np.any([one[1:] != one[:-1] for one in found], axis=0)
-        return found[0][new], found[1][new], found[2][new]
-
-    def _copies(
-        self,
-        sought: NDArray[np.uint32],
-        owners: NDArray[np.int64],
-        proofs: NDArray[np.uint64],
-        read: Fingerprints,
-    ) -> Iterator[tuple[int, NearCopy]]:
-        """Yield the places of passages that are copies, and of what.
-
-        The arrays are those of `_here`; `read` has all fingerprints of the passages.
-        """
-        if not len(sought):
             return
-        first = np.searchsorted(self._hashes, sought, side="left")
-        counts = np.searchsorted(self._hashes, sought, side="right") - first
-        # Of a fingerprint that very many texts have some are counted: hostile pages cost no more.
-        np.minimum(counts, max(_LEAST_TEXTS, _MOST_PAIRS // len(sought)), out=counts)
-        total = int(counts.sum())
-        if total < _FEWEST_SHARED:
+        passing = passing[counts[owners] >= _FEWEST_SHARED]
+        place, text, shared = self._shared(read, passing, proven=False)
+        if not (self._contained(text, shared) | (shared >= _TAKEN_LEAST)).any():  # as of most sets
             return
-        within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        entries = np.repeat(first, counts) + within
-        same = self._proofs[entries] == np.repeat(proofs, counts)
-        texts = self._texts[entries[same]].astype(np.uint64)
-        whose = np.repeat(owners, counts)[same].astype(np.uint64)
-        found, shared = np.unique(whose << _HIGH | texts, return_counts=True)
-        text, place = (found & _LOW).astype(np.intp), (found >> _HIGH).astype(np.intp)
-        contained = shared / self._sizes[text]
-        enough = (contained >= self._least[text]) & (shared >= _FEWEST_SHARED)
+        place, text, shared = self._shared(read, passing, proven=True)
+        enough = self._contained(text, shared)
         for at in np.flatnonzero(enough).tolist():
-            yield int(place[at]), NearCopy(self._keys[text[at]], float(contained[at]))
+            share = float(shared[at] / self._sizes[text[at]])
+            yield int(place[at]), NearCopy(self._keys[text[at]], share)
         pieces = np.flatnonzero(~enough & (shared >= _TAKEN_LEAST))
         for owner in np.unique(place[pieces]).tolist():
             mine = pieces[place[pieces] == owner]
@@ -237,6 +200,43 @@ class NearCopies:
             for at in np.flatnonzero(taken >= TAKEN).tolist():
                 key = self._keys[text[mine[at]]]
                 yield owner, NearCopy(key, min(1.0, float(taken[at])), piece=True)
+
+    def _contained(self, text: NDArray[np.intp], shared: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return of which texts so much is shared that who shares it is a copy."""
+        enough = shared / self._sizes[text] >= self._least[text]
+        return np.asarray(enough & (shared >= _FEWEST_SHARED))
+
+    def _shared(
+        self, read: Fingerprints, chosen: NDArray[np.intp], *, proven: bool
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Return passages, texts, and how many of the chosen fingerprints the two share.
+
+        Three arrays of one shape. With `proven` the letters behind each are the same as well;
+        without, which is faster, there may be more.
+        """
+        owners = read.ends.searchsorted(chosen, side="right").astype(np.uint64)
+        pairs = read.hashes[chosen].astype(np.uint64) << _HIGH | owners
+        if proven:
+            proofs = read.proofs(chosen)
+            order = np.lexsort((proofs, pairs))
+            pairs, proofs = pairs[order], proofs[order]
+            new = np.ones(len(order), np.bool_)
+            new[1:] = (pairs[1:] != pairs[:-1]) | (proofs[1:] != proofs[:-1])
+            pairs, proofs = pairs[new], proofs[new]
+        else:
+            pairs = np.unique(pairs)
+        sought = (pairs >> _HIGH).astype(np.uint32)
+        first = np.searchsorted(self._hashes, sought, side="left")
+        counts = np.searchsorted(self._hashes, sought, side="right") - first
+        # Of a fingerprint that very many texts have some are counted: hostile pages cost no more.
+        np.minimum(counts, max(_LEAST_TEXTS, _MOST_PAIRS // len(sought)), out=counts)
+        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        entries, whose = np.repeat(first, counts) + within, np.repeat(pairs & _LOW, counts)
+        if proven:
+            same = self._proofs[entries] == np.repeat(proofs, counts)
+            entries, whose = entries[same], whose[same]
+        found, shared = np.unique(whose << _HIGH | self._texts[entries], return_counts=True)
+        return (found >> _HIGH).astype(np.intp), (found & _LOW).astype(np.intp), shared
 
 
 # Words in each of which four bits are set: uint32 array of shape (1024,).
