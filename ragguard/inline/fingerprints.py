@@ -56,8 +56,9 @@ _ACROSS = WINDOW - 1
 # What stands between words and is none: notes in brackets, comments, line breaks that are written
 # out, and raised or circled numbers. Every repetition is bounded.
 _RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]")
+_BRACKETED = re.compile(r"[(\[{][^()\[\]{}]{0,200}[)\]}]")
 _ASIDES = (
-    *[re.compile(r"[(\[{][^()\[\]{}]{0,200}[)\]}]")] * 2,  # one may stand in another
+    _BRACKETED,
     re.compile(r"<!--[^<>]{0,200}-->"),
     re.compile(r"\\[nrt]"),
     _RAISED,
@@ -224,6 +225,8 @@ def _without_asides(text: str) -> str:
         return text
     for aside in _ASIDES:
         read = aside.sub("", read)
+    if ")" in read or "]" in read or "}" in read:  # one note may stand in another
+        read = _BRACKETED.sub("", read)
     return read
 
 
