@@ -211,7 +211,9 @@ def test_two_that_upgrade_at_once(open_sql, sql_url, later):
         thread.start()
     for thread in threads:
         thread.join()
-    assert found[1] == schema.HEAD != found[0]
+    # Which of the two comes back first is up to the threads.
+    assert len(found) == 2
+    assert found.count(schema.HEAD) == 1
 
 
 def test_a_path_with_signs_that_alembic_reads(tmp_path, later):
