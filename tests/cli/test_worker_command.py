@@ -81,6 +81,19 @@ def test_once_attributes_what_is_pending(run, store_url, with_attributor):
     assert (again.exit_code, again.stdout) == (0, "")
 
 
+def test_without_a_knowledge_base_it_leaves_events_without_passages(
+    run, jsonl, store_url, with_attributor
+):
+    with_attributor(_Finds())
+    filed = run("report", "--store", store_url, "--query", "Why now?", "--response", "Because.")
+    event_id = filed.stdout.strip()
+    assert run("worker", "--once", "--store", store_url).exit_code == 0
+    assert _statuses(store_url)[event_id] == "pending"
+    base = jsonl("kb.jsonl", {"id": "k", "text": "Why now? Because."})
+    assert run("worker", "--once", "--store", store_url, "-b", base).exit_code == 0
+    assert _statuses(store_url)[event_id] == "done"
+
+
 def test_attributes_only_answers_that_were_given(run, store_url, with_attributor):
     with_attributor(_Finds())
     result = run("worker", "--once", "--answered-only", "--store", store_url, "--json")
