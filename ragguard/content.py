@@ -11,12 +11,11 @@ from functools import lru_cache
 from ragguard.lru import Remembered, on_forget
 from ragguard.text import (
     MAX_CHARS,
-    letters_of,
-    letters_whole,
     tokens_whole,
     without_padding,
 )
 from ragguard.text.characters import Characters, respelled
+from ragguard.text.letters import letters_of, letters_whole
 
 __all__ = ["content_key"]
 

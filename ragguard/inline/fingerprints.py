@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 from ragguard.content import content_letters
 from ragguard.inline.normalize.leet import lettered
-from ragguard.text import MAX_CHARS, MOST_CHARS, both_ends, letters_of, without_padding
+from ragguard.text import MAX_CHARS, MOST_CHARS, both_ends, without_padding
 from ragguard.text.html import strip_markup
+from ragguard.text.letters import letters_of
 
 WINDOW = 16
 """Bytes of letters in UTF-8: three or four English words, five Chinese characters."""

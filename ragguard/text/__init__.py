@@ -28,8 +28,6 @@ __all__ = [
     "fold_counted",
     "fold_whole",
     "has_function_words",
-    "letters_of",
-    "letters_whole",
     "parted_words",
     "printable",
     "sentences",
@@ -76,11 +74,6 @@ _BETWEEN_TOKENS = re.compile(rf"([\W_]{{{_KEPT_SIGNS}}})[\W_]+")
 _LOWER = bytes(range(256)).lower()
 _LOWER_WORDS = bytes(byte if byte > 127 or chr(byte).isalnum() else 32 for byte in _LOWER)
 _CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\t\n\r")
-_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
-_BETWEEN = bytes(byte for byte in _NO_LETTERS if chr(byte) not in "+-<>=%$.")
-# Digits for the letters they look like, and one letter for the two that "1", "!" and "|" stand for.
-_ALIKE = _LOWER.translate(bytes.maketrans(b"013457l", b"oieasti"))
-_BORDER = b"\xff"  # no byte of UTF-8
 
 # Dropped as the others, but SentencePiece's normaliser (XLM-R, T5) reads them as spaces.
 _SPACE_TO_SOME = "\f\x85\u200b\u200c\u200d\u200e\u200f\ufeff\ufffd"
@@ -173,30 +166,6 @@ def tokens_whole(text: str) -> list[str]:
     """Return what `tokens` returns, for the whole of a text however long."""
     spelled = text if text.isascii() else respelled(text, FOLDED_WORDS)
     return spelled.encode().translate(_LOWER_WORDS, _CONTROLS).decode().split()
-
-
-def letters_whole(text: str) -> bytes:
-    """Return the letters, digits and signs of numbers of the whole of a text, nothing between.
-
-    >>> letters_whole("Marrow Light: -5 %")
-    b'marrowlight-5%'
-    """
-    spelled = text if text.isascii() else respelled(text, FOLDED_WORDS)
-    return spelled.encode().translate(_LOWER, _BETWEEN)
-
-
-def letters_of(texts: Sequence[str]) -> list[bytes]:
-    """Return the letters of the whole of each text, nothing between, digits as letters like them.
-
-    >>> letters_of(["Marrow Light: -5 %", "1874"])
-    [b'marrowiights', b'i8ta']
-    """
-    if not texts:
-        return []
-    spelled = [text if text.isascii() else respelled(text, FOLDED_WORDS) for text in texts]
-    # All at once: one by one it would take twice the time.
-    whole = _BORDER.join([text.encode() for text in spelled])
-    return whole.translate(_ALIKE, _NO_LETTERS).split(_BORDER)
 
 
 def split_words(folded: str) -> list[str]:
