@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol
 
 from ragguard.passage import Passage
+from ragguard.recent_passages import light
+from ragguard.text import both_ends
 
 Cause = Literal["poisoning", "model", "disputed", "unclear"]
+
+BRIEF = 2_000
+"""Characters that a store keeps of a passage that is not held responsible."""
 
 Retrieve = Callable[[str, int], Sequence[Passage]]
 """`retrieve(query, limit)` returns at most `limit` passages of the knowledge base, best first."""
@@ -100,6 +105,17 @@ class Attribution:
         """The responsible passages, or, where the cause is disputed, those that others defend."""
         return self.responsible or [one.passage for one in self.scores if one.responsible]
 
+    def brief(self) -> Attribution:
+        """Return it as a store keeps it: of passages not held responsible the ends of their texts.
+
+        The scope of one short report may be the longest pages of a knowledge base.
+        """
+        scores = [
+            one if one.responsible else replace(one, passage=_brief(one.passage))
+            for one in self.scores
+        ]
+        return replace(self, scores=scores)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON types; embeddings are left out."""
         scores = [
@@ -137,6 +153,10 @@ class Attribution:
             details=data["details"],
             **{name: data[name] for name in _PLAIN},
         )
+
+
+def _brief(passage: Passage) -> Passage:
+    return replace(light(passage), text=both_ends(passage.text, BRIEF), embedding=None)
 
 
 _SCORES = tuple(each.name for each in fields(PassageScore) if each.name != "passage")

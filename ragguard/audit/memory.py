@@ -146,7 +146,7 @@ class MemoryStore(MemoryQuarantine):
             kept = self._claimed(event_id)
             if not _holds(kept.event, attempt):
                 return False
-            kept.attribution = _copied(attribution)
+            kept.attribution = _copied(attribution.brief())
             self._put(kept, status="done", error=None)
             return True
 

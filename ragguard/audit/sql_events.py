@@ -104,7 +104,7 @@ class SqlEvents(TenantViews):
     def finish_event(
         self, event_id: str, attribution: Attribution, *, attempt: int | None = None
     ) -> bool:
-        body = to_json(attribution.to_dict())
+        body = to_json(attribution.brief().to_dict())
         done = {"status": "done", "error": None, "claimable_at": None}
         with self._database.write() as session:
             seq = _changed(session, EventRow.id == event_id, *_held(attempt), **done)

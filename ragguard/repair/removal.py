@@ -174,7 +174,7 @@ def restore(
 
 def _as_stored(store: AuditStore, entry: QuarantineEntry) -> Passage:
     found = None if entry.event_id is None else store.attribution(entry.event_id)
-    for passage in () if found is None else found.responsible:
+    for passage in () if found is None else found.accused:
         if passage.id == entry.passage_id and content_key(passage.text) == entry.key:
             return Passage(entry.text, id=entry.passage_id, metadata=passage.metadata)
     return Passage(entry.text, id=entry.passage_id)

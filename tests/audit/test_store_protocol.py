@@ -219,6 +219,26 @@ def test_what_a_caller_does_with_an_attribution_does_not_change_the_record(store
     assert store.attribution("e").to_dict() == expected
 
 
+def test_of_a_scope_the_ends_of_texts_are_kept_and_of_the_accused_the_whole(store):
+    store.add_event(event("e"))
+    scope = [
+        Passage("begin " + "wool " * 100_000 + "end", id=str(n), metadata={"raw": "x" * 10_000})
+        for n in range(3)
+    ]
+    columns = ([0.5] * 3,) * 4
+    given = Attribution.of(
+        *("q", "r", "m", scope, columns, [False, True, False], ("poisoning", "so")), details={}
+    )
+    store.finish_event("e", given)
+    kept = store.attribution("e")
+    assert [one.text for one in kept.responsible] == [scope[1].text]
+    assert [len(one.passage.text) for one in kept.scores] == [2_000, 500_009, 2_000]
+    assert all(one.passage.text.startswith("begin ") for one in kept.scores)
+    assert all(one.passage.text.endswith(" end") for one in kept.scores)
+    assert [one.passage.metadata for one in (kept.scores[0], kept.scores[2])] == [{}, {}]
+    assert kept.scope_size == 3
+
+
 def test_events_without_passages_can_be_left_to_those_who_search(store):
     bringing = replace(event("b", 2), passages=(Passage("wool"),))
     for one in (event("a", 1), bringing, event("c", 3), event("d", 4)):
