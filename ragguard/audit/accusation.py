@@ -62,9 +62,10 @@ def decided_all(
         found.append(one)
         if one.kept:
             known[accusation.key] = one.entry
-            change = of_entry(one.entry, tenant)
-            if before is None or of_entry(before, tenant) != change:
-                told.append(change)
+            if before is None:
+                told.append(of_entry(one.entry, tenant))
+            elif of_entry(before, tenant) != of_entry(one.entry, tenant):
+                told.append(of_entry(one.entry, tenant, was=before.status))
     return found, told
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
-from ragguard.audit.quarantine import as_utc, utc_now
+from ragguard.audit.quarantine import QuarantineEntry, as_utc, utc_now
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 from ragguard.inline.quarantined import Allowed
@@ -55,6 +55,10 @@ class Allowance:
         return self.ended_at is None and (self.until is None or utc_now() < self.until)
 
 
+Standing = QuarantineEntry | Allowance | str
+"""Something in quarantine or on the allow-list; or, in words, what is wrong with a row of them."""
+
+
 class AllowanceStore(Protocol):
     """The part of an `AuditStore` that keeps the allow-list; raises its errors."""
 
@@ -74,6 +78,12 @@ class AllowanceStore(Protocol):
 
     def allowances(self) -> list[Allowance]:
         """Return all of them, ended ones as well, newest first."""
+
+    def standing(self) -> Iterable[tuple[str, Standing]]:
+        """Return all of allow-list and quarantine, whoever's, each with its tenant.
+
+        Of a row that this package cannot have written, what is wrong with it in words.
+        """
 
 
 def allowance(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 _REFUSED = re.compile("[\x00\x10\ud800-\udfff]")
-_ESCAPED = re.compile("\x10([0-9a-f]{4})")
+_ESCAPED = re.compile("\x10(0000|0010|d[89a-f][0-9a-f]{2})")  # of those alone
 _MAX_DEPTH = 100
 _MAX_PARTS = 100_000
 _MAX_BITS = 2_000  # fewer than the 640 digits that Python reads under any setting
@@ -40,6 +40,15 @@ def unescape(stored: str) -> str:
     True
     """
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), stored)
+
+
+def is_escaped(stored: str) -> bool:
+    r"""Return whether `escape` writes a text so: what is written in another way is never found.
+
+    >>> is_escaped("a\x100000"), is_escaped("\x100061")
+    (True, False)
+    """
+    return escape(unescape(stored)) == stored
 
 
 def to_json(value: object) -> str:

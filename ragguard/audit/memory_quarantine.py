@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from ragguard.audit.accusation import Load, decided_all
-from ragguard.audit.allow_list import Allowance, Effect, as_allowed
+from ragguard.audit.allow_list import Allowance, Effect, Standing, as_allowed
 from ragguard.audit.memory_records import MemoryRecords
 from ragguard.audit.quarantine import (
     ALLOWED,
@@ -170,7 +170,7 @@ class MemoryQuarantine(MemoryRecords):
                 return entry
             changed = replace(entry, status=status, updated_at=utc_now(), actor=actor, until=None)
             changes = matters(entry.status, status)
-            head = self._append([of_entry(changed, self.tenant, said)])
+            head = self._append([of_entry(changed, self.tenant, said, entry.status)])
             self._keep(changed, changes=changes)
             self._holdings.version += changes
         announce(self.place, self.tenant, head, [changed])
@@ -243,7 +243,8 @@ class MemoryQuarantine(MemoryRecords):
                 for name, one in mine.allowances.items()
                 if name[:2] == (key, source) and one.ended_at is None
             }
-            head = self._append(of_allowance(one, self.tenant, said) for one in ended.values())
+            told = [of_allowance(one, self.tenant, said, one.effect) for one in ended.values()]
+            head = self._append(told)
             mine.allowances.update(ended)
             if ended:
                 self._holdings.version = mine.version = self._holdings.version + 1
@@ -255,6 +256,14 @@ class MemoryQuarantine(MemoryRecords):
             found = list(self._mine.allowances.values())[::-1]
         found.sort(key=lambda one: one.created_at, reverse=True)
         return found
+
+    def standing(self) -> list[tuple[str, Standing]]:
+        with self._lock:
+            found: list[tuple[str, Standing]] = []
+            for tenant, mine in self._holdings.by_tenant.items():
+                found += [(tenant, one) for one in mine.entries.values()]
+                found += [(tenant, one) for one in mine.allowances.values()]
+            return found
 
     @property
     def _mine(self) -> _Holding:

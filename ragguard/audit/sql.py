@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import func, select, union
 from sqlalchemy.orm import Session
 
+from ragguard.arguments import require_tenant
 from ragguard.audit.allow_list import Allowance, as_allowed
 from ragguard.audit.database import VERSION, Database
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
@@ -19,7 +20,7 @@ from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.audit.sql_records import SqlRecords
 from ragguard.audit.trail import Keys
-from ragguard.errors import StoreError
+from ragguard.errors import InvalidInputError, StoreError
 from ragguard.inline.fingerprints import is_current, signature
 from ragguard.inline.quarantined import Allowed
 
@@ -77,7 +78,7 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
         rows = (EventRow, QuarantineRow, AllowanceRow, VerdictRow)
         named = [select(row.tenant).where(row.tenant != "") for row in rows]
         with self._database.read() as session:
-            return sorted(session.scalars(union(*named)))
+            return sorted(filter(_is_name, session.scalars(union(*named))))
 
     def __repr__(self) -> str:
         whose = f", tenant={self.tenant!r}" if self.tenant else ""
@@ -128,6 +129,14 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
         }
         own = found.pop(self.tenant)
         return replace(own, tenants=found)
+
+
+def _is_name(tenant: str) -> bool:
+    """Return whether a tenant may have this name: another one is there by SQL alone."""
+    try:
+        return require_tenant(tenant) == tenant
+    except InvalidInputError:
+        return False
 
 
 def _with_rows(

@@ -9,7 +9,7 @@ from sqlalchemy import Select, false, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from ragguard.audit.accusation import HOUR, Load, decided_all
-from ragguard.audit.allow_list import Allowance
+from ragguard.audit.allow_list import Allowance, Standing
 from ragguard.audit.database import Database, insert_into, next_version, set_version
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow
 from ragguard.audit.encoding import from_json
@@ -29,6 +29,7 @@ from ragguard.audit.quarantine import (
 )
 from ragguard.audit.records import TenantViews
 from ragguard.audit.sql_records import append
+from ragguard.audit.sql_standing import standing
 from ragguard.audit.trail import of_allowance, of_entry, of_lapse
 from ragguard.audit.watch import announce
 
@@ -127,12 +128,12 @@ class SqlQuarantine(TenantViews):
             if matters(row.status, status):
                 set_version(session, changed)
                 row.changed = changed
-            row.status = status
+            was, row.status = row.status, status
             row.updated_at = utc_now()
             row.actor = actor
             row.until = None
             entry = row.to_entry()
-            head = append(session, [of_entry(entry, self.tenant, said)])
+            head = append(session, [of_entry(entry, self.tenant, said, was)])
         announce(self.place, self.tenant, head, [entry])
         return entry
 
@@ -201,7 +202,8 @@ class SqlQuarantine(TenantViews):
             if rows:
                 set_version(session, changed)
             ended = [row.to_allowance() for row in rows]
-            head = append(session, [of_allowance(one, self.tenant, said) for one in ended])
+            told = [of_allowance(one, self.tenant, said, one.effect) for one in ended]
+            head = append(session, told)
         announce(self.place, self.tenant, head)
         return ended
 
@@ -210,6 +212,10 @@ class SqlQuarantine(TenantViews):
         newest = mine.order_by(AllowanceRow.created_at.desc(), AllowanceRow.seq.desc())
         with self._database.read() as session:
             return [row.to_allowance() for row in session.scalars(newest)]
+
+    def standing(self) -> list[tuple[str, Standing]]:
+        with self._database.read() as session:
+            return [*standing(session, QuarantineRow), *standing(session, AllowanceRow)]
 
     @property
     def _mine(self) -> Select[QuarantineRow]:

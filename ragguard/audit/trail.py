@@ -225,10 +225,16 @@ def tell_head(head: str | None) -> None:
         _lines.info("trail head %s", head)
 
 
-def of_entry(entry: QuarantineEntry, tenant: str, said: str | None = None) -> Change:
-    """Return the change that gave an entry its status; `said` is a person's reason for it."""
+def of_entry(
+    entry: QuarantineEntry, tenant: str, said: str | None = None, was: str | None = None
+) -> Change:
+    """Return the change that gave an entry its status; `said` is a person's reason for it.
+
+    `was` is its status before; None: it is new.
+    """
     details = {
-        **_said(said),
+        **_given(said=said),
+        "was": was,
         "event": entry.event_id,
         "text": text_digest(entry.text).hex(),
         "until": _moment(entry.until),
@@ -243,11 +249,13 @@ def of_lapse(key: str, tenant: str) -> Change:
     return Change("quarantine.lapsed", key, tenant=tenant)
 
 
-def of_allowance(one: Allowance, tenant: str, said: str | None = None) -> Change:
-    """Return the change that put something on the allow-list, or ended it; `said` is the reason."""
+def of_allowance(
+    one: Allowance, tenant: str, said: str | None = None, was: str | None = None
+) -> Change:
+    """Return the change that put something on the allow-list, or ended what it `was`."""
     ended = one.ended_at is not None
     details = {
-        **_said(said),
+        **_given(said=said, was=was),
         "effect": one.effect,
         "source": bool(one.source),
         "until": _moment(one.until),
@@ -281,8 +289,8 @@ def _digest(*texts: str) -> str:
     return text_digest(json.dumps(texts)).hex()
 
 
-def _said(said: str | None) -> dict[str, str]:
-    return {} if said is None else {"said": said}
+def _given(**told: str | None) -> dict[str, str]:
+    return {name: text for name, text in told.items() if text is not None}
 
 
 def _moment(moment: datetime | None) -> str | None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from ragguard.audit.allow_list import Allowance
 from ragguard.audit.encoding import escape
+from ragguard.audit.quarantine import QuarantineEntry
 from ragguard.audit.records import AuditStore
 from ragguard.audit.trail import (
     UNSIGNED,
@@ -18,6 +21,7 @@ from ragguard.audit.trail import (
     of_entry,
     signature_of,
 )
+from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 
 _HEAD = re.compile(r"([1-9]\d{0,18}):([0-9a-f]{8})?:([0-9a-f]{64}):[0-9a-f]{64}")
@@ -73,6 +77,9 @@ class _Walk:
     told: dict[_Place, TrailRow] = field(default_factory=dict)  # the last row about each
 
     def take(self, row: TrailRow) -> None:
+        if type(row.seq) is not int:
+            self.findings.append(f"a row of the trail has no whole number, but {row.seq!r:.40}")
+            return
         before = (0, "") if self.last is None else (self.last.seq, self.last.mac)
         if row.seq != before[0] + 1:
             gone = Stretch("", before[0] + 1, row.seq - 1)
@@ -94,12 +101,23 @@ class _Walk:
         self.rows, self.last = self.rows + 1, row
 
     def _tell(self, row: TrailRow) -> None:
-        """Keep what a row tells, and look at what lapsed by itself.
+        """Keep what a row tells, and look whether it follows from the row before about the same.
 
-        Whoever writes to the store could have set the time.
+        Whoever writes to the store could have changed that between the two, the time when it is
+        over as well.
         """
         place = _place_of(row)
         before = self.told.get(place)
+        told = row.told
+        was = None if before is None else before.action.partition(".")[2]
+        name = f"{place[1]} {str(row.subject)[:_SHOWN]}"
+        if before is None and told.get("was") is not None:
+            self.findings.append(f"row {row.seq}: nothing before it tells of {name}")
+        elif before is not None and (told.get("was", was) != was or _differ(before, row)):
+            self.findings.append(
+                f"row {row.seq}: {name} was changed between row {before.seq} and this one, and not "
+                "by ragguard"
+            )
         if row.action == _LAPSED and before is not None and row.details == "{}":
             until = before.told.get("until")
             if not isinstance(until, str) or until > str(row.at):
@@ -194,8 +212,14 @@ def _of_keys(stretches: Sequence[Stretch], keys: Keys, unsigned: int) -> list[st
 
 def _disagreements(store: AuditStore, told: Mapping[_Place, TrailRow]) -> dict[_Place, str]:
     """Return where quarantine and allow-list are not as the trail tells."""
-    findings, left = {}, dict(told)
-    for change in _now(store):
+    findings: dict[_Place, str] = {}
+    left = dict(told)
+    for tenant, one in store.standing():
+        if isinstance(one, str):
+            findings[(one,)] = one
+            continue
+        entry = one if isinstance(one, QuarantineEntry) else None
+        change = of_allowance(one, tenant) if isinstance(one, Allowance) else of_entry(one, tenant)
         what, _, done = change.action.partition(".")
         whose, subject = escape(change.tenant), escape(change.subject)
         place = _place(whose, change.action, subject, change.details)
@@ -205,24 +229,39 @@ def _disagreements(store: AuditStore, told: Mapping[_Place, TrailRow]) -> dict[_
             findings[place] = f"{name} is {done}, and the trail does not tell by whom"
         elif not _tells_of(row, change):
             findings[place] = f"{name} is {done}, but not as row {row.seq} tells ({row.action})"
+        elif entry is not None and entry.key != content_key(entry.text):
+            findings[place] = f"{name} has a text of another key"
     for place, row in left.items():
         name = f"{row.action.partition('.')[0]} {str(row.subject)[:_SHOWN]}"
         findings[place] = f"{name} is gone, and the trail does not tell by whom (row {row.seq})"
     return findings
 
 
-def _now(store: AuditStore) -> Iterator[Change]:
-    for tenant in ("", *store.tenants()):
-        theirs = store.of_tenant(tenant or None)
-        for entry in theirs.quarantine():
-            yield of_entry(entry, tenant)
-        for allowance in theirs.allowances():
-            yield of_allowance(allowance, tenant)
+def _differ(before: TrailRow, row: TrailRow) -> bool:
+    """Return whether a row tells another thing than that before it where no change of ours does."""
+    then, told = before.told, row.told
+    if "was" not in told:
+        return False  # of an earlier version, or by somebody who says all anew
+    what, _, done = row.action.partition(".")
+    names: tuple[str, ...] = ("event", "text", "reporters", "rest")
+    if what == "allow-list":
+        names = ("until", "why", "rest")
+    elif done in ("proposed", "quarantined"):  # accused once more
+        known = _reporters(then) if told["was"] == "proposed" else []
+        if _reporters(told)[: len(known)] != known:
+            return True
+        names = ("event", "text") if told["was"] == done == "proposed" else ()
+    return any(name in then and then[name] != told.get(name) for name in names)
+
+
+def _reporters(told: Mapping[str, Any]) -> list[Any]:
+    found = told.get("reporters")
+    return found if isinstance(found, list) else []
 
 
 def _tells_of(row: TrailRow, change: Change) -> bool:
     told = row.told  # of an earlier version it has fewer names
-    over = ("until",) if change.action == _LAPSED else ()
+    over = ("was", "until") if change.action == _LAPSED else ("was",)
     same = all(
         told.get(name, value) == value for name, value in change.details.items() if name not in over
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -26,11 +26,15 @@ from ragguard.text import printable
 MOST_SHOWN = 20_000
 """Characters of a text that a page shows; the whole of it is behind a link."""
 
+EXCERPT = 600
+"""Characters of a text that a list shows."""
+
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})  # Unicode categories
 # Drawn as nothing, though of categories that are: fillers, the empty Braille cell, joiners.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0), range(0x180B, 0x180E))
 _MOST_MARKS = 3  # combining marks on one letter: more would climb over the lines above
+_LEAD = 60  # characters before the word of the answer that an excerpt shows
 _PIECE = re.compile(r"\s+|\S+")
 
 
@@ -92,6 +96,26 @@ def marked(text: str, sought: Sought | None = None, limit: int = MOST_SHOWN) -> 
     return Markup("").join(out)
 
 
+def excerpt(text: str, sought: Sought | None = None) -> Markup:
+    """Return `EXCERPT` characters of a text as `marked` does; what is left out is counted.
+
+    It begins as the text does, and goes on where a word of the answer first stands after that, or
+    with the end.
+    """
+    if len(text) <= EXCERPT:
+        return marked(text, sought)
+    half = EXCERPT // 2
+    last = len(text) - half
+    pieces = _PIECE.findall(text[:MOST_SHOWN])
+    kinds = _kinds(pieces, sought) if sought else []
+    starts = zip(kinds, accumulate(map(len, pieces), initial=0), strict=False)
+    found = (start for kind, start in starts if kind == "answer" and start >= half)
+    start = min(max(half, next(found, last + _LEAD) - _LEAD), last)
+    gap = Markup('<span class="rest"> … {:,} characters … </span>').format(start - half)
+    parts = [marked(text[:half], sought), marked(text[start:], sought, half)]
+    return (gap if start > half else Markup("")).join(parts)
+
+
 def _kinds(pieces: list[str], sought: Sought) -> list[str]:
     """Return what each piece is marked as; white space goes with its neighbours if they agree."""
     kinds = [
@@ -130,7 +154,8 @@ def _environment() -> Environment:
         # Whatever a template writes of a text goes through this, in attributes as well.
         finalize=_finalized,
     )
-    made.filters.update(line=_line, marked=marked, minute=_minute, figure=_figure, quoted=quoted)
+    made.filters.update(line=_line, marked=marked, excerpt=excerpt, quoted=quoted)
+    made.filters.update(minute=_minute, figure=_figure)
     return made
 
 

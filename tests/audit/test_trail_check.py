@@ -403,14 +403,14 @@ def test_details_that_are_no_json_break_nothing(store):
 
 def test_a_change_while_it_looks_is_no_finding(open_sql):
     store, other = filled(open_sql()), open_sql()
-    listed = store.quarantine
+    listed = store.standing
 
     def slow():
         other.set_quarantine_status(content_key("c"), "confirmed", actor="bo")
         other.add_quarantine([entry("d")])
         return listed()
 
-    store.quarantine = slow
+    store.standing = slow
     tamper(store, "UPDATE ragguard_quarantine SET actor = 'eve' WHERE status = 'confirmed'")
     assert len(findings(store)) == 1  # of what was changed behind the trail, and of nothing else
     assert len(store.trail()) > 7

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -416,9 +417,22 @@ def test_the_whole_text_is_plain_text(client, store):
     response = client.get(f"/text?key={entry.key}")
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
     assert response.text == entry.text
-    shown = client.get("/").text
+    shown = client.get(f"/entry?key={entry.key}").text
     assert f"{len(entry.text) - 20_000:,} more characters" in shown
     assert len(shown) < 150_000
+
+
+def test_lists_show_of_each_text_an_excerpt(client, store):
+    lie = "It was first lit in 1921, as <b>all</b> agree."
+    texts = ["x" * 19_000 + f" {lie} " + "y" * 10_000 + str(n) for n in range(17)]
+    found = [QuarantineEntry(content_key(one), "p", one, "so", "e-1<i>/?&\u202e") for one in texts]
+    store.add_quarantine([replace(one, status="proposed") for one in found])
+    shown = client.get("/").text
+    assert len(shown) < 17 * 3_000 + 20_000
+    assert shown.count('<mark class="answer">1921,</mark> as &lt;b&gt;all&lt;/b&gt; agree.') == 17
+    whole = client.get(f"/entry?key={found[0].key}").text
+    assert "x" * 19_000 in whole
+    assert all(f'<a href="/entry?key={one.key}">the whole text' in shown for one in found)
 
 
 def test_an_empty_store_has_all_pages(access):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("jinja2", reason="needs the extra review")
 
-from ragguard.review.rendering import Sought, marked, visible
+from ragguard.review.rendering import EXCERPT, Sought, excerpt, marked, visible
 
 _OWN = re.compile(r'</?mark(?: class="(?:answer|asked)")?>|</?span(?: class="(?:escape|rest)")?>')
 
@@ -69,3 +69,37 @@ def test_what_is_left_out_is_counted():
 
 def test_a_response_of_common_words_marks_its_own_words():
     assert Sought.of("Is it open?", "Yes").answer == {"yes"}
+
+
+REST = re.compile(r'<span class="rest"> … ([\d,]+) (?:more )?characters(?: … )?</span>')
+
+
+def test_an_excerpt_has_the_beginning_and_where_the_answer_stands_after_it():
+    sought = Sought(frozenset({"1921"}))
+    text = "1921 " + "a " * 1_000 + "lit in 1921 " + "b " * 1_000
+    shown = str(excerpt(text, sought))
+    assert shown.startswith('<mark class="answer">1921</mark> a a ')
+    assert 'a lit in <mark class="answer">1921</mark> b b ' in shown
+    left = [int(count.replace(",", "")) for count in REST.findall(shown)]
+    assert left == [1_652, 1_765]
+    assert sum(left) + EXCERPT == len(text)
+
+
+def test_an_excerpt_without_an_answer_has_both_ends():
+    shown = str(excerpt("begins " + "<b>" * 1_000 + " ends"))
+    assert shown.startswith("begins &lt;b&gt;")
+    assert shown.endswith("&lt;b&gt; ends")
+    assert REST.findall(shown) == ["2,412"]
+    assert str(excerpt("x" * EXCERPT)) == "x" * EXCERPT
+
+
+@given(st.text(st.characters(), max_size=60), st.integers(0, 700), st.integers(0, 700))
+def test_an_excerpt_says_what_the_text_says_there(text, before, after):
+    whole = "1921 " * before + text + " 1921" * after
+    shown = str(excerpt(whole, Sought(frozenset({"1921", "lit"}))))
+    plain = _OWN.sub("", REST.sub("\x00", shown))
+    assert "<" not in plain
+    assert ">" not in plain
+    assert len(plain) <= len(html.escape(visible(text))) + EXCERPT + 20
+    left = sum(int(count.replace(",", "")) for count in REST.findall(shown))
+    assert left == max(0, len(whole) - EXCERPT)
