@@ -22,7 +22,7 @@ from rich.progress import track
 from benchmarks.command import ERRORS, Data, Limit, Measured, command
 from benchmarks.datasets import OWN, Dataset, Record, skerrin
 from benchmarks.datasets.annotated import annotated
-from benchmarks.datasets.manual import pages
+from benchmarks.datasets.manual import key_words, pages
 from benchmarks.datasets.nearest import nearest
 from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
@@ -43,8 +43,8 @@ _ONE_OF = 24  # titles of the knowledge base
 _HITS = 30
 _LONG = 6  # words
 _ATTACKS = ("poisonedrag", "blind")
-_MANUAL = "headings of a manual"
-_WITH_RIGHT = ("keyword_traffic", _MANUAL, "question on every page", "quotes a page")
+_MANUAL, _KEYS = "headings of a manual", "key words of a manual"
+_WITH_RIGHT = ("keyword_traffic", _MANUAL, _KEYS, "question on every page", "quotes a page")
 _WAYS = ("as_questions", "as_it_is")
 
 
@@ -152,6 +152,9 @@ def report_groups(
     manual = list(looked_up(list(under), list(right), list(right.values())))
     yield "clean", _MANUAL, 0, manual
     yield "attack", _MANUAL, 1, list(map(planted_first, manual, cycle(texts)))
+    every_third = list(under)[::3]
+    keys = dict(zip(every_third, key_words(list(under))[::3], strict=True))
+    yield "clean", _KEYS, 0, list(looked_up(list(under), list(keys.values()), list(keys)))
     for group, clean, with_poison in _annotated(folder, 1, texts):
         yield "clean", group, 0, clean
         yield "attack", group, 1, with_poison

@@ -15,12 +15,14 @@ from collections.abc import Set
 from ragguard.text import fold
 
 _PATTERNS = (
-    # Whom: a machine that reads, or who speaks to it; the name of a tag stands behind a text.
+    # Whom: a machine that reads, or who speaks to it; the name of a tag stands behind a text. Of
+    # systems and models much is said in the midst of a sentence.
+    r"(?:\A|[^\w ] ?)(?:system[:>]|model,)|"
     r"\b(?:ai|llm|gpt|bot|(?:language|answering|generation) models?|chat ?(?:bot|system)s?|"
     r"(?:ai|virtual|helpful|friendly|kind|dear|connected|retrieval) (?:assistants?|agents?|"
     r"systems?|models?)|assistants?[,:]|(?:all|to|for|you are an?|hi there,?) (?:the )?assistants?|"
-    r"assistants (?:that|who|shall|must|should|are|retriev)\w*|(?:ai|llm) \w+|models that|model,|"
-    r"system(?:[:>]| note| notice| message| prompt| update)|"
+    r"assistants (?:that|who|shall|must|should|are|retriev)\w*|(?:ai|llm) \w+|models that|"
+    r"system (?:note|notice|message|prompt|update)|"
     r"admin(?: (?:message|note|notice|override|update)|:(?=\s)|(?=\]|\s*\Z)))(?!\w)",
     # What: an order about the answer.
     r"\b(?:(?:answer|respond|reply|output|return|report|say|state|tell|mention|quote|repeat|give|"

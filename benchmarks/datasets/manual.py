@@ -6,11 +6,25 @@ clean traffic of a kind that the folder of datasets lacks.
 
 import re
 from collections import Counter
+from math import log
 from pydoc_data.topics import topics
+
+from ragguard.text import STOP_WORDS, tokens
 
 _HEADING = re.compile(r"(?m)^(\S[^\n]*)\n(?:\*{3,}|={3,}|-{3,})\n")
 _WORDS = 110  # of a page
 _FEW = 12  # words: a section of less says nothing
+
+
+def key_words(texts: list[str], count: int = 4) -> list[str]:
+    """Return of each text the words that tell most of it, by TF-IDF, the first of them first."""
+    words = [Counter(word for word in tokens(text) if word not in STOP_WORDS) for text in texts]
+    held = Counter(word for of_text in words for word in of_text)
+    idf = {word: log(len(texts) / number) for word, number in held.items()}
+    return [
+        " ".join(sorted(of_text, key=lambda word: -of_text[word] * idf[word])[:count])
+        for of_text in words
+    ]
 
 
 def pages() -> dict[str, str]:
