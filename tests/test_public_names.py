@@ -28,8 +28,6 @@ EXPORTED = {
         "fold_counted",
         "fold_whole",
         "has_function_words",
-        "letters_of",
-        "letters_whole",
         "parted_words",
         "printable",
         "sentences",
