@@ -117,7 +117,7 @@ def require_tenant(tenant: object) -> str:
     if not name or len(name) > _LONGEST_TENANT or not name.isprintable() or name != name.strip():
         raise InvalidInputError(
             f"tenant must be a name of 1 to {_LONGEST_TENANT} printable characters, without white "
-            f"space at its ends, not {name[:80]!r}; pass None for the default tenant"
+            f"space at its ends, not {name[:80]!r}; leave it out for the default tenant"
         )
     return name
 

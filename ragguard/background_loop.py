@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 import threading
 from collections.abc import Awaitable
 from typing import Any
+
+from ragguard.fork import follow_forks
 
 
 class BackgroundLoop:
     """One long-lived event loop in a thread of its own, made when it is first needed.
 
     An asynchronous client keeps connections that belong to the loop they were opened on, so a new
-    loop for every call would break its second call. The loop's thread does not survive a fork,
-    hence one loop per process. Whoever waits for a loop must not run on it: what may wait for each
-    other, such as a model and the search that it calls, needs two.
+    loop for every call would break its second call. The loop's thread does not survive a fork, so
+    the child makes one of its own. Whoever waits for a loop must not run on it: what may wait for
+    each other, such as a model and the search that it calls, needs two.
     """
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._running: tuple[int, asyncio.AbstractEventLoop] | None = None
+        self._begin()
+        follow_forks(self)
+
+    def _begin(self) -> None:
+        self._running: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
 
     def resolved(self, value: Any) -> Any:
@@ -32,11 +37,15 @@ class BackgroundLoop:
 
     def _loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            if self._running is None or self._running[0] != os.getpid():
+            if self._running is None:
                 loop = asyncio.new_event_loop()
                 threading.Thread(target=loop.run_forever, name=self._name, daemon=True).start()
-                self._running = (os.getpid(), loop)
-            return self._running[1]
+                self._running = loop
+            return self._running
+
+    def _after_fork(self, *, in_child: bool) -> None:
+        if in_child:
+            self._begin()
 
 
 async def _awaited(value: Awaitable[Any]) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ragguard.arguments import require_tenant, require_text
 from ragguard.attribution.result import Attribution
-from ragguard.audit.records import answer_of
+from ragguard.audit.answers import answer_of
 from ragguard.background.reports import MAX_PASSAGES, as_event
 from ragguard.errors import (
     AttributionPendingError,
@@ -147,6 +147,9 @@ class Feedback:
         counters), logged, and `attribution` says so. A reporter who floods loses their own reports,
         not those of others.
 
+        Query, response and reporter that are no str are taken by their `str()`, or where that fails
+        by the name of their type.
+
         A reporter's same claim, the same query and response over the same passages, is one event
         for an hour, however often it is reported: it is counted, and the same id is returned.
 
@@ -174,7 +177,8 @@ class Feedback:
         if not isinstance(wait, (bool, int, float)) or wait < 0:
             raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
         parts, whose = self._parts, require_tenant(tenant)
-        seen: Sequence[Passage] = parts.seen.recall(str(query), whose, str(response))
+        query, response = _as_text(query), _as_text(response)
+        seen: Sequence[Passage] = parts.seen.recall(query, whose, response)
         unreadable: Exception | None = None
         if passages is not None:
             try:
@@ -185,10 +189,10 @@ class Feedback:
             except Exception as error:  # a lazy sequence may raise anything
                 unreadable = error
         event = as_event(
-            str(query),
-            str(response),
+            query,
+            response,
             seen,
-            None if reporter is None else str(reporter),
+            None if reporter is None else _as_text(reporter),
             quarantine_version=parts.quarantine.version,
             tenant=whose,
         )
@@ -217,26 +221,63 @@ class Feedback:
         Raises:
             AttributionPendingError: It is not finished, and `timeout` is None.
             AttributionTimeoutError: It did not finish within `timeout`.
-            EventFailedError: Attributing failed for good; the message holds the cause.
+            EventFailedError: Attributing failed for good; the message holds the cause. `retry`
+                has it tried again.
             EventLostError: It was reported by this guard and lost; the message says why.
             EventNotFoundError: There is no such event.
         """
         if not isinstance(timeout, (int, float, NoneType)):
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
         whose, left = require_tenant(tenant), 0.0 if timeout is None else timeout
-        if not self._parts.worker.wait(event_id, left, tenant=whose):
-            if timeout is None:
-                raise AttributionPendingError(
-                    f"event {event_id} is not attributed yet; pass timeout= to wait for it"
+        if self._parts.worker.wait(event_id, left, tenant=whose):
+            store = self._parts.store.of_tenant(tenant)
+            event, found = store.event(event_id), store.attribution(event_id)
+            if event.status == "failed":
+                raise EventFailedError(
+                    f"event {event_id} could not be attributed: {event.error}; once the cause is "
+                    "mended, have it tried again with `retry` or `ragguard events retry`"
                 )
-            raise AttributionTimeoutError(
-                f"event {event_id} was not attributed within {timeout:g} s; "
-                "ask again later, or start `ragguard worker --knowledge-base` on the store"
+            if found is not None:  # or another process has just put back one that had failed
+                return found
+        if timeout is None:
+            raise AttributionPendingError(
+                f"event {event_id} is not attributed yet; pass timeout= to wait for it"
             )
-        store = self._parts.store.of_tenant(tenant)
-        found = store.attribution(event_id)
-        if found is None:
-            raise EventFailedError(
-                f"event {event_id} could not be attributed: {store.event(event_id).error}"
-            )
-        return found
+        raise AttributionTimeoutError(
+            f"event {event_id} was not attributed within {timeout:g} s; "
+            "ask again later, or start `ragguard worker --knowledge-base` on the store"
+        )
+
+    def retry(self, event_id: str, *, tenant: str | None = None) -> bool:
+        """Have an event attributed again that is done or has failed for good.
+
+        Where a model was down, say, or a knowledge base was missing, and no longer is. The event
+        waits for its turn as if it were new, and `attribution` for the new result: until it is
+        there the event is pending. What the earlier attribution proposed or put into quarantine
+        stays, unless `undo(event=...)` takes it back. On a store that is shared, a guard without
+        `retrieve` leaves an event without passages to a worker that has a knowledge base.
+
+        Args:
+            event_id: What `report` returned, in this process or another one on the same store.
+            tenant: For whom it was reported.
+
+        Returns:
+            False if it waits already or is being attributed; and in memory, if too many wait.
+
+        Raises:
+            EventLostError: It was reported by this guard and lost.
+            EventNotFoundError: There is no such event.
+            StoreError: The store fails.
+        """
+        worker, whose = self._parts.worker, require_tenant(tenant)
+        is_settled = worker.wait(event_id, 0.0, tenant=whose)
+        done = self._parts.store.of_tenant(tenant).retry_events([event_id]) if is_settled else []
+        worker.wake()
+        return bool(done)
+
+
+def _as_text(given: object) -> str:
+    try:
+        return str.__str__(str(given))  # not a str with methods of its own
+    except Exception:  # whatever its __str__ raises: an int of 5,000 digits has none
+        return f"<{type(given).__name__}>"

@@ -269,6 +269,33 @@ def test_report_never_raises_and_the_event_comes_to_an_end(
         assert attribution.response == both_ends(str(response), MAX_RESPONSE)
 
 
+class Wordless:
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+class Odd(str):
+    __slots__ = ()
+
+    def __str__(self):
+        return self
+
+    def casefold(self):
+        raise RuntimeError("must not matter to the guard's contract")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [(10**5000, "<int>"), (Wordless(), "<Wordless>"), (Odd("odd"), "odd")],
+    ids=["too many digits", "raises", "a str of its own"],
+)
+def test_report_takes_what_has_no_text_of_its_own(guard, given, kept):
+    event = guard.report(given, given, passages=[LIE], reporter=given)
+    guard.attribution(event, timeout=WAIT)
+    found = guard.store.event(event)
+    assert (found.query, found.response, found.reporter) == (kept, kept, kept)
+
+
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 @pytest.mark.parametrize("reporter", [7, uuid.UUID(int=7), ("ann", 3), "ann", None])
 def test_whoever_reports_is_kept_as_text(tmp_path, attributor, kind, reporter):

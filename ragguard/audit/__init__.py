@@ -39,8 +39,8 @@ def open_store(store: str | os.PathLike[str] | AuditStore | None) -> AuditStore:
         return MemoryStore()
     if isinstance(store, str) and not store.strip():
         raise InvalidInputError(
-            "the store is blank; pass a path, sqlite:///path or postgresql://user@host/database, "
-            "or store=None to keep everything in memory"
+            "the store is blank; pass a path, sqlite:///path or postgresql://user@host/database; "
+            "in Python store=None keeps everything in memory"
         )
     if isinstance(store, (str, os.PathLike)):
         # Here, not above: SQLAlchemy would triple the time that `import ragguard` takes.

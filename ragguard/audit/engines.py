@@ -78,7 +78,8 @@ def store_url(url: str) -> URL:
     database = url_object.database
     if not database or database == ":memory:":
         raise InvalidInputError(
-            "a SQLite store needs a file; for a store in memory pass store=None"
+            "a SQLite store needs a file, as in sqlite:///audit.db; in Python store=None keeps "
+            "everything in memory"
         )
     if "\0" in database or database != encodable(database):
         raise InvalidInputError(f"no file can have the name {database!r}; {_SPELLINGS}")

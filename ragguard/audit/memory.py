@@ -34,6 +34,12 @@ class _Kept:
     claimable_at: float = 0.0  # while it is open: 0, or the end of the lease
     attribution: Attribution | None = None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the event, and of the passages in the scope of its attribution."""
+        scope = () if self.attribution is None else self.attribution.scores
+        return self.event.nbytes + passages_bytes([one.passage for one in scope])
+
 
 class MemoryStore(MemoryQuarantine):
     """The audit store of one process; its content ends with the process.
@@ -70,8 +76,7 @@ class MemoryStore(MemoryQuarantine):
         with self._lock:
             lane = event.lane
             known = self._events.get(event.id)
-            served = next(self._claimable(), None)
-            turn = self._turns.next(lane, 0 if served is None else self._turns.turn(served))
+            turn = self._next_turn(lane)
             if known is None:
                 new = _Kept(replace(event, created_at=as_utc(event.created_at)), {lane})
                 self._events[event.id] = new
@@ -89,7 +94,7 @@ class MemoryStore(MemoryQuarantine):
             known.event = replace(known.event, reports=reports, reporters=len(known.lanes))
             if event.id in self._turns and turn < self._turns.turn(event.id):
                 # Not to wait behind a flood that happens to hold the same claim.
-                self._turns.place(event.id, lane, turn, known.event.nbytes)
+                self._turns.place(event.id, lane, turn, known.nbytes)
 
     def add_events(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -173,6 +178,26 @@ class MemoryStore(MemoryQuarantine):
             found = None if kept is None or kept.event.tenant != self.tenant else kept.attribution
         return None if found is None else _copied(found)
 
+    def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
+        done = []
+        with self._lock:
+            if ids is None:
+                ids = [event.id for event in self.events(status="failed", limit=len(self._events))]
+                ids.reverse()
+            for event_id in (wanted := dict.fromkeys(ids)):
+                self.event(event_id)  # or raise before any of them is changed
+            for event_id in wanted:
+                kept = self._events[event_id]
+                if kept.event.status in OPEN or not self._has_room(kept):
+                    continue
+                self._finished.remove(event_id)
+                lane = kept.event.lane
+                self._turns.place(event_id, lane, self._next_turn(lane), kept.nbytes)
+                anew = {"failures": 0, "attempts_before": kept.event.attempts}
+                self._put(kept, status="pending", error=None, **anew)
+                done.append(event_id)
+        return done
+
     def add_counts(self, counts: Mapping[str, int]) -> None:
         with self._lock:
             for name, count in counts.items():
@@ -211,15 +236,21 @@ class MemoryStore(MemoryQuarantine):
         if event.status in OPEN:
             return
         self._turns.remove(event.id)
-        scope = () if kept.attribution is None else kept.attribution.scores
-        size = event.nbytes + passages_bytes([one.passage for one in scope])
-        self._finished.place(event.id, "", 0, size)
+        self._finished.place(event.id, "", 0, kept.nbytes)
         while len(self._finished) > self._max_finished or (
             self._finished.size > _FINISHED_BYTES and len(self._finished) > 1
         ):
             oldest = next(iter(self._finished))
             self._finished.remove(oldest)
             del self._events[oldest]
+
+    def _has_room(self, kept: _Kept) -> bool:
+        size = self._turns.size + kept.nbytes
+        return len(self._turns) < self._max_open and size <= _OPEN_BYTES
+
+    def _next_turn(self, lane: str) -> int:
+        served = next(self._claimable(), None)
+        return self._turns.next(lane, 0 if served is None else self._turns.turn(served))
 
     def _claimable(self) -> Iterator[str]:
         now = time.monotonic()

@@ -128,6 +128,7 @@ class EventRow(Base):
     # Seconds since 1970: 0 when pending, the end of the lease when running, else NULL.
     claimable_at: Mapped[float | None]
     failures: Mapped[int] = mapped_column(server_default="0")
+    attempts_before: Mapped[int] = mapped_column(server_default="0")
     reports: Mapped[int] = mapped_column(server_default="1")
     cut: Mapped[str | None]
     # Whoever reported it, by `lane`, in a row; and in whose lane it waits for which turn.

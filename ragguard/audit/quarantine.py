@@ -67,7 +67,7 @@ def matters(before: QuarantineStatus, after: QuarantineStatus) -> bool:
 def not_in_quarantine(key: str) -> QuarantineNotFoundError:
     """Return the error for a key that no entry has."""
     return QuarantineNotFoundError(
-        f"no passage with key {key!r} is in quarantine; list the keys with quarantine()"
+        f"no passage with key {key!r} is in quarantine; `ragguard quarantine list` shows the keys"
     )
 
 

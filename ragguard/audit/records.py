@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from hashlib import blake2b
 from sys import getsizeof
 from typing import Literal, Protocol, Self
 
@@ -17,7 +16,7 @@ from ragguard.audit.quarantine import QuarantineStore, utc_now
 from ragguard.audit.trail import TrailStore
 from ragguard.audit.verdicts import VerdictStore
 from ragguard.errors import EventNotFoundError
-from ragguard.passage import Passage, text_digest
+from ragguard.passage import Passage
 from ragguard.recent_passages import passages_bytes
 
 EventStatus = Literal["pending", "running", "done", "failed"]
@@ -37,8 +36,8 @@ KEPT_ALIKE = 100
 def no_event(event_id: str) -> EventNotFoundError:
     """Return the error for an id that no event has."""
     return EventNotFoundError(
-        f"no event {event_id!r} is in the audit store; use the id that report() returned, or "
-        "one that `ragguard events` lists"
+        f"no event {event_id!r} is in the audit store; use an id that `report` returned or that "
+        "`ragguard events list` shows, and name the tenant if it is a tenant's"
     )
 
 
@@ -68,9 +67,10 @@ class Event:
         passages: The passages that the generator saw, best first; may be empty.
         reporter: Who flagged it, or None.
         created_at: When it was flagged, UTC.
-        attempts: How often a worker has begun on it.
+        attempts: How often a worker has begun on it, ever.
+        attempts_before: How many of these it had when it was last put back (`retry_events`).
         error: Why the last attempt failed, or None.
-        failures: How many of the attempts failed; one whose worker died did not.
+        failures: How many of those since then failed; one whose worker died did not.
         reports: How often it was reported.
         reporters: By how many; past `fair_queueing.MAX_REPORTERS` they are not told apart.
         cut: What was left out of it because of its size, in words, or None.
@@ -85,6 +85,7 @@ class Event:
     status: EventStatus = "pending"
     created_at: datetime = field(default_factory=utc_now)
     attempts: int = 0
+    attempts_before: int = 0
     error: str | None = None
     failures: int = 0
     reports: int = 1
@@ -153,19 +154,6 @@ class Answer:
     digest: str
     passages: frozenset[str] = frozenset()
     given_at: datetime = field(default_factory=utc_now)
-
-
-def answer_of(query: str, response: str, passages: Sequence[Passage], key: bytes) -> Answer:
-    """Return the hashes of an answer, under a key of 32 bytes."""
-    texts = [" ".join(text.casefold().split()) for text in (query, response)]
-    # The length says where the question ends.
-    given = f"{len(texts[0])}\n{texts[0]}{texts[1]}".encode("utf-8", "surrogatepass")
-    # The very texts: where a question mark stands is a mark of an attack, and no part of a key.
-    seen = {text_digest(passage.text) for passage in passages}
-    return Answer(
-        blake2b(given, digest_size=16, key=key).hexdigest(),
-        frozenset(blake2b(one, digest_size=8, key=key).hexdigest() for one in seen),
-    )
 
 
 class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Protocol):
@@ -267,7 +255,20 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
         """
 
     def attribution(self, event_id: str) -> Attribution | None:
-        """Return the attribution of a finished event, else None."""
+        """Return the attribution that was stored last for the event, or None.
+
+        An event that is tried again keeps it until the next one takes its place.
+        """
+
+    def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
+        """Put events that are done or failed back to "pending"; return which, in this order.
+
+        None means all that failed, the oldest first. What is open is left alone, and where two ask
+        for the same event one of them gets it. Each waits in the lane of its first reporter as if
+        it were new, without error and failures; its `attempts`, the fencing token, go on. A store
+        in memory leaves alone what it has no room for. Raises `EventNotFoundError`, before any is
+        changed, for an id that the tenant does not have.
+        """
 
     def answer_key(self) -> bytes:
         """Return the key of the answers' hashes, 32 bytes; one for all processes on the store."""

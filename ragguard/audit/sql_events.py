@@ -1,7 +1,8 @@
 """Events and attributions in a SQL database.
 
 What an event goes through is described in `AuditStore`: it is added, claimed under a lease, and
-finished or failed, each by whoever holds the claim. One that is reported again is counted.
+finished or failed, each by whoever holds the claim, and put back where somebody wants it tried
+again. One that is reported again is counted.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from sqlalchemy.orm import Session, lazyload
 from ragguard.attribution.result import Attribution
 from ragguard.audit.database import Database, insert_into
 from ragguard.audit.encoding import from_json, to_json
-from ragguard.audit.fair_queueing import MAX_REPORTERS, next_turn
+from ragguard.audit.fair_queueing import MAX_REPORTERS, lane_of, next_turn
 from ragguard.audit.models import AttributionRow, EventRow, PassageRow, epoch_now
 from ragguard.audit.records import OPEN, Event, EventStatus, TenantViews, no_event
 
+_AT_ONCE = 500  # events that one transaction puts back
 _LANES_LENGTH = 17 * MAX_REPORTERS - 1  # a space between each two
 
 
@@ -145,6 +147,30 @@ class SqlEvents(TenantViews):
             body = session.scalar(found)
         return None if body is None else Attribution.from_dict(from_json(body))
 
+    def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
+        wanted = self._failed() if ids is None else self._known(ids)
+        settled = ("failed",) if ids is None else ("done", "failed")
+        done: list[str] = []
+        for first in range(0, len(wanted), _AT_ONCE):
+            with self._database.write() as session:
+                done += _put_back(session, wanted[first : first + _AT_ONCE], settled)
+        return done
+
+    def _failed(self) -> list[str]:
+        mine = select(EventRow.id).where(
+            EventRow.tenant == self.tenant, EventRow.status == "failed"
+        )
+        with self._database.read() as session:
+            return list(session.scalars(mine.order_by(EventRow.created_at, EventRow.seq)))
+
+    def _known(self, ids: Collection[str]) -> list[str]:
+        wanted = list(dict.fromkeys(ids))
+        with self._database.read() as session:
+            for event_id in wanted:
+                if session.scalar(select(EventRow.seq).where(*self._of_id(event_id))) is None:
+                    raise no_event(event_id)
+        return wanted
+
     def _of_id(self, event_id: str) -> tuple[ColumnElement[bool], ...]:
         return (EventRow.id == event_id, EventRow.tenant == self.tenant)
 
@@ -219,6 +245,34 @@ def _count(session: Session, event: Event, turn: int) -> None:
         lane=case((is_sooner, lane), else_=EventRow.lane),
         turn=case((is_sooner, turn), else_=EventRow.turn),
     )
+
+
+def _put_back(session: Session, ids: Sequence[str], settled: Sequence[str]) -> list[str]:
+    """Put those of the events back to "pending" that have one of these statuses; return which."""
+    who = select(EventRow.id, EventRow.reporter, EventRow.tenant)
+    rows = session.execute(who.where(EventRow.id.in_(ids), EventRow.status.in_(settled)))
+    lanes = {row.id: lane_of(row.reporter, row.tenant) for row in rows}
+    served = session.scalar(_by_turn(EventRow.turn))
+    last: dict[str, int | None] = {}  # turn of each lane
+    turns: dict[str, int] = {}
+    for event_id in ids:
+        if (lane := lanes.get(event_id)) is not None:
+            before = last[lane] if lane in last else _last_turn(session, lane)
+            turns[event_id] = last[lane] = next_turn(served, before)
+    done = {
+        event_id
+        # In the order of ids, as `add_events` does: two writers in different order would deadlock.
+        for event_id in sorted(turns)
+        if _changed(
+            session,
+            *(EventRow.id == event_id, EventRow.status.in_(settled)),
+            **{"status": "pending", "error": None, "failures": 0, "claimable_at": 0.0},
+            **{"lane": lanes[event_id], "turn": turns[event_id]},
+            attempts_before=EventRow.attempts,
+        )
+        is not None
+    }
+    return [event_id for event_id in ids if event_id in done]
 
 
 def _changed(session: Session, *where: ColumnElement[bool], **values: Any) -> int | None:

@@ -100,8 +100,7 @@ def no_verdict(verdict_id: str) -> VerdictNotFoundError:
     """Return the error for an id that no verdict has."""
     return VerdictNotFoundError(
         f"no verdict {verdict_id!r} is in the audit store: it dropped, marked and failed at "
-        "nothing, or was forgotten; list those that there are with verdicts(), or "
-        "with `ragguard verdicts`"
+        "nothing, or was forgotten; `ragguard verdicts` lists those that there are"
     )
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.allow_list import as_allowed
+from ragguard.audit.answers import answer_of
 from ragguard.audit.quarantine import Accused, QuarantineEntry
-from ragguard.audit.records import ANSWER_DAY, AuditStore, Event, answer_of
+from ragguard.audit.records import ANSWER_DAY, AuditStore, Event
 from ragguard.audit.trail import note_quietly
 from ragguard.background.corroboration import all_marked, found_beside, held_parts
 from ragguard.background.policy import Policy, as_policy
@@ -181,7 +182,8 @@ class EventAttributor:
         if self._retrieve is None and not event.passages:
             return (
                 "there is nothing to search: report the passages that the generator saw, or give "
-                "the guard a `retrieve` over the knowledge base"
+                "the guard a `retrieve` over the knowledge base, `ragguard worker` a "
+                "--knowledge-base"
             )
         return None
 

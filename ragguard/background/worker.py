@@ -69,8 +69,9 @@ class Worker:
             queries_come: Whether this process answers queries just now. The worker then rests
                 after each event, so that about one query in a hundred meets an attribution.
             max_attempts: How many attempts fail before the event has failed for good.
-            max_starts: How often an event is begun at most. A worker that was killed has not
-                failed, but an event that kills every worker must not do so for ever.
+            max_starts: How often an event is begun at most, until somebody has it tried again. A
+                worker that was killed has not failed, but an event that kills every worker must
+                not do so for ever.
             lease_s: Seconds after which the event of a worker that died is claimed anew; renewed
                 when a third of it is over. For as long a failing store is tried again.
             poll_s: Seconds between two looks for events of other processes.
@@ -126,6 +127,11 @@ class Worker:
                 self._thread = running(before, self._attribute_all, "ragguard-attribute")
         if self._thread is not before:
             self.outbox.saved.set()
+
+    def wake(self) -> None:
+        """Start the threads, and let them look for open events at once."""
+        self.start()
+        self.outbox.saved.set()
 
     def wait(self, event_id: str, timeout: float | None = None, *, tenant: str = "") -> bool:
         """Start the threads, and wait for a tenant's event as `Outbox.wait` does."""
@@ -200,7 +206,7 @@ class Worker:
 
     def _attempt(self, event: Event, stop: threading.Event) -> bool:
         """Attribute a claimed event; False when that failed, True when the event is settled."""
-        if event.attempts > self._max_starts:
+        if event.attempts - event.attempts_before > self._max_starts:
             reason = event.error or "the process died or was stopped each time"
             given_up = f"given up after {self._max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)

@@ -77,6 +77,7 @@ def calibrate(
     from ragguard import Guard
     from ragguard.inline.calibration_file import promise
 
+    require_share("--alpha", alpha)
     with ExitStack() as opened:
         if from_store is None:
             if newest is not None or clean_looking:

@@ -195,6 +195,8 @@ def _named(targets: Sequence[str] | None, passages: Path | None) -> list[str | P
     found = [*(targets or ()), *(() if passages is None else read_passages(passages))]
     if not found:
         raise InvalidInputError("name a passage or, with --source, a source; or pass --passages")
+    if any(isinstance(one, str) and not one.strip() for one in found):
+        raise InvalidInputError("a TARGET is blank; name a passage or, with --source, a source")
     return found
 
 

@@ -1,4 +1,4 @@
-"""`ragguard attribute`, `report` and `events`: which passages taught a wrong response."""
+"""`ragguard report` and `events`: what was reported, what became of it, and once more."""
 
 from __future__ import annotations
 
@@ -8,87 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ragguard.arguments import require_whole
 from ragguard.cli import options
-from ragguard.cli.output import FINDING, excerpt, minute, show_facts, show_table, write_json
+from ragguard.cli.attribute import show, to_dict
+from ragguard.cli.output import excerpt, minute, show_facts, show_table, write_json
 from ragguard.content import content_keys
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import read_json, read_passages, require_fields
+from ragguard.jsonl import read_passages
+from ragguard.text import printable
 
 if TYPE_CHECKING:
-    from ragguard.attribution import Attribution
     from ragguard.audit.records import AuditStore, Event
 
 events = typer.Typer(
     name="events",
     cls=options.DefaultListGroup,
-    help="Show reported responses: all of them, or with `show ID` one.",
+    help="Show reported responses: all of them, or with `show ID` one; `retry` tries them again.",
 )
-
-
-def attribute(
-    knowledge_base: Annotated[
-        Path,
-        typer.Option(
-            "--knowledge-base", "-b", help='JSON lines of {"id", "text"}: what is searched.'
-        ),
-    ],
-    event: Annotated[
-        Path | None,
-        typer.Option(help='JSON file of {"query", "response"}, instead of the two options.'),
-    ] = None,
-    query: Annotated[str | None, typer.Option(help="The user's question.")] = None,
-    response: Annotated[str | None, typer.Option(help="The response that is wrong.")] = None,
-    top_k: Annotated[int, typer.Option(help="How many passages the generator was given, K.")] = 5,
-    store: Annotated[
-        str | None,
-        options.optional_store(
-            "Audit store whose quarantine is left out of the search, as a worker does."
-        ),
-    ] = None,
-    tenant: options.Tenant = None,
-    fail_on_poisoning: Annotated[
-        bool, options.flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning.")
-    ] = False,
-    as_json: options.AsJson = False,
-) -> None:
-    """Search a knowledge base for the passages responsible for a wrong response.
-
-    Runs RAGOrigin with the proxy that `ragguard info` names; nothing leaves this machine. Per
-    passage in scope it shows the embedding similarity (ES), the semantic correlation (SC) and the
-    generation influence (GC), both in nats per token, and the responsibility (RS).
-    """
-    from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
-    from ragguard.audit import Event
-    from ragguard.background.attribute_event import EventAttributor
-    from ragguard.knowledge.memory import KnowledgeBase
-
-    asked, answered = _question(event, query, response)
-    require_whole("--top-k", top_k)
-    base = KnowledgeBase.from_jsonl(knowledge_base)
-    # Two segments of K at least: what leads to the response is told from what does not.
-    origin = RAGOrigin(top_k=top_k, max_scope=max(MAX_SCOPE, 2 * top_k))
-    if store is None:
-        attribution = origin.attribute(asked, answered, base)
-    else:
-        with options.opened_store(store, tenant=tenant) as opened:
-            event_alone = Event("attribute", query=asked, response=answered, tenant=opened.tenant)
-            attributor = EventAttributor(opened, base.retrieve, attributor=origin)
-            attribution = attributor.attribute(event_alone)
-    if as_json:
-        write_json(_to_dict(attribution))
-    else:
-        _show(attribution)
-    if fail_on_poisoning and attribution.cause == "poisoning":
-        raise typer.Exit(FINDING)
-
-
-def _to_dict(attribution: Attribution) -> dict[str, Any]:
-    """Return an attribution's JSON form, with the ids of the responsible passages in front."""
-    return {
-        "responsible": [passage.id for passage in attribution.responsible],
-        **attribution.to_dict(),
-    }
 
 
 _EVENT = (
@@ -102,40 +37,6 @@ def _event_to_dict(event: Event) -> dict[str, Any]:
     fields = ("id", "text", "score", "metadata")  # of a passage; the embedding is left out
     seen = [{name: getattr(passage, name) for name in fields} for passage in event.passages]
     return {**{name: getattr(event, name) for name in _EVENT}, "passages": seen}
-
-
-def _show(attribution: Attribution) -> None:
-    show_facts(
-        ("query", attribution.query),
-        ("response", attribution.response),
-        ("cause", f"{attribution.cause}: {attribution.reason}"),
-        ("method", f"{attribution.method}, {attribution.scope_size} passages in scope"),
-    )
-    typer.echo("")
-    rows = []
-    for score in attribution.scores:
-        figures = (
-            score.embedding_similarity,
-            score.semantic_correlation,
-            score.generation_influence,
-            score.responsibility,
-        )
-        held = "responsible" if score.responsible else ""
-        text = excerpt(score.passage.text, 100)
-        rows.append([held, score.passage.id, *(f"{figure:.3f}" for figure in figures), text])
-    show_table(["", "id", "ES", "SC", "GC", "RS", "text"], rows, wrapped=["text"])
-
-
-def _question(event: Path | None, query: str | None, response: str | None) -> tuple[str, str]:
-    if event is not None and query is None and response is None:
-        value = read_json(event)
-        require_fields(value, str(event), query=str, response=str)
-        return value["query"], value["response"]
-    if event is not None:
-        raise InvalidInputError("pass either --event, or --query and --response")
-    if query is None or response is None:
-        raise InvalidInputError("pass --query and --response, or --event FILE")
-    return query, response
 
 
 def report(
@@ -157,9 +58,7 @@ def report(
     """
     from ragguard.background.reports import as_event
 
-    for option, text in (("--query", query), ("--response", response)):
-        if not text.strip():
-            raise InvalidInputError(f"{option} is blank; pass the text")
+    options.require_not_blank(("--query", query), ("--response", response))
     seen = [] if passages is None else read_passages(passages)
     with options.opened_store(store, create=True, tenant=tenant) as opened:
         event = as_event(
@@ -229,7 +128,7 @@ def show_event(
         event = opened.event(event_id)
         attribution = opened.attribution(event_id)
     if as_json:
-        found = None if attribution is None else _to_dict(attribution)
+        found = None if attribution is None else to_dict(attribution)
         write_json({**_event_to_dict(event), "attribution": found})
         return
     who = "" if event.reporter is None else f" by {event.reporter}"
@@ -241,9 +140,46 @@ def show_event(
         *((name, text) for name, text in (("left out", event.cut), ("error", event.error)) if text),
     )
     if attribution is not None:
-        _show(attribution)
+        if event.status != "done":
+            show_facts(("earlier", "what follows is shown until the next attribution is there"))
+        show(attribution)
         return
     seen = (f"{passage.id}: {excerpt(passage.text, 100)}" for passage in event.passages)
     show_facts(
         ("query", event.query), ("response", event.response), *(("passage", one) for one in seen)
     )
+
+
+@events.command("retry")
+def retry_events(
+    store: options.Store,
+    event_ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Events that are done or failed.")
+    ] = None,
+    failed: Annotated[bool, options.flag("--failed", "All that failed.")] = False,
+    tenant: options.Tenant = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Have events attributed again: they wait for a worker as if they were new.
+
+    For what failed while a model or a service was down, and for what a better proxy or a knowledge
+    base that was missing would decide otherwise. The earlier attribution is shown until the next
+    one takes its place; what it did to quarantine stays, unless `quarantine undo --event ID` takes
+    it back. An event that waits or is being attributed is left alone.
+    """
+    if failed == bool(event_ids):
+        raise InvalidInputError(
+            "name the events to try again, or pass --failed for all that failed"
+        )
+    with options.opened_store(store, tenant=tenant) as opened:
+        again = opened.retry_events(event_ids or None)
+    left = [one for one in dict.fromkeys(event_ids or ()) if one not in again]
+    if as_json:
+        write_json({"pending": again, "left_alone": left})
+        return
+    for event_id in again:
+        typer.echo(f"{printable(event_id)} waits for a worker")
+    for event_id in left:
+        typer.echo(f"{printable(event_id)} is left alone: it waits or is being attributed already")
+    if failed:
+        typer.echo(f"{len(again)} failed events will be tried again")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.output import FINDING, OPERATIONAL, complain, excerpt, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_traffic
@@ -56,6 +57,7 @@ def filter_traffic(
     """
     from ragguard import Guard
 
+    require_share("--alpha", alpha)
     in_words = output is None and not as_json and sys.stdout.isatty()
     seen: Counter[str] = Counter()
     with (
@@ -168,6 +170,7 @@ def explain(
     from ragguard.inline.calibration_file import gate_threshold, load_calibration
     from ragguard.inline.tokens import tokenize_query
 
+    require_share("--alpha", alpha)
     with opened_traffic(source) as stream:
         found = next(islice(read_traffic(stream, source, progress=False), line - 1, None), None)
     if found is None:

@@ -63,6 +63,13 @@ K = Annotated[
 ]
 
 
+def require_not_blank(*given: tuple[str, str]) -> None:
+    """Raise `InvalidInputError` where an option's text, beside its name, is none."""
+    for option, text in given:
+        if not text.strip():
+            raise InvalidInputError(f"{option} is blank; pass the text")
+
+
 def login_name() -> str:
     """Return who runs the command."""
     try:

@@ -74,7 +74,7 @@ def scan(
     from ragguard.admission import Scan, as_base, propose
     from ragguard.audit import QuarantineWatch
 
-    require_share("alpha", alpha, usual=0.001)
+    require_share("--alpha", alpha, usual=0.001)
     with ExitStack() as opened:
         known, kept, held = as_base(base), None, None
         if store is not None:

@@ -74,6 +74,7 @@ class StoreStates(RuleBasedStateMachine):
         self.free: set[str] = set()  # pending, or running with an expired lease
         self.reporters: dict[str, set[str | None]] = {}
         self.waits: dict[str, tuple[int, int, str | None]] = {}  # turn, number, whose lane
+        self.retried: set[str] = set()
         self.attributions: dict[str, Attribution] = {}
         self.entries: dict[str, QuarantineEntry] = {}
         self.counts: dict[str, int] = {}
@@ -88,9 +89,7 @@ class StoreStates(RuleBasedStateMachine):
     @rule(event=events)
     def add_event(self, event):
         self.store.add_event(event)
-        turns = [self.waits[one][0] for one in self.free]
-        turns_of_lane = [turn + 1 for turn, _, who in self.waits.values() if who == event.reporter]
-        turn = max([min(turns, default=0), *turns_of_lane])
+        turn = self._turn(event.reporter)
         known = self.events.get(event.id)
         if known is None:
             self.events[event.id] = event
@@ -104,13 +103,22 @@ class StoreStates(RuleBasedStateMachine):
         if event.id in self.waits and turn < self.waits[event.id][0]:
             self.waits[event.id] = turn, self.waits[event.id][1], event.reporter
 
+    def _turn(self, reporter):
+        turns = [self.waits[one][0] for one in self.free]
+        turns_of_lane = [turn + 1 for turn, _, who in self.waits.values() if who == reporter]
+        return max([min(turns, default=0), *turns_of_lane])
+
     @rule(lease_s=leases)
     def claim_event(self, lease_s):
         claimed = self.store.claim_event(lease_s=lease_s)
         if not self.free:
             assert claimed is None
             return
-        oldest = self.events[min(self.free, key=lambda one: self.waits[one][:2])]
+        first = min(self.free, key=lambda one: self.waits[one][:2])
+        alike = {one for one in self.free if self.waits[one][0] == self.waits[first][0]}
+        if alike & self.retried and claimed.id in alike:  # new, or as old as it was: either will do
+            first = claimed.id
+        oldest = self.events[first]
         expected = replace(oldest, status="running", attempts=oldest.attempts + 1)
         assert claimed == expected
         self.events[oldest.id] = expected
@@ -167,6 +175,24 @@ class StoreStates(RuleBasedStateMachine):
                 failures=event.failures + 1,
             )
             (self._settle if final else self.free.add)(event_id)
+
+    @rule(wanted=st.none() | st.lists(names, max_size=3))
+    def retry_events(self, wanted):
+        if not self.events.keys() >= {*(wanted or ())}:
+            with pytest.raises(EventNotFoundError):
+                self.store.retry_events(wanted)
+            return
+        done = self.store.retry_events(wanted)
+        statuses = ("failed",) if wanted is None else ("done", "failed")
+        settled = [one for one in wanted or self.events if self.events[one].status in statuses]
+        assert sorted(done) == sorted(set(settled) if wanted != [] else [])
+        for event_id in done:
+            event = self.events[event_id]
+            anew = {"failures": 0, "attempts_before": event.attempts}
+            self.events[event_id] = replace(event, status="pending", error=None, **anew)
+            self.waits[event_id] = self._turn(event.reporter), len(self.events), event.reporter
+            self.free.add(event_id)
+            self.retried.add(event_id)
 
     @rule(batch=st.lists(entries, max_size=3))
     def add_quarantine(self, batch):

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, field_validator
 from ragguard import Guard
+from ragguard.arguments import require_tenant
 
 from langchain_ragguard.passages import as_passage, kept_documents
 from langchain_ragguard.telling import atell, tell
@@ -31,6 +32,12 @@ class RAGGuardCompressor(BaseDocumentCompressor):
     guard: Guard = Field(exclude=True)
     k: int | None = Field(default=None, ge=1)
     tenant: str | None = None
+
+    @field_validator("tenant")
+    @classmethod
+    def _check_tenant(cls, tenant: str | None) -> str | None:
+        require_tenant(tenant)
+        return tenant
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None

@@ -10,7 +10,7 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from ragguard import Guard
-from ragguard.arguments import require_whole
+from ragguard.arguments import require_text, require_whole
 from ragguard.errors import InvalidInputError
 
 from langchain_ragguard.passages import as_passage
@@ -31,12 +31,16 @@ class RAGGuardFeedback(BaseCallbackHandler):
         max_runs: How many runs are remembered; the oldest go first.
 
     Raises:
-        InvalidInputError: `max_runs` is no whole number of at least 1.
+        InvalidInputError: `guard` is none, or `max_runs` is no whole number of at least 1.
     """
 
     run_inline = True  # the events of one run must arrive in their order
 
     def __init__(self, guard: Guard, *, max_runs: int = 1000) -> None:
+        if not isinstance(guard, Guard):
+            raise InvalidInputError(
+                f"guard must be a Guard, not a {type(guard).__name__}; pass that of the retriever"
+            )
         self._guard = guard
         self._log = RunLog(require_whole("max_runs", max_runs))
         self._lock = threading.Lock()
@@ -61,7 +65,8 @@ class RAGGuardFeedback(BaseCallbackHandler):
 
         Raises:
             InvalidInputError: `run_id` is no UUID, or the run is not remembered, retrieved
-                nothing, or its answer cannot be told and no `response` is given.
+                nothing, or its answer cannot be told and no `response` is given; `response` is no
+                text, or `tenant` no name.
         """
         root = _as_uuid(run_id)
         with self._lock:
@@ -80,7 +85,7 @@ class RAGGuardFeedback(BaseCallbackHandler):
             )
         return self._guard.report(
             query,
-            response,
+            require_text("response", response),
             passages=[as_passage(document) for document in documents],
             reporter=reporter,
             tenant=tenant,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from langchain_core.documents import Document
 from ragguard import Passage, Verdict
+from ragguard.errors import InvalidInputError
 
 __all__ = ["MARKED", "Vector", "as_passage", "kept_documents"]
 
@@ -17,7 +18,16 @@ Vector = Sequence[float]
 
 
 def as_passage(document: Document, vector: Vector | None = None) -> Passage:
-    """Return the document as a passage; `vector` is its own embedding."""
+    """Return the document as a passage; `vector` is its own embedding.
+
+    Raises:
+        InvalidInputError: It is no document.
+    """
+    if not isinstance(document, Document):
+        raise InvalidInputError(
+            f"what is retrieved must be Document objects, not {type(document).__name__}; "
+            "pass Document(page_content=...)"
+        )
     return Passage(
         document.page_content,
         id=document.id,

@@ -14,9 +14,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever, RetrieverLike
 from langchain_core.runnables import RunnableConfig
 from langchain_core.vectorstores import VectorStore
-from pydantic import ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
 from ragguard import Guard
-from ragguard.arguments import require_whole
+from ragguard.arguments import require_tenant, require_whole
 from ragguard.errors import InvalidInputError
 
 from langchain_ragguard.over_fetch import fetching
@@ -68,6 +68,12 @@ class RAGGuardRetriever(BaseRetriever):
     embedder: StoreEmbedder | None = Field(default=None, exclude=True, repr=False)
     _has_warned: bool = PrivateAttr(default=False)
 
+    @field_validator("tenant")
+    @classmethod
+    def _check_tenant(cls, tenant: str | None) -> str | None:
+        require_tenant(tenant)
+        return tenant
+
     @model_validator(mode="after")
     def _check_fetch_k(self) -> Self:
         if self.k is not None and self.fetch_k is not None and self.fetch_k < self.k:
@@ -105,8 +111,8 @@ class RAGGuardRetriever(BaseRetriever):
             **guard_options: Everything that `Guard` takes, except `embedder`.
 
         Raises:
-            InvalidInputError: `vectorstore` is none, or does not tell its embeddings, or `embedder`
-                is given.
+            InvalidInputError: `vectorstore` is none, or does not tell its embeddings, `embedder` is
+                given, or `tenant` is no name.
         """
         if not isinstance(vectorstore, VectorStore):
             raise InvalidInputError(
@@ -123,6 +129,7 @@ class RAGGuardRetriever(BaseRetriever):
                 f"{type(vectorstore).__name__} does not tell its embeddings; pass "
                 "RAGGuardRetriever(base=store.as_retriever(), guard=Guard(embedder=...), k=...)"
             )
+        require_tenant(tenant)
         search = dict(search_kwargs or {})
         k = search.get("k", 4) if k is None else k
         base = vectorstore.as_retriever(search_type=search_type, search_kwargs=search)

@@ -6,6 +6,7 @@ from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, texts
 from lighthouse_guard import quarantine
 from pydantic import ValidationError
 from ragguard import Guard
+from ragguard.errors import InvalidInputError
 
 from langchain_ragguard import RAGGuardCompressor
 
@@ -68,3 +69,12 @@ async def test_in_a_contextual_compression_retriever(guard: Guard) -> None:
     )
     assert not set(POISON) & set(texts(retriever.invoke(QUERY)))
     assert retriever.invoke(QUERY) == await retriever.ainvoke(QUERY) == found[2:]
+
+
+@pytest.mark.parametrize("found", [["a text"], "a text", [None]])
+async def test_what_is_no_document_is_refused(guard: Guard, found: list[Document]) -> None:
+    compressor = RAGGuardCompressor(guard=guard)
+    with pytest.raises(InvalidInputError, match=r"pass Document\(page_content="):
+        compressor.compress_documents(found, QUERY)
+    with pytest.raises(InvalidInputError, match=r"pass Document\(page_content="):
+        await compressor.acompress_documents(found, QUERY)

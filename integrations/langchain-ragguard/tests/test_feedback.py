@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
@@ -170,6 +171,19 @@ def test_what_cannot_be_reported_says_why(retriever: RAGGuardRetriever, guard: R
     for max_runs in (0, "3", None, 1.5, True):
         with pytest.raises(InvalidInputError, match="max_runs must be a whole number"):
             RAGGuardFeedback(guard, max_runs=max_runs)
+
+
+def test_what_is_no_guard_or_no_answer_says_so(
+    chain: Runnable[str, str], retriever: RAGGuardRetriever, guard: Reports
+) -> None:
+    for other in (None, retriever, Guard):
+        with pytest.raises(InvalidInputError, match="guard must be a Guard"):
+            RAGGuardFeedback(other)
+    feedback, run_id = RAGGuardFeedback(guard), uuid4()
+    chain.invoke(QUERY, {"callbacks": [feedback], "run_id": run_id})
+    for answer in (5, AIMessage("In 1790.")):
+        with pytest.raises(InvalidInputError, match="response must be a str"):
+            feedback.report(run_id, answer)
 
 
 @pytest.mark.parametrize("run_id", ["nope", "", None, 5])

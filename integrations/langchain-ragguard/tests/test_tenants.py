@@ -10,6 +10,7 @@ from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 from lighthouse import FACTS, POISON, QUERY, documents, texts
 from lighthouse_guard import quarantine
+from pydantic import ValidationError
 from ragguard import Guard
 from ragguard.audit import MemoryStore
 from ragguard.errors import InvalidInputError
@@ -88,3 +89,14 @@ def test_of_a_complaint(guard, retriever):
 def test_a_name_that_is_none(retriever):
     with pytest.raises(InvalidInputError, match="tenant"):
         retriever.invoke(ASKED, tenant="a\nb")
+
+
+@pytest.mark.parametrize("tenant", ["", " ", "a\nb"])
+def test_a_name_that_is_none_is_refused_at_once(guard, tenant):
+    with pytest.raises(ValidationError, match="leave it out for the default tenant"):
+        RAGGuardRetriever(base=RunnableLambda(lambda _: documents()), guard=guard, tenant=tenant)
+    with pytest.raises(ValidationError, match="leave it out for the default tenant"):
+        RAGGuardCompressor(guard=guard, tenant=tenant)
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=16))
+    with pytest.raises(InvalidInputError, match="leave it out for the default tenant"):
+        RAGGuardRetriever.from_vectorstore(store, tenant=tenant)

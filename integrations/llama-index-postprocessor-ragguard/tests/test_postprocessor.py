@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lighthouse import FACTS, POISON, QUERY, WordEmbedding, count_words, nodes, texts
 from lighthouse_guard import quarantine
-from llama_index.core import Document
+from llama_index.core import Document, Response, VectorStoreIndex
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import (
     ImageNode,
@@ -225,3 +225,26 @@ def test_the_namespace_packages_stay_open() -> None:
         cwd=root.parent,
     )
     assert answer.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("index", [None, "index", VectorStoreIndex])
+def test_what_is_no_index_is_refused(index: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"takes an index.*pass RAGGuardPostprocessor\("):
+        RAGGuardPostprocessor.from_index(index)
+
+
+@pytest.mark.parametrize("response", ["text", None, Response("text", source_nodes=None)])
+def test_a_report_needs_the_source_nodes(
+    postprocessor: RAGGuardPostprocessor, response: Any
+) -> None:
+    with pytest.raises(InvalidInputError, match=r"source_nodes.*guard.report\(query, text\)"):
+        postprocessor.report(QUERY, response)
+    with pytest.raises(InvalidInputError, match="pass NodeWithScore"):
+        postprocessor.report(QUERY, Response("text", source_nodes=["text"]))
+
+
+async def test_what_is_no_node_is_refused(postprocessor: RAGGuardPostprocessor) -> None:
+    with pytest.raises(InvalidInputError, match="pass NodeWithScore"):
+        postprocessor.postprocess_nodes(["text"], query_str=QUERY)
+    with pytest.raises(InvalidInputError, match="pass NodeWithScore"):
+        await postprocessor.apostprocess_nodes(["text"], query_str=QUERY)

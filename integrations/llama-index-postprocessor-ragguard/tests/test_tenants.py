@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from lighthouse import POISON, nodes, texts
+from lighthouse import POISON, WordEmbedding, nodes, texts
 from lighthouse_guard import quarantine
-from llama_index.core import Response
+from llama_index.core import Response, VectorStoreIndex
+from pydantic import ValidationError
 from ragguard import Guard
 from ragguard.audit import MemoryStore
+from ragguard.errors import InvalidInputError
 
 from llama_index.postprocessor.ragguard import RAGGuardPostprocessor
 
@@ -36,3 +38,12 @@ def test_a_complaint_is_the_tenants(guard):
     guard.attribution(event, timeout=60, tenant="bolt")
     assert [one.id for one in guard.store.of_tenant("bolt").events()] == [event]
     assert guard.store.events() == guard.store.of_tenant("acme").events() == []
+
+
+@pytest.mark.parametrize("tenant", ["", " ", "a\nb"])
+def test_a_name_that_is_none_is_refused_at_once(guard, tenant):
+    with pytest.raises(ValidationError, match="leave it out for the default tenant"):
+        RAGGuardPostprocessor(guard=guard, tenant=tenant)
+    index = VectorStoreIndex([], embed_model=WordEmbedding())
+    with pytest.raises(InvalidInputError, match="leave it out for the default tenant"):
+        RAGGuardPostprocessor.from_index(index, embed_model=WordEmbedding(), tenant=tenant)

@@ -71,6 +71,7 @@ def upgrade() -> None:
         sa.Column("error", sa.Text(), nullable=True),
         sa.Column("claimable_at", sa.Double(), nullable=True),
         sa.Column("failures", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("attempts_before", sa.Integer(), server_default="0", nullable=False),
         sa.Column("reports", sa.Integer(), server_default="1", nullable=False),
         sa.Column("cut", sa.Text(), nullable=True),
         sa.Column("lanes", sa.Text(), server_default="0000000000000000", nullable=False),

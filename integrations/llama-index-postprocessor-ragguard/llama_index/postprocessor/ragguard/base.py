@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 from llama_index.core import Settings, VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.bridge.pydantic import Field
+from llama_index.core.bridge.pydantic import Field, field_validator
+from llama_index.core.indices.base import BaseIndex
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index.postprocessor.ragguard.events import tell
 from llama_index.postprocessor.ragguard.passages import as_passages, marked_copy, text_of, with_text
 from ragguard import Guard, Passage, Verdict
+from ragguard.arguments import require_tenant
 from ragguard.errors import InvalidInputError
 
 __all__ = ["Answer", "RAGGuardPostprocessor"]
@@ -47,6 +50,12 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     top_n: int | None = Field(default=None, ge=1)
     tenant: str | None = None
 
+    @field_validator("tenant")
+    @classmethod
+    def _check_tenant(cls, tenant: str | None) -> str | None:
+        require_tenant(tenant)
+        return tenant
+
     @classmethod
     def from_index(
         cls,
@@ -67,8 +76,14 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
             **guard_options: Everything that `Guard` takes, except `embedder`.
 
         Raises:
-            InvalidInputError: `embedder` is given.
+            InvalidInputError: `index` is none, `tenant` is no name, or `embedder` is given.
         """
+        if not isinstance(index, BaseIndex):
+            raise InvalidInputError(
+                f"from_index takes an index, not a {type(index).__name__}; over something else "
+                "pass RAGGuardPostprocessor(guard=Guard(retrieve=...))"
+            )
+        require_tenant(tenant)
         if "embedder" in guard_options:
             raise InvalidInputError(
                 "the guard judges in the index's own vector space; leave embedder= out, and pass "
@@ -103,8 +118,17 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
             response: What the query or chat engine returned, its `source_nodes` included; a
                 streamed response must have been read to its end.
             reporter: Who complained.
+
+        Raises:
+            InvalidInputError: `response` has no source nodes.
         """
-        passages = as_passages(response.source_nodes)
+        found = getattr(response, "source_nodes", None)
+        if not isinstance(found, Sequence):
+            raise InvalidInputError(
+                "response must be what the query or chat engine returned, with its source_nodes, "
+                f"not a {type(response).__name__}; for a text alone call guard.report(query, text)"
+            )
+        passages = as_passages(found)
         return self.guard.report(
             query, str(response), passages=passages, reporter=reporter, tenant=self.tenant
         )

@@ -14,6 +14,7 @@ from llama_index.core.schema import (
 )
 
 from ragguard import Passage
+from ragguard.errors import InvalidInputError
 
 __all__ = ["MARKED", "as_passages", "marked_copy", "text_of", "with_text"]
 
@@ -22,7 +23,16 @@ MARKED = "ragguard_marked"
 
 
 def text_of(node: NodeWithScore) -> str:
-    """Return what is judged of a node: its content without metadata."""
+    """Return what is judged of a node: its content without metadata.
+
+    Raises:
+        InvalidInputError: It is no node with a score.
+    """
+    if not isinstance(node, NodeWithScore):
+        raise InvalidInputError(
+            f"nodes must be NodeWithScore objects, not {type(node).__name__}; "
+            "pass NodeWithScore(node=TextNode(text=...))"
+        )
     return node.node.get_content(MetadataMode.NONE)
 
 
@@ -33,18 +43,19 @@ def with_text(nodes: Sequence[NodeWithScore]) -> list[NodeWithScore]:
 
 def as_passages(nodes: Sequence[NodeWithScore]) -> list[Passage]:
     """Return one passage a node, in order, with the vectors that can be compared."""
+    texts = [text_of(node) for node in nodes]  # or raise where one is no node
     vectors = [_vector(node.node) for node in nodes]
     # Indexes fused into one retriever may embed with different models.
     comparable = len({0 if vector is None else len(vector) for vector in vectors}) == 1
     return [
         Passage(
-            text_of(node),
+            text,
             id=node.node.node_id,
             score=node.score,
             embedding=np.asarray(vector, np.float32) if vector and comparable else None,
             metadata=node.node.metadata,
         )
-        for node, vector in zip(nodes, vectors, strict=True)
+        for text, node, vector in zip(texts, nodes, vectors, strict=True)
     ]
 
 
