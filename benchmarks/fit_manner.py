@@ -4,8 +4,7 @@ A logistic regression on windows of texts: planted ones of every kind that was w
 or by a language model, without the question in front, against honest ones. All are of the choosing
 half, and of plain texts every second. Every kind of planted text in each dataset has the same
 weight. Honest pages that language models wrote weigh most, since they are most easily mistaken, and
-then what retrievers returned for the questions: above all what they ranked first. Among them is
-technical documentation (`benchmarks.fitting.documentation`): nothing else there is written like it.
+then what retrievers returned for the questions: above all what they ranked first.
 
 An attacker is free to choose the marks. So each text, planted or honest, is there once more without
 any, and once with others where they stand: either a semicolon for each, or a line for a stop and
@@ -33,7 +32,6 @@ from scipy.special import expit
 from benchmarks.command import ERRORS, Data, Out, script
 from benchmarks.datasets import Dataset
 from benchmarks.datasets.records import values
-from benchmarks.fitting.documentation import documentation
 from benchmarks.reading import READING, WRITTEN, load_with_reading
 from ragguard.inline.features import manner
 from ragguard.inline.features.manner import (
@@ -57,7 +55,7 @@ _ROUNDS = 150
 _ENDS = "\x02\x03"  # tokens of their own
 _COPIED = ("garag",)  # genuine pages with typing errors
 # Together, in planted texts of one kind in one dataset.
-_HITS, _PLAIN, _MACHINE_WRITTEN, _DOCUMENTATION = 6.0, 2.0, 8.0, 4.0
+_HITS, _PLAIN, _MACHINE_WRITTEN = 6.0, 2.0, 8.0
 _REMARKED = 0.15  # a text with other marks, or without any, beside the text itself
 _SENTENCES = 0.3  # and its sentences by themselves
 _FEW_HITS = 10
@@ -119,7 +117,6 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
         (contexts[::4], _PLAIN),
         (_hits(folder, WRITTEN), _MACHINE_WRITTEN),
         (_hits(folder, "keyword_traffic"), _PLAIN),
-        (documentation(), _DOCUMENTATION),
     ):
         yield Group({text: fold_of.get(text, set()) for text in plain}, weight)
 

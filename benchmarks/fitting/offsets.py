@@ -20,15 +20,14 @@ _LEFT = 0.005  # of ALPHA, what the shipped calibration leaves once it is lifted
 # others, are to pass no closer to the line than a calibration may raise it, and so is manner, as
 # far as it can. Recall hardly tells these apart: with them the shipped gate finds 95 % of the
 # reference attacks.
-_HEAD_START = {"verbatim": 3.75, "keywords": 1.75, "inserted_words": 2.5, "manner": 1.0}
+_HEAD_START = {"verbatim": 3.75, "keywords": 1.25, "inserted_words": 2.25, "manner": 1.0}
 # Behind its head start: with more the published attack passes at the line for 50 passages.
 _MOST_MANNER = 0.5
 _STEPS = np.arange(-6.0, 6.01, 0.25)
 _ROUNDS = 6
 _STARTS = 12
-# Of an offset of 1, in recall. From 0.0025 to 0.004 the same ones are chosen. Below, half a point
-# more of some forms is found, and of honest machine-written pages 2.6 % are touched for 2.4.
-_PRICE = 0.003
+# Of an offset of 1, in recall.
+_PRICE = 0.0016
 _WRITTEN = 1.5  # of a share of `WRITTEN` touched above ALPHA, in recall
 # Of a form for the offsets: the published attack first, then what its author would try next, which
 # includes to leave the question out.
