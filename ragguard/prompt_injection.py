@@ -17,7 +17,7 @@ from ragguard.text import fold
 _PATTERNS = (
     # Whom: a machine that reads, or who speaks to it; the name of a tag stands behind a text. Of
     # systems and models much is said in the midst of a sentence.
-    r"(?:\A|[^\w ] ?)(?:system[:>]|model,)|"
+    r"(?:\A|[^\w ]) *(?:system[:>]|model,)|"
     r"\b(?:ai|llm|gpt|bot|(?:language|answering|generation) models?|chat ?(?:bot|system)s?|"
     r"(?:ai|virtual|helpful|friendly|kind|dear|connected|retrieval) (?:assistants?|agents?|"
     r"systems?|models?)|assistants?[,:]|(?:all|to|for|you are an?|hi there,?) (?:the )?assistants?|"
