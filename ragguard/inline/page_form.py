@@ -48,7 +48,6 @@ _REPEATS = 0.75  # of the query's content: such a part is no company
 _CHARS = 300  # in which a heading ends
 _ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
 _LINE_WORDS, _QUESTION_WORDS, _START_WORDS = 20, 30, 8  # at most
-_LINE = re.compile(r"[^\n]*\n")
 _FIRST_LINE = re.compile(r"\s*[^\n]*\n")
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
 _STOP = re.compile(r"[.:!] ")
@@ -77,11 +76,9 @@ def first_lines(text: str) -> str:
     """
     beginning = text[:_CHARS]
     said = _TO_LAST_WORD.match(beginning)
-    lines = takewhile(
-        lambda line: len(line.group().split()) <= _LINE_WORDS,
-        _LINE.finditer(beginning, 0, said.end() if said else 0),
-    )
-    return "".join([line.group() for line in lines])
+    lines = beginning[: said.end() if said else 0].split("\n")[:-1]
+    short = takewhile(lambda line: len(line.split()) <= _LINE_WORDS, lines)
+    return "".join([f"{line}\n" for line in short])
 
 
 def heading(text: str) -> str:
