@@ -54,17 +54,17 @@ def run(
             _blamed(ours) == _blamed(theirs)
             for ours, theirs in zip([*mixed, *alone], first, strict=True)
         ]
-        rows.append(
-            {
-                "way": name,
-                "scope_s": round(scope_s, 4),
-                "events": len(events),
-                "events_a_minute": round(60 * len(events) / took, 1),
-                "identical": sum(alike[: len(events)]),
-                "identical_alone": sum(alike[len(events) :]),
-                "largest_difference": round(_difference(alone, first[len(events) :]), 5),
-            }
-        )
+        row = {
+            "way": name,
+            "scope_s": round(scope_s, 4),
+            "events": len(events),
+            "events_a_minute": round(60 * len(events) / took, 1),
+            "identical": sum(alike[: len(events)]),
+            "identical_alone": sum(alike[len(events) :]),
+            "largest_difference": round(_difference(alone, first[len(events) :]), 5),
+        }
+        progress.console.print(row)  # a lent machine may go before the last way is done
+        rows.append(row)
     return rows
 
 
