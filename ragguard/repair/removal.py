@@ -6,7 +6,7 @@ It is for what else reads the knowledge base, and for the places in the ranking 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -149,7 +149,8 @@ def restore(
     What is in `removed` goes back as it was: `Removal.removed`, as far as it is still at hand, with
     metadata and vectors. Of anything else the audit store has text and id, and the metadata if an
     attribution found the passage; the knowledge base embeds the text again. `keys` are those of
-    `QuarantineEntry`, `actor` is who releases them.
+    `QuarantineEntry`, `actor` is who releases them. Where another text has taken over a passage's
+    id, it stays: the entry is released, and its passage is not among those that are returned.
 
     Raises:
         QuarantineNotFoundError: A key is not in the store; then nothing is changed.
@@ -165,11 +166,25 @@ def restore(
         held.get((entries[key].passage_id, key)) or _as_stored(store, entries[key])
         for key in wanted
     ]
-    if passages:
-        base.add(passages)
+    back = _put_back(base, dict(zip(wanted, passages, strict=True)))
     for key in wanted:
         store.set_quarantine_status(key, "released", actor=actor)
-    return passages
+    return back
+
+
+def _put_back(base: Removable, passages: Mapping[str, Passage]) -> list[Passage]:
+    """Put passages, by the key of their text, where no other text stands; return those."""
+    ids = list(dict.fromkeys(passage.id for passage in passages.values()))
+    find = getattr(base, "find", None)
+    # What cannot be looked up is taken out for it, and put in again.
+    there = (find if callable(find) else base.remove)(ids) if ids else []
+    standing = {passage.id: content_key(passage.text) for passage in there}
+    back = [one for key, one in passages.items() if standing.setdefault(one.id, key) == key]
+    replaced = {passage.id for passage in back}
+    others = [] if callable(find) else [one for one in there if one.id not in replaced]
+    if back or others:
+        base.add([*back, *others])
+    return back
 
 
 def _as_stored(store: AuditStore, entry: QuarantineEntry) -> Passage:

@@ -205,6 +205,20 @@ def test_what_can_be_looked_up_is_not_taken_out_for_it(store):
     assert "10" in base.texts()
 
 
+def test_what_took_over_an_id_is_not_replaced_by_what_is_restored(base_and_texts, store):
+    base, texts = base_and_texts
+    store.add_quarantine([entry("10"), entry("11"), entry("11", "an older text")])
+    removal = remove_quarantined(store, base)
+    base.add([Passage("The Halden bridge has been rebuilt.", id="10")])
+    keys = [content_key(TEXTS["10"]), content_key(TEXTS["11"]), content_key("an older text")]
+    restored = restore(store, base, keys, removed=removal.removed)
+    assert [passage.text for passage in restored] == [TEXTS["11"]]
+    assert texts() == {**TEXTS, "10": "The Halden bridge has been rebuilt."}
+    assert store.quarantine_keys() == set()
+    restore(store, base, keys)
+    assert texts() == {**TEXTS, "10": "The Halden bridge has been rebuilt."}
+
+
 @pytest.fixture
 def base():
     return Plain()
