@@ -1,4 +1,4 @@
-"""One cache for all that is read again and again: the least recently used go first, by bytes."""
+"""Caches for what is read again and again: the least recently used go first, by bytes."""
 
 from __future__ import annotations
 
@@ -61,14 +61,21 @@ class LRU(Generic[K, V]):
             for key, value, size in entries:
                 old = self._entries.pop(key, None)
                 if old is not None:
-                    self._bytes -= old[1]
+                    self._count(key, -old[1])
                 if size > self._max_bytes:
                     continue
                 self._entries[key] = value, size
-                self._bytes += size
-            while self._bytes > self._max_bytes:
-                _, (_, gone) = self._entries.popitem(last=False)
-                self._bytes -= gone
+                self._count(key, size)
+            if self._bytes > self._max_bytes:
+                self._let_go()
+
+    def _let_go(self) -> None:
+        while self._bytes > self._max_bytes:
+            key, (_, gone) = self._entries.popitem(last=False)
+            self._count(key, -gone)
+
+    def _count(self, key: K, size: int) -> None:  # noqa: ARG002 - `FairLRU` asks whose it is
+        self._bytes += size
 
     def answers(
         self,
@@ -105,13 +112,64 @@ class LRU(Generic[K, V]):
         """Let go of everything."""
         with self._lock:
             self._entries.clear()
-            self._bytes = 0
+            self._recount()
+
+    def _recount(self) -> None:
+        self._bytes = sum(size for _, size in self._entries.values())
 
     def _after_fork(self, *, in_child: bool) -> None:
         if in_child:
             self._lock = threading.Lock()
-            # Another thread may have been in the middle of a change.
-            self._bytes = sum(size for _, size in self._entries.values())
+            self._recount()  # another thread may have been in the middle of a change
+
+
+class FairLRU(LRU[tuple[str, K], V]):
+    """An `LRU` of several owners, whom the first part of a key names: none pushes out another.
+
+    Whoever holds more than all may, if all are to fit, loses the least recently used of it
+    (max-min fairness, Bertsekas and Gallager 1992). To find out takes a look at every owner, so a
+    sixteenth goes at a time; of a single owner only what must.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(max_bytes)
+        self._held: dict[str, int] = {}  # bytes
+
+    def _let_go(self) -> None:
+        if len(self._held) < 2:
+            super()._let_go()
+            return
+        low = self._max_bytes * 15 // 16
+        share = _fair_share(sorted(self._held.values()), low)
+        for key in list(self._entries):
+            if self._bytes <= low:
+                break
+            if self._held[key[0]] > share:
+                self._count(key, -self._entries.pop(key)[1])
+
+    def _count(self, key: tuple[str, K], size: int) -> None:
+        self._bytes += size
+        self._held[key[0]] = self._held.get(key[0], 0) + size
+        if not self._held[key[0]]:
+            del self._held[key[0]]
+
+    def _recount(self) -> None:
+        self._bytes, self._held = 0, {}
+        for key, (_, size) in self._entries.items():
+            self._count(key, size)
+
+
+def _fair_share(held: Sequence[int], most: float) -> float:
+    """Return what each may hold at most if all together are to hold so much.
+
+    >>> _fair_share([1, 2, 30, 40], 23)
+    10.0
+    """
+    for number, one in enumerate(held):
+        if one * (len(held) - number) > most:
+            return most / (len(held) - number)
+        most -= one
+    return float("inf")
 
 
 class Remembered(LRU[K, V]):

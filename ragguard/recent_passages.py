@@ -11,7 +11,7 @@ from itertools import compress, islice
 from typing import Any
 
 from ragguard.content import content_letters
-from ragguard.lru import LRU
+from ragguard.lru import FairLRU
 from ragguard.passage import Passage
 
 MAX_METADATA = 8_000
@@ -25,13 +25,13 @@ class RecentPassages:
     """What the generator saw for the most recent queries. Safe to share between threads.
 
     Args:
-        max_bytes: How many bytes queries and passages may take together. What is larger by itself
-            is not remembered.
+        max_bytes: How many bytes queries and passages of all tenants may take together; whichever
+            tenant has most loses its oldest. What is larger by itself is not remembered.
     """
 
     def __init__(self, max_bytes: int = 64_000_000) -> None:
-        self._passages: LRU[tuple[str, str, str | None], tuple[Passage, ...]] = LRU(max_bytes)
-        self._texts: LRU[tuple[str, str], bool] = LRU(max_bytes // 2)
+        self._passages: FairLRU[tuple[str, str | None], tuple[Passage, ...]] = FairLRU(max_bytes)
+        self._texts: FairLRU[str, bool] = FairLRU(max_bytes // 2)
         self._newest_s = -math.inf
 
     def remember(
@@ -47,7 +47,7 @@ class RecentPassages:
         """
         kept = tuple(map(light, passages))
         size = 800 + sys.getsizeof(query) + sys.getsizeof(response) + passages_bytes(kept)
-        self._passages.put((tenant, query, response), kept, size)
+        self._passages.put((tenant, (query, response)), kept, size)
         # Not a str with methods of its own, which may do anything when it is compared.
         keys = [(tenant, one.text) for one in kept if type(one.text) is str]
         if fresh := [key for key in keys if not self._texts.get(key)]:
@@ -56,7 +56,6 @@ class RecentPassages:
 
     def may_have_passed(self, text: str, tenant: str = "") -> bool:
         """Return False if anything was ever let through, and not this very text lately."""
-        # Not of this tenant: its texts go where another one fills what is remembered.
         return (tenant, text) in self._texts or self._newest_s == -math.inf
 
     def of_same_letters(self, text: str, tenant: str = "") -> list[str]:
@@ -76,7 +75,7 @@ class RecentPassages:
     ) -> tuple[Passage, ...]:
         """Return what was kept under query and response, else under the query, or nothing."""
         get = self._passages.get
-        return get((tenant, query, response)) or get((tenant, query, None)) or ()
+        return get((tenant, (query, response))) or get((tenant, (query, None))) or ()
 
 
 def passages_bytes(passages: Sequence[Passage]) -> int:

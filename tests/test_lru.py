@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragguard.lru import LRU, Remembered, forget_all, on_forget
+from ragguard.lru import LRU, FairLRU, Remembered, forget_all, on_forget
 
 MOST = 10
 KEYS = st.sampled_from("abcde")
@@ -40,6 +40,36 @@ def test_it_holds_what_a_list_in_order_of_use_would(steps):
     cache.clear()
     assert cache._bytes == 0
     assert all(cache.get(key) is None for key in "abcde")
+
+
+@given(st.lists(st.tuples(st.sampled_from("xyz"), KEYS, st.integers(1, 300)), max_size=60))
+def test_no_owner_pushes_out_what_one_holds_who_has_less(steps):
+    most, cache, owned = 640, FairLRU(640), {}
+    for owner, key, size in steps:
+        cache.put((owner, key), size, size)
+        own = owned.setdefault(owner, {})
+        own.pop(key, None)
+        own[key] = size
+        before = {name: sum(held.values()) for name, held in owned.items()}
+        for name, held in owned.items():
+            kept = [key for whose, key in cache.held() if whose == name]
+            assert kept == list(held)[len(held) - len(kept) :]  # the last that it used
+            owned[name] = {key: held[key] for key in kept}
+        after = {name: sum(held.values()) for name, held in owned.items()}
+        assert cache._bytes == sum(after.values()) <= most
+        lost = [name for name in owned if after[name] < before[name]]
+        assert bool(lost) == (sum(before.values()) > most)
+        assert not lost or sum(after.values()) > most * 15 // 16 - 300  # and no more than must
+        assert all(before[name] > most * 15 // 16 / len(owned) for name in lost)
+
+
+def test_what_owners_hold_is_counted_anew_when_all_is_forgotten():
+    cache = FairLRU(640)
+    cache.put(("x", "a"), 1, 600)
+    cache.clear()
+    cache.put(("y", "a"), 1, 600)
+    cache.put(("y", "b"), 1, 600)
+    assert cache.held() == [("y", "b")]
 
 
 def lengths(asked):

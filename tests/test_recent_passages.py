@@ -77,9 +77,23 @@ def test_no_tenant_can_have_another_ones_reports_trusted():
     seen = RecentPassages(max_bytes=100_000)
     seen.remember("q", [Passage("Ann lit it.")], "acme")
     for i in range(50):
-        seen.remember("q", [Passage(f"{i}" + "x" * 9_000)], "bolt")
+        seen.remember("q", [Passage(f"{i}" + "x" * 9_000)], "acme")
+        seen.remember("q", [Passage("Bo lit it.")], "bolt")
     assert not seen.of_same_letters("Ann lit it.", "acme")  # it has gone
     assert not seen.may_have_passed("Ann lit? it.", "acme")
+    assert not seen.may_have_passed("Bo lit it.", "acme")
+
+
+def test_no_tenant_pushes_out_what_another_one_saw():
+    seen = RecentPassages(max_bytes=100_000)
+    seen.remember("q", [Passage("Ann lit it.")], "acme")
+    for i in range(200):  # by one that has much, and by many that have little
+        seen.remember(f"q{i}", [Passage(f"{i}" + "x" * 9_000)], "bolt")
+        seen.remember("q", [Passage(f"{i}")], f"made up {i % 20}")
+    assert [passage.text for passage in seen.recall("q", "acme")] == ["Ann lit it."]
+    assert seen.may_have_passed("Ann lit it.", "acme")
+    assert seen.recall("q199", "bolt")
+    assert not seen.recall("q0", "bolt")
 
 
 class Raising(dict):
