@@ -1,27 +1,15 @@
 """Rows of quarantine and allow-list that ragguard did not write so are found, and hide nothing."""
 
 import pytest
-from sqlalchemy import text
 
 from ragguard.audit import QuarantineEntry
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, TrailTable
 from ragguard.audit.decisions import Decisions
-from ragguard.audit.trail import KEY, KEY_FILE, Keys
-from ragguard.audit.trail_check import check
 from ragguard.content import content_key
+from tests.audit.conftest import entry, findings, tamper
 
-SECRET = "5" * 32
+pytestmark = pytest.mark.usefixtures("signing")
 TABLES = ("ragguard_quarantine", "ragguard_allowances")
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch):
-    monkeypatch.delenv(KEY_FILE, raising=False)
-    monkeypatch.setenv(KEY, SECRET)
-
-
-def entry(name, **fields):
-    return QuarantineEntry(content_key(name), name, name, "so", **fields)
 
 
 @pytest.fixture
@@ -32,16 +20,6 @@ def store(open_sql):
     Decisions(opened).allow("handbook", why="ours", actor="ann")
     Decisions(opened.of_tenant("acme")).allow("forum", why="theirs", actor="bo")
     return opened
-
-
-def tamper(store, *statements, **values):
-    with store._database.write() as session:
-        for statement in statements:
-            session.execute(text(statement), values)
-
-
-def findings(store):
-    return check(store, Keys([SECRET])).findings
 
 
 def without_constraints(store):

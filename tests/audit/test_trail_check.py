@@ -6,31 +6,21 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import text
 
 from ragguard import Passage
 from ragguard.audit import MemoryStore, QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import Limits, utc_now
-from ragguard.audit.trail import KEY, KEY_FILE, Change, Keys, head_of, next_rows
+from ragguard.audit.trail import KEY, Change, Keys, head_of, next_rows
 from ragguard.audit.trail_check import Stretch, check
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
 from ragguard.inline.fingerprints import signature
+from tests.audit.conftest import KEYS, SECRET, entry, findings, tamper
 
-SECRET, NEWER = "5" * 32, "6" * 32
-KEYS = Keys([SECRET])
+pytestmark = pytest.mark.usefixtures("signing")
+NEWER = "6" * 32
 COLUMNS = ("at", "tenant", "actor", "action", "subject", "details", "key", "mac")
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch):
-    monkeypatch.delenv(KEY_FILE, raising=False)
-    monkeypatch.setenv(KEY, SECRET)
-
-
-def entry(name, **fields):
-    return QuarantineEntry(content_key(name), name, name, "so", **fields)
 
 
 def filled(store):
@@ -46,16 +36,6 @@ def filled(store):
 @pytest.fixture
 def store(open_sql):
     return filled(open_sql())
-
-
-def tamper(store, *statements, **values):
-    with store._database.write() as session:
-        for statement in statements:
-            session.execute(text(statement), values)
-
-
-def findings(store, keys=KEYS, **options):
-    return check(store, keys, **options).findings
 
 
 def head(store):

@@ -4,29 +4,17 @@ import json
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import text
 
 from ragguard.audit import QuarantineEntry
 from ragguard.audit.decisions import Decisions
 from ragguard.audit.quarantine import Limits
-from ragguard.audit.trail import KEY, KEY_FILE, Keys, signature_of
-from ragguard.audit.trail_check import check
+from ragguard.audit.trail import signature_of
 from ragguard.content import content_key
 from ragguard.inline.fingerprints import signature
+from tests.audit.conftest import KEYS, entry, findings, tamper
 
-SECRET = "5" * 32
-KEYS = Keys([SECRET])
+pytestmark = pytest.mark.usefixtures("signing")
 A = content_key("a")
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch):
-    monkeypatch.delenv(KEY_FILE, raising=False)
-    monkeypatch.setenv(KEY, SECRET)
-
-
-def entry(name, **fields):
-    return QuarantineEntry(content_key(name), name, name, "so", **fields)
 
 
 @pytest.fixture
@@ -35,15 +23,6 @@ def store(open_sql):
     proposal = entry("a", status="proposed", event_id="e", reporters=("ann",))
     opened.accuse([proposal], Limits())
     return opened
-
-
-def tamper(store, statement, **values):
-    with store._database.write() as session:
-        session.execute(text(statement), values)
-
-
-def findings(store):
-    return check(store, KEYS).findings
 
 
 TAMPERED = [
