@@ -107,15 +107,17 @@ def test_caches_of_other_kinds_may_be_forgotten_as_well():
     assert calls == [1]
 
 
-def test_threads_share_it():
-    cache = LRU(500)
+@pytest.mark.parametrize("kind", [LRU, FairLRU])
+def test_threads_share_it(kind):
+    cache = kind(500)
 
     def use(first):
         for number in range(2000):
-            key = (first * number) % 97
+            size = 1 + (first * number) % 97
+            key = ("xyz"[size % 3], size)
             if (value := cache.get(key)) is not None:
-                assert value == key + 1
-            cache.put(key, key + 1, key + 1)
+                assert value == size
+            cache.put(key, size, size)
 
     threads = [threading.Thread(target=use, args=(first,)) for first in (1, 3, 5, 7)]
     for thread in threads:
