@@ -17,7 +17,7 @@ from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 from ragguard.audit.engines import engine, file_identity, store_url
 from ragguard.audit.models import MetaRow
 from ragguard.audit.schema import create_tables, require_head, schema_version, upgrade
-from ragguard.errors import InvalidInputError, StoreError
+from ragguard.errors import InvalidInputError, RagguardError, StoreError
 from ragguard.fork import follow_forks
 
 logger = logging.getLogger(__name__)
@@ -122,6 +122,13 @@ class Database:
         try:
             with gate, sessions.begin() as session:
                 yield session
+        except RagguardError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise StoreError(
+                f"the audit store {self.name} holds a row that cannot be read: "
+                f"{_first_line(error)}; `ragguard audit verify` names what ragguard did not write"
+            ) from error
         except (SQLAlchemyError, OverflowError) as error:
             refused = isinstance(error, (StatementError, OverflowError))
             if refused and not isinstance(error, DBAPIError):

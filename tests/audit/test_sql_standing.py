@@ -6,6 +6,7 @@ from ragguard.audit import QuarantineEntry
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, TrailTable
 from ragguard.audit.decisions import Decisions
 from ragguard.content import content_key
+from ragguard.errors import StoreError
 from tests.audit.conftest import entry, findings, tamper
 
 pytestmark = pytest.mark.usefixtures("signing")
@@ -163,3 +164,15 @@ def test_rows_of_the_trail_whose_number_is_none(store):
         "a row of the trail has no whole number, but 2.5",
         "a row of the trail has no whole number, but 'no number'",
     )
+
+
+def test_what_cannot_be_read_is_said_to_be_so(store):
+    if not store._database.on_sqlite:
+        pytest.skip("PostgreSQL takes no text for a time")
+    tamper(store, "UPDATE ragguard_quarantine SET created_at = 'zzz'")
+    for read in (
+        store.quarantine,
+        lambda: store.set_quarantine_status(content_key("a"), "released"),
+    ):
+        with pytest.raises(StoreError, match=r"row that cannot be read.*audit verify"):
+            read()
