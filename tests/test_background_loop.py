@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-import signal
 import threading
 
 import pytest
 
 from ragguard.background_loop import BackgroundLoop
+from tests.forks import child_goes_on
 
 
 async def here():
@@ -59,20 +59,4 @@ def test_a_child_process_has_a_loop_of_its_own():
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_child_goes_on_though_a_thread_held_the_lock_at_the_fork():
     loop = BackgroundLoop("ours")
-    held, release = threading.Event(), threading.Event()
-
-    def hold():
-        with loop._lock:
-            held.set()
-            release.wait(60)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait(60)
-    child = os.fork()
-    if child == 0:
-        signal.alarm(10)  # a deadlock ends the child, and the test fails
-        os._exit(0 if loop.resolved(here())[1] == "ours" else 1)
-    release.set()
-    thread.join()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert child_goes_on(loop._lock, lambda: loop.resolved(here())[1] == "ours")

@@ -1,7 +1,6 @@
 """What is remembered is bounded in bytes; the least recently used goes first."""
 
 import os
-import signal
 import threading
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.lru import LRU, FairLRU, Remembered, forget_all, on_forget
+from tests.forks import child_goes_on
 
 MOST = 10
 KEYS = st.sampled_from("abcde")
@@ -132,21 +132,9 @@ def test_threads_share_it(kind):
 def test_a_child_goes_on_though_a_thread_held_the_lock_at_the_fork():
     cache = LRU(MOST)
     cache.put("a", 3, 3)
-    held, release = threading.Event(), threading.Event()
 
-    def hold():
-        with cache._lock:
-            held.set()
-            release.wait(60)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait(60)
-    child = os.fork()
-    if child == 0:
-        signal.alarm(30)  # a deadlock ends the child, and the test fails
+    def works():
         cache.put("b", 4, 4)
-        os._exit(0 if (cache._bytes, cache.get("a")) == (7, 3) else 1)
-    release.set()
-    thread.join()
-    assert os.waitpid(child, 0)[1] == 0
+        return (cache._bytes, cache.get("a")) == (7, 3)
+
+    assert child_goes_on(cache._lock, works)
