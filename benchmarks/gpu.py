@@ -23,7 +23,7 @@ from rich.progress import Progress
 from benchmarks.command import ERRORS, Half, Limit, Measured, OwnData, Seed, command
 from benchmarks.datasets import OWN
 from benchmarks.misgeneration import TOP_K, Selection
-from benchmarks.proxies import Remembered, reports
+from benchmarks.proxies import Remembered, blamed_texts, reports
 from benchmarks.report.table import Table, listed, ratio
 from benchmarks.wordings import Reported
 from ragguard.attribution import Attribution, RAGOrigin
@@ -51,7 +51,7 @@ def run(
         alone = _attributed(events, kept, progress, f"{name}, alone")
         first = first or [*mixed, *alone]
         alike = [
-            _blamed(ours) == _blamed(theirs)
+            blamed_texts(ours) == blamed_texts(theirs)
             for ours, theirs in zip([*mixed, *alone], first, strict=True)
         ]
         row = {
@@ -88,10 +88,6 @@ def _attributed(
         origin.attribute(one.event.question, one.response, one.event.retrieve)
         for one in progress.track(events, description=name)
     ]
-
-
-def _blamed(attribution: Attribution) -> set[str]:
-    return {passage.text for passage in attribution.responsible}
 
 
 def _difference(ours: list[Attribution], theirs: list[Attribution]) -> float:

@@ -133,8 +133,8 @@ def run(
                     for case in cases if name not in forms else ():
                         outcomes.add(one.event, attribution, proxy=name, case=case, form=one.form)
                 for name, pairs in agreed.items():
-                    theirs = _blamed(found[forms[name][1]])
-                    pairs.append((bool(theirs), _blamed(found[name]) == theirs))
+                    theirs = blamed_texts(found[forms[name][1]])
+                    pairs.append((bool(theirs), blamed_texts(found[name]) == theirs))
     alike = [
         {
             "form": name,
@@ -150,7 +150,8 @@ def run(
     return {"proxies": rows, "proxy_forms": alike}
 
 
-def _blamed(attribution: Attribution) -> set[str]:
+def blamed_texts(attribution: Attribution) -> set[str]:
+    """Return the texts that an attribution holds responsible."""
     return {passage.text for passage in attribution.responsible}
 
 
