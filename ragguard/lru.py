@@ -144,7 +144,7 @@ class FairLRU(LRU[tuple[str, K], V]):
         for key in list(self._entries):
             if self._bytes <= low:
                 break
-            if self._held[key[0]] > share:
+            if self._held.get(key[0], 0) > share:
                 self._count(key, -self._entries.pop(key)[1])
 
     def _count(self, key: tuple[str, K], size: int) -> None:

@@ -63,6 +63,13 @@ def test_no_owner_pushes_out_what_one_holds_who_has_less(steps):
         assert all(before[name] > most * 15 // 16 / len(owned) for name in lost)
 
 
+def test_what_weighs_nothing_is_nobody_s_burden():
+    cache = FairLRU(640)
+    for owner, size in (("x", 0), ("y", 400), ("z", 300)):
+        cache.put((owner, "a"), 1, size)
+    assert cache.held() == [("x", "a"), ("z", "a")]
+
+
 def test_what_owners_hold_is_counted_anew_when_all_is_forgotten():
     cache = FairLRU(640)
     cache.put(("x", "a"), 1, 600)
