@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ragguard.cli import options
-from ragguard.cli.output import SHOWN_KEY, excerpt, minute, show_table, write_json
+from ragguard.cli.output import SHOWN_KEY, complain, excerpt, minute, show_table, write_json
 from ragguard.errors import InvalidInputError
 from ragguard.jsonl import read_passages
 
@@ -105,6 +105,14 @@ def undo(
     with _opened(store, tenant) as decisions:
         undone = decisions.undo(event=event, reporter=reporter, since=since, actor=who)
     _write_entries(undone, as_json=as_json)
+    # Whoever plants a text may report it as well, so that it goes back with what he reported.
+    shared = [entry for entry in undone if reporter and set(entry.reporters) - {reporter}]
+    if shared:
+        complain(
+            f"others than {reporter} accuse {len(shared)} of these as well; look at them, and "
+            "keep what is an attack with: ragguard quarantine confirm "
+            + " ".join(entry.key[:SHOWN_KEY] for entry in shared)
+        )
 
 
 def _write_entries(entries: Sequence[QuarantineEntry], *, as_json: bool) -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from ragguard.audit import QuarantineEntry, open_store
 from ragguard.content import content_key
 
 KEY = content_key("It was lit in 1921.")
@@ -89,3 +90,31 @@ def test_undo_by_reporter(run, store_url):
     assert {one["passage_id"]: one["status"] for one in found}["x"] == "lapsed"
     assert run("quarantine", "undo", "--store", store_url, "--actor", "bo").exit_code == 2
     assert run("quarantine", "undo", "--event", "e-9", "--store", store_url).exit_code == 2
+
+
+def test_undo_names_what_others_accuse_as_well(run, store_url):
+    texts = {"mine": ("mal",), "ours": ("mal", "ann"), "theirs": ("ann",)}
+    store = open_store(store_url)
+    store.add_quarantine(
+        [
+            QuarantineEntry(content_key(text), text, text, "so", "e-1", reporters=reporters)
+            for text, reporters in texts.items()
+        ]
+    )
+    store.close()
+    undo = ("quarantine", "undo", "--reporter", "mal", "--store", store_url, "--actor", "bo")
+    result = run(*undo, "--json")
+    assert {one["passage_id"] for one in json.loads(result.stdout)} == {"mine", "ours"}
+    assert "others than mal accuse 1 of these as well" in result.stderr
+    target = result.stderr.split()[-1]
+    assert content_key("ours").startswith(target)
+    assert (
+        run("quarantine", "confirm", target, "--store", store_url, "--actor", "bo").exit_code == 0
+    )
+    assert run(*undo).stderr == ""
+    found = json.loads(run("quarantine", "--store", store_url, "--json").stdout)
+    assert {one["passage_id"]: one["status"] for one in found if one["passage_id"] in texts} == {
+        "mine": "lapsed",
+        "ours": "confirmed",
+        "theirs": "quarantined",
+    }
