@@ -53,10 +53,18 @@ class ChromaCollection(Adapter):
     def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
         by_itself = self._vectors is None and any(p.embedding is None for p in passages)
         rows = None if by_itself else vectors_of(passages, self._vectors, "Chroma collection")
-        self._delete(ids)  # an upsert would merge the metadata with what is there
+        there = self.remove(ids)  # an upsert would merge the metadata with what is there
+        try:
+            self._put(passages, rows)
+        except BaseException:
+            if there:
+                self._put(there, [passage.embedding for passage in there])
+            raise
+
+    def _put(self, passages: Sequence[Passage], rows: list[Any] | None) -> None:
         resolved(
             self._collection.add(
-                ids=ids,
+                ids=[passage.id for passage in passages],
                 documents=[passage.text for passage in passages],
                 # Chroma refuses an empty mapping.
                 metadatas=[dict(passage.metadata) or None for passage in passages],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -15,6 +16,8 @@ from ragguard.knowledge.sources import Adapter, Vectors, vectors_of
 from ragguard.passage import Passage
 
 Texts = Sequence[str | Passage] | Mapping[int, str | Passage]
+
+_NUMBER = re.compile("[0-9]{1,18}")  # below 2^63, with room for those that follow
 
 
 class FaissIndex(Adapter):
@@ -34,12 +37,7 @@ class FaissIndex(Adapter):
         count = min(limit, int(self._index.ntotal))
         if count < 1:
             return []
-        target = np.ascontiguousarray(self._vectors.of_query(query)[None])
-        if target.shape[1] != int(self._index.d):
-            raise EmbeddingError(
-                f"embedder {self._vectors.name!r} answers vectors of length {target.shape[1]}, the "
-                f"index holds vectors of length {self._index.d}; pass the embedder that filled it"
-            )
+        target = self._fitting(self._vectors.of_query(query)[None])
         scores, places = self._index.search(target, count)
         # FAISS fills up with -1, such as where an IVF index probes one cell.
         if (places < 0).any() and (all_cells := self._all_cells()) is not None:
@@ -77,8 +75,9 @@ class FaissIndex(Adapter):
             del self._texts[number]
 
     def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
+        # First, or what is there would be lost to a model that does not answer.
+        rows = self._fitting(vectors_of(passages, self._vectors, "index"))
         self.remove(ids)
-        rows = np.ascontiguousarray(vectors_of(passages, self._vectors, "index"), dtype=np.float32)
         # The vectors are in the index; kept with the texts as well they would only grow stale.
         bare = [Passage(p.text, id=p.id, metadata=p.metadata) for p in passages]
         if not isinstance(self._texts, MutableMapping):
@@ -88,13 +87,22 @@ class FaissIndex(Adapter):
         free = max(self._texts, default=-1) + 1
         numbers: list[int] = []
         for passage in bare:
-            own = int(passage.id) if passage.id.isascii() and passage.id.isdigit() else free
+            own = int(passage.id) if _NUMBER.fullmatch(passage.id) else free
             number = free if own in self._texts else own
             free = max(free, number + 1)
             numbers.append(number)
             plain = passage.id == str(number) and not passage.metadata
             self._texts[number] = passage.text if plain else passage
         self._index.add_with_ids(rows, np.array(numbers, dtype=np.int64))
+
+    def _fitting(self, vectors: Any) -> NDArray[np.float32]:
+        rows = np.ascontiguousarray(vectors, dtype=np.float32)
+        if rows.shape[1] != int(self._index.d):
+            raise EmbeddingError(
+                f"embedder {self._vectors.name!r} answers vectors of length {rows.shape[1]}, the "
+                f"index holds vectors of length {self._index.d}; pass the embedder that filled it"
+            )
+        return rows
 
     def _all_cells(self) -> Any | None:
         """Return the parameters of a search in all cells of an IVF index; None for another one."""

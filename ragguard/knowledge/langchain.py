@@ -53,8 +53,13 @@ class LangChainStore(Adapter):
         ask(self._store, "delete", ids)
 
     def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
-        self.remove(ids)  # some stores replace what has the same id, others refuse it
         texts = [passage.text for passage in passages]
+        # Some stores replace what has the same id, and others refuse it.
+        if there := [passage.id for passage in self.find(ids)]:
+            # What is there must not be lost to a model that does not answer.
+            if (model := getattr(self._store, "embeddings", None)) is not None:
+                ask(model, "embed_documents", texts)
+            self._delete(there)
         metadatas = [dict(passage.metadata) for passage in passages]
         ask(self._store, "add_texts", texts, metadatas=metadatas, ids=ids)
 

@@ -45,8 +45,12 @@ class LlamaIndexIndex(Adapter):
             self._index.delete_nodes(ids, delete_from_docstore=True)
 
     def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
+        nodes = [_node(passage) for passage in passages]
+        # First, or what is there would be lost to a model that does not answer.
+        if (model := getattr(self._index, "_embed_model", None)) is not None:
+            _embed(nodes, Vectors(model))
         self.remove(ids)
-        self._index.insert_nodes([_node(passage) for passage in passages])
+        self._index.insert_nodes(nodes)
 
 
 class LlamaIndexVectorStore(Adapter):
@@ -73,16 +77,7 @@ class LlamaIndexVectorStore(Adapter):
 
     def _add(self, passages: Sequence[Passage], ids: list[str]) -> None:
         nodes = [_node(passage) for passage in passages]
-        bare = [node for node in nodes if node.embedding is None]
-        if bare:
-            # LlamaIndex embeds a node's metadata together with its text.
-            mode = import_module("llama_index.core.schema").MetadataMode.EMBED
-            written = [
-                Passage(node.get_content(metadata_mode=mode), id=node.node_id) for node in bare
-            ]
-            rows = vectors_of(written, self._vectors, "vector store")
-            for node, row in zip(bare, rows, strict=True):
-                node.embedding = [float(number) for number in row]
+        _embed(nodes, self._vectors)
         self.remove(ids)
         self._store.add(nodes)
 
@@ -114,6 +109,18 @@ def _node(passage: Passage) -> Any:
     if passage.embedding is not None:
         node.embedding = [float(number) for number in passage.embedding]
     return node
+
+
+def _embed(nodes: Sequence[Any], vectors: Vectors | None) -> None:
+    """Give nodes the vectors that they lack."""
+    if not (bare := [node for node in nodes if node.embedding is None]):
+        return
+    # LlamaIndex embeds a node's metadata together with its text.
+    mode = import_module("llama_index.core.schema").MetadataMode.EMBED
+    written = [Passage(node.get_content(metadata_mode=mode), id=node.node_id) for node in bare]
+    rows = vectors_of(written, vectors, "vector store")
+    for node, row in zip(bare, rows, strict=True):
+        node.embedding = [float(number) for number in row]
 
 
 def _found(store: Any, ids: list[str]) -> list[Passage]:

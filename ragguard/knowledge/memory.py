@@ -78,10 +78,14 @@ class KnowledgeBase:
         rows.setflags(write=False)
         self._held = [*others, *new], rows
 
+    def find(self, ids: Iterable[str]) -> list[Passage]:
+        """Return the passages with these ids."""
+        wanted = set(ids)
+        return [passage for passage in self._held[0] if passage.id in wanted]
+
     def remove(self, ids: Iterable[str]) -> list[Passage]:
         """Take out the passages with these ids, and return those that were there."""
-        gone = set(ids)
-        removed = [passage for passage in self._held[0] if passage.id in gone]
+        removed = self.find(gone := set(ids))
         self._held = self._without(gone)
         return removed
 

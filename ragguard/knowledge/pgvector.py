@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.errors import InvalidInputError, StoreError
-from ragguard.knowledge.sources import Adapter, Vectors, vectors_of
+from ragguard.knowledge.sources import Adapter, Vectors, storable, vectors_of
 from ragguard.passage import Passage
 
 Distance = Literal["cosine", "l2", "inner_product"]
@@ -178,7 +178,7 @@ class PgVectorTable(Adapter):
             ) from error
 
     def _of_rows(self, command: str, ids: Sequence[str], then: str = "") -> list[Passage]:
-        rows = self._run((f"{command} {self._table} {self._where} {then}", {"ids": list(ids)}))
+        rows = self._run((f"{command} {self._table} {self._where} {then}", {"ids": storable(ids)}))
         return [self._passage(row) for row in rows]
 
     def _passage(self, row: Sequence[str | None], score: float | None = None) -> Passage:

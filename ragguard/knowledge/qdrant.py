@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,6 +13,8 @@ import numpy as np
 from ragguard.errors import InvalidInputError
 from ragguard.knowledge.sources import Adapter, Vectors, resolved, vectors_of
 from ragguard.passage import Passage
+
+_NUMBER = re.compile("[0-9]{1,20}")
 
 
 class QdrantCollection(Adapter):
@@ -107,7 +110,7 @@ class QdrantCollection(Adapter):
 
 
 def _point_id(name: str) -> int | str | None:
-    if name.isascii() and name.isdigit() and int(name) < 2**64:
+    if _NUMBER.fullmatch(name) and int(name) < 2**64:
         return int(name)
     try:
         return str(uuid.UUID(name))

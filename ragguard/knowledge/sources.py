@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -55,7 +55,8 @@ class Adapter(ABC):
     """A knowledge base that is asked for each id once, and for nothing where there is no id."""
 
     def find(self, ids: Sequence[str]) -> list[Passage]:
-        return self._find(list(dict.fromkeys(ids))) if ids else []
+        some = storable(dict.fromkeys(ids))
+        return self._find(some) if some else []
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         found = self.find(ids)
@@ -75,6 +76,11 @@ class Adapter(ABC):
 
     def _delete(self, ids: list[str]) -> None:
         raise NotImplementedError
+
+
+def storable(ids: Iterable[str]) -> list[str]:
+    """Return those that a database may hold, which are UTF-8 without zeros; others stop it."""
+    return [name for name in ids if "\0" not in name and encodable(name) == name]
 
 
 def as_passage(document: Any, score: float | None = None) -> Passage:

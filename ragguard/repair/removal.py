@@ -6,7 +6,7 @@ It is for what else reads the knowledge base, and for the places in the ranking 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -124,7 +124,11 @@ def remove_quarantined(
     find = getattr(base, "find", None)
     if callable(find):
         # Another text that took over an id is better left alone than taken out and put back.
-        names = [p.id for p in find(names) if (p.id, content_key(p.text)) in wanted]
+        there = [(p.id, content_key(p.text)) for p in find(names)]
+        # To look all of them up may take long enough for a person to release one.
+        still = store.quarantine(status=status, keys=[key for _, key in there])
+        wanted &= {(entry.passage_id, entry.key) for entry in still}
+        names = list(dict.fromkeys(one[0] for one in there if one in wanted))
     taken = base.remove(names)
     gone = {(p.id, content_key(p.text)): p for p in taken}
     others = [passage for identity, passage in gone.items() if identity not in wanted]
@@ -166,20 +170,23 @@ def restore(
         held.get((entries[key].passage_id, key)) or _as_stored(store, entries[key])
         for key in wanted
     ]
-    back = _put_back(base, dict(zip(wanted, passages, strict=True)))
+    back = _put_back(base, passages)
     for key in wanted:
         store.set_quarantine_status(key, "released", actor=actor)
     return back
 
 
-def _put_back(base: Removable, passages: Mapping[str, Passage]) -> list[Passage]:
-    """Put passages, by the key of their text, where no other text stands; return those."""
-    ids = list(dict.fromkeys(passage.id for passage in passages.values()))
+def _put_back(base: Removable, passages: Sequence[Passage]) -> list[Passage]:
+    """Put passages where no other text stands; return those."""
+    ids = list(dict.fromkeys(passage.id for passage in passages))
     find = getattr(base, "find", None)
     # What cannot be looked up is taken out for it, and put in again.
     there = (find if callable(find) else base.remove)(ids) if ids else []
-    standing = {passage.id: content_key(passage.text) for passage in there}
-    back = [one for key, one in passages.items() if standing.setdefault(one.id, key) == key]
+    # Word by word: two texts with one key may differ in what a person would not call the same.
+    standing = {passage.id: passage.text.split() for passage in there}
+    back = [
+        one for one in passages if standing.setdefault(one.id, one.text.split()) == one.text.split()
+    ]
     replaced = {passage.id for passage in back}
     others = [] if callable(find) else [one for one in there if one.id not in replaced]
     if back or others:

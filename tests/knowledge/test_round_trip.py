@@ -532,3 +532,45 @@ def test_an_enhancement_is_found_for_its_question(kind, request):
     (found,), rest = enhancer.take_out(base.retrieve(question, 100))
     assert (found.id, found.text) == (proxy.id, "Orla Venn built the ferry.")
     assert len(rest) == len(PASSAGES)
+
+
+def test_what_is_there_stays_where_no_model_answers_for_what_replaces_it(
+    kind, request, monkeypatch
+):
+    base = kind(PASSAGES, request)
+    before = by_name(base.retrieve(QUERY, 100))
+
+    def fails(texts):
+        raise ConnectionError("the model does not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(globals(), "rows_of", fails)
+        with pytest.raises(Exception, match="does not answer"):
+            base.removable.add([Passage("Another text.", id=NAMES[5], metadata=METADATA[5])])
+    assert by_name(base.retrieve(QUERY, 100)) == before
+    base.removable.add([Passage("Another text.", id=NAMES[5], metadata=METADATA[5])])
+    assert {p.id: p.text for p in base.retrieve(QUERY, 100)}[NAMES[5]] == "Another text."
+
+
+def test_an_id_that_no_base_can_have_is_missing_and_stops_nothing(kind, request):
+    base = kind(PASSAGES, request)
+    odd = [
+        "9" * 5000,
+        str(2**63),
+        str(2**64),
+        "-1",
+        "\u00b2",
+        "a\0b",
+        "\ud800",
+        "x" * 9000,
+        "{",
+        "",
+    ]
+    store = MemoryStore()
+    store.add_quarantine(
+        [*[entry(Passage(f"text {n}", id=one)) for n, one in enumerate(odd)], entry(PASSAGES[4])]
+    )
+    removal = remove_quarantined(store, base.removable)
+    assert [one.id for one in removal.removed] == [NAMES[4]]
+    assert len(removal.missing) == len(odd)
+    assert len(base.retrieve(QUERY, 100)) == len(PASSAGES) - 1

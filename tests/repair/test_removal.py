@@ -283,6 +283,16 @@ def test_langchain_store_that_cannot_look_up():
         as_removable(Blind()).remove(["1"])
 
 
+@pytest.mark.parametrize("name", ["9" * 5000, str(2**63), str(2**64 - 1), "\u00b2", "-1"])
+def test_faiss_takes_a_passage_whose_id_is_no_number_of_its_own(name):
+    (index, held), texts = faiss()
+    base = as_removable(index, texts=held, embedder=EMBEDDER)
+    base.add([Passage("A barge.", id=name)])
+    assert texts() == {**TEXTS, "14": "A barge."}
+    assert [passage.text for passage in base.remove([name])] == ["A barge."]
+    assert texts() == TEXTS
+
+
 def test_faiss_gives_ids_to_passages_without_a_number():
     index, held = faiss()[0]
     base: Removable = as_removable(index, texts=held, embedder=EMBEDDER)
@@ -302,3 +312,23 @@ def test_faiss_gives_ids_to_passages_without_a_number():
 def test_what_is_no_knowledge_base(bad):
     with pytest.raises(InvalidInputError, match="cannot remove passages"):
         as_removable(bad)
+
+
+def test_a_passage_that_is_released_while_the_base_is_asked_stays(store):
+    class Slow(KnowledgeBase):
+        def find(self, ids):
+            store.set_quarantine_status(content_key(TEXTS["10"]), "released")
+            return super().find(ids)
+
+    base = Slow(Passage(text, id=name) for name, text in TEXTS.items())
+    store.add_quarantine([entry("10", status="confirmed"), entry("11", status="confirmed")])
+    assert [one.id for one in remove_quarantined(store, base).removed] == ["11"]
+    assert [one.id for one in base.find(TEXTS)] == ["10", "12", "13"]
+
+
+def test_a_page_that_differs_by_signs_alone_is_not_replaced_by_what_is_restored(store):
+    base = KnowledgeBase([Passage("Take 5 mg: never more!", id="a")])
+    planted = Passage("take 5 mg, never more?", id="a")
+    store.add_quarantine([QuarantineEntry(content_key(planted.text), "a", planted.text, "", None)])
+    assert restore(store, base, [content_key(planted.text)]) == []
+    assert [one.text for one in base.find(["a"])] == ["Take 5 mg: never more!"]
