@@ -77,7 +77,7 @@ def require_share(name: str, value: float, *, usual: float = 0.01) -> None:
 def require_positive(**numbers: float) -> None:
     """Check that each of these arguments, which have defaults, is positive; a million at most."""
     for name, value in numbers.items():
-        if not 0 < value <= _MOST:
+        if not 0 < require_number(name, value) <= _MOST:
             raise InvalidInputError(
                 f"{name} must be positive, and {_MOST:,} at most, not {value}; leave it out"
             )

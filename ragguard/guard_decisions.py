@@ -138,11 +138,13 @@ class Deciding:
     ) -> list[QuarantineEntry]:
         """Take back proposals, and what went into quarantine and nobody has confirmed.
 
-        It is as if nobody had reported them, but what is reported anew is only proposed.
+        It is as if nobody had reported them, but what is reported anew is only proposed. Such
+        events that still wait are ended: they count as failed, and `retry` takes them up again.
 
         Args:
             event: Only what this event's attribution accused last.
-            reporter: Only what rests on this reporter's word, alone or with others.
+            reporter: Only what rests on this reporter's word, alone or with others; of events that
+                wait those that this one reported first.
             since: Only what was accused or came into force since then; UTC unless it says else.
             actor: Who undoes it.
             tenant: For whom.

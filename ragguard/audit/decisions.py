@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,14 +10,20 @@ from datetime import datetime
 
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
 from ragguard.audit.quarantine import ALLOWED, QuarantineEntry, QuarantineStatus, as_utc
-from ragguard.audit.records import AuditStore
+from ragguard.audit.records import AuditStore, EventStatus
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
 from ragguard.passage import Passage
 
+logger = logging.getLogger(__name__)
+
 Target = QuarantineEntry | Passage | str
 
 _SHOWN_KEY = re.compile(r"[0-9a-f]{8,31}")  # the beginning of a key
+
+_WAITING: tuple[EventStatus, ...] = ("pending", "running")
+_ALL = 10_000_000  # events
+_ENDED = "what was reported with it was undone; `ragguard events retry` takes it up again"
 
 _DECIDABLE: dict[QuarantineStatus, tuple[QuarantineStatus, ...]] = {
     "rejected": ("proposed",),
@@ -140,7 +147,8 @@ class Decisions:
         """Take back what attributions did, proposals and what nobody has confirmed; return it.
 
         It is as if they had not been reported: the filter judges these passages as before, and
-        what is reported anew is proposed. What somebody confirms meanwhile stays.
+        what is reported anew is proposed. What somebody confirms meanwhile stays. Such events that
+        wait are not attributed any more, unless `retry_events` puts them back.
 
         Raises:
             EventNotFoundError: There is no such event, nor anything that it accused.
@@ -152,6 +160,7 @@ class Decisions:
                 "on the command line --event, --reporter or --since"
             )
         moment = None if since is None else as_utc(since)
+        self._end_events(event, reporter, moment)
         entries = self._store.quarantine()
         if event is not None and all(entry.event_id != event for entry in entries):
             self._store.event(event)  # a slip of the pen must not look like success
@@ -167,6 +176,24 @@ class Decisions:
         change, only = self._store.set_quarantine_status, _DECIDABLE["lapsed"]
         done = [change(one.key, "lapsed", actor=actor, said=said, only=only) for one in undone]
         return [one for one in done if one.status == "lapsed"]
+
+    def _end_events(self, event: str | None, reporter: str | None, since: datetime | None) -> None:
+        """End the events that wait, of those that `undo` means: they count as failed."""
+        ended = 0
+        for status in _WAITING:
+            for one in self._store.events(status=status, limit=_ALL, passages=False):
+                if (
+                    event in (None, one.id)
+                    and reporter in (None, one.reporter)
+                    and (since is None or one.created_at >= since)
+                ):
+                    ended += self._store.fail_event(one.id, _ENDED, final=True, counts=False)
+        if ended:
+            logger.warning(
+                "events that waited and are not attributed any more: %d; `ragguard events retry` "
+                "takes one up again",
+                ended,
+            )
 
 
 def _require(
@@ -210,8 +237,7 @@ def match(entries: Sequence[QuarantineEntry], target: Target) -> QuarantineEntry
     matches = [e for e in entries if name and name.lower() == e.key] or [
         entry
         for entry in entries
-        if name
-        and (entry.key.startswith(name.lower()) or (entry.passage_id == name and not by_key))
+        if name and (entry.key.startswith(name.lower()) if by_key else entry.passage_id == name)
     ]
     if not matches:
         raise QuarantineNotFoundError(

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ragguard import Passage
-from ragguard.audit import QuarantineEntry
+from ragguard.attribution.result import Attribution
+from ragguard.audit import Event, QuarantineEntry
 from ragguard.audit.decisions import Decisions, match
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
@@ -16,8 +17,12 @@ TEXT = "The pier was built by Bob Crane."
 KEY = content_key(TEXT)
 
 
+def at(hour):
+    return NOON + timedelta(hours=hour)
+
+
 def entry(key, status="quarantined", event="e", reporters=("ann",), hour=0, **fields):
-    moment = NOON + timedelta(hours=hour)
+    moment = at(hour)
     return QuarantineEntry(
         key, f"id-{key}", TEXT, "why", event, status, moment, moment, None, reporters, **fields
     )
@@ -37,11 +42,12 @@ def test_a_target_is_a_key_its_beginning_an_id_or_the_passage(decisions, store, 
     assert decisions.decide(one, status="confirmed")[0].status == "confirmed"
 
 
-def test_a_key_that_begins_another_one_is_itself(decisions, store):
-    store.add_quarantine([entry("ab")])
-    assert decisions.decide("ab", status="confirmed")[0].key == "ab"
+def test_a_key_that_begins_another_one_is_itself(store):
+    store.add_quarantine([entry("ab" * 5), entry("ab" * 5 + "1"), entry("ab" * 5 + "2")])
+    decisions = Decisions(store)
+    assert decisions.decide("ab" * 5, status="confirmed")[0].key == "ab" * 5
     with pytest.raises(InvalidInputError, match="names 3 quarantined passages"):
-        decisions.decide("a", status="confirmed")
+        decisions.decide("ab" * 4, status="confirmed")
 
 
 @pytest.mark.parametrize("target", [None, 3, b"id", ["id"]])
@@ -159,3 +165,37 @@ def test_an_id_that_looks_like_the_beginning_of_a_key_names_nothing():
     with pytest.raises(QuarantineNotFoundError):
         match([planted], KEY[:12])
     assert match([planted], "f" * 8) == planted
+
+
+def test_undo_ends_what_still_waits_of_a_reporter(store, caplog):
+    for name, reporter, hour in (("e1", "mal", 0), ("e2", "ann", 0), ("e3", "mal", 2)):
+        store.add_event(Event(name, f"q {name}", "r", reporter=reporter, created_at=at(hour)))
+    claimed = store.claim_event(lease_s=60)
+    assert Decisions(store).undo(reporter="mal", actor="eve") == []
+    statuses = {one.id: one.status for one in store.events()}
+    assert statuses == {"e1": "failed", "e2": statuses["e2"], "e3": "failed"}
+    assert statuses["e2"] in ("pending", "running")
+    assert "not attributed any more: 2" in caplog.text
+    # The worker that had begun on one of them cannot finish it.
+    found = Attribution("q", "r", "listing", [], [], 0, "unclear", "listed")
+    if claimed.id != "e2":
+        assert not store.finish_event(claimed.id, found, attempt=claimed.attempts)
+    assert store.retry_events(["e1"]) == ["e1"]
+
+
+def test_undo_by_event_and_by_time_ends_what_waits_as_well(store):
+    for hour in range(4):
+        store.add_event(Event(f"e{hour}", f"q {hour}", "r", created_at=at(hour)))
+    decisions = Decisions(store)
+    assert decisions.undo(event="e0") == decisions.undo(since=at(2)) == []
+    statuses = {one.id: one.status for one in store.events()}
+    assert statuses == {"e0": "failed", "e1": "pending", "e2": "failed", "e3": "failed"}
+
+
+def test_a_short_id_names_the_passage_and_no_key_that_begins_so(store):
+    store.add_quarantine([entry("12" + "a" * 30), replace(entry("3" * 32), passage_id="7")])
+    decisions = Decisions(store)
+    with pytest.raises(QuarantineNotFoundError):
+        decisions.decide("12", status="released")
+    assert [one.key for one in decisions.decide("7", status="released")] == ["3" * 32]
+    assert [one.key for one in decisions.decide("12aaaaaa", status="released")] == ["12" + "a" * 30]

@@ -206,6 +206,21 @@ def test_the_link_opens_the_page_once(visitor, access):
     assert visitor.get("/").status_code == 401
 
 
+def test_links_from_other_sites_open_nothing_and_use_up_no_attempts(visitor, access):
+    for _ in range(9):
+        for link in ("/login?once=wrong", f"/login?once={access.once}"):
+            other = visitor.get(link, headers={"sec-fetch-site": "cross-site"})
+            assert other.status_code == 403
+    assert visitor.get("/login", headers={"sec-fetch-site": "cross-site"}).status_code == 200
+    assert visitor.get(f"/login?once={access.once}").status_code == 303
+
+
+def test_the_link_lets_an_owner_in_whom_nobody_named(store, access):
+    client = TestClient(review_app(store, access), follow_redirects=False)
+    assert client.get(f"/login?once={access.once}").status_code == 303
+    assert client.get("/").status_code == 200
+
+
 def test_wrong_tokens_are_refused_and_then_have_to_wait(visitor):
     for _ in range(5):
         assert visitor.post("/login", data={"name": "eve", "token": "wrong"}).status_code == 401
