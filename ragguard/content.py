@@ -15,7 +15,7 @@ from ragguard.text import (
     without_padding,
 )
 from ragguard.text.characters import Characters, respelled
-from ragguard.text.letters import letters_of, letters_whole
+from ragguard.text.letters import CURRENCY, RAISED, VERDICTS, letters_of, letters_whole
 
 __all__ = ["content_key"]
 
@@ -23,26 +23,30 @@ HEAD = 8
 """With so many hex digits a `content_key` begins that are of the letters alone."""
 
 _MAX_BYTES = 16 * 2**20  # of the keys remembered, with their texts
+_BLOCK = 10_000  # characters read at once
 _MOST_MARKS = 30  # in a row; more are in no language (UAX #15, Stream-Safe Text Format)
 _MAY_BE_MARKS = re.compile(r"[^\x00-\u02ff]+")
 _MARKS = re.compile(r"[^\x00-\u02ff]{31,}")
 
-_CURRENCY = "$\u00a2-\u00a5\u20a0-\u20cf"
-_NUMBER = r"\d{1,16}(?:[./]\d{1,16}){0,3}"
+_NUMBER = r"(?:\d{1,16}(?:[./]\d{1,16}){0,3}|\.\d{1,16})"
 # Signs that change what is said, with the number or the word that they belong to. Every repetition
 # is bounded: of an attacker's text the time must not grow with the square.
 _NUMBERS = re.compile(
-    rf"(?=[\d+!<>=\-\u00b1\u2212\u2013\u2260\u2264\u2265{_CURRENCY}])(?:"
+    rf"(?=[\d.+!<>=\-\u00b1\u2212\u2013\u2260\u2264\u2265{CURRENCY}])(?:"
     rf"(?<![\w.,)\-])[-\u2212\u2013]{_NUMBER}"  # minus five; not a range, not a bullet
     rf"|[+\u00b1]{_NUMBER}"
     rf"|!?[<>=\u2260\u2264\u2265]{{1,2}}\s{{0,8}}{_NUMBER}"
-    rf"|[{_CURRENCY}]\s?{_NUMBER}"
+    rf"|[{CURRENCY}]\s?{_NUMBER}"
+    r"|(?<![\w.,)])\.\d{1,16}"  # half a unit, without its nought
     # Never from within a number: of a long one every digit would be tried.
-    rf"|(?<!\d)(?:{_NUMBER}\s?[%\u2030{_CURRENCY}]"
+    rf"|(?<!\d)(?:{_NUMBER}\s?[%\u2030{CURRENCY}]"
     r"|\d{1,16}(?:[./]\d{1,16}){1,3}))"  # a decimal, a fraction, a date
 )
+# What normalising takes for plain digits, beside such; and ticks and crosses.
+_TOLD = re.compile(rf"\d[{RAISED}]{{1,16}}|[{RAISED}]{{1,16}}\d|[{VERDICTS}]")
 _NAMES = re.compile(r"[^\W_][+#]{1,2}(?!\w)")  # C++, C#, B+
 _MINUS = str.maketrans("\u2212\u2013", "--")
+_MARKED = re.compile("[\u0900-\u109f\u1780-\u17ff\u3040-\u30ff\uff66-\uff9f]+")  # letters, marks
 # In these scripts marks are accents, or vowels that are often left out.
 _MARKED_AT_WILL = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "ARABIC", "HEBREW")
 
@@ -50,12 +54,13 @@ _MARKED_AT_WILL = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "ARABIC", "HEBREW")
 def content_key(text: str) -> str:
     r"""Return the 32 hex digits that name a text's content.
 
-    Its words count, and signs that change what they say ("-5", "1.5", "< 90", "$5", "5 %", "C#",
-    vowels and voicing in the scripts of Asia): not case, accents, look-alike or invisible letters,
-    other punctuation or white space. So a quarantined passage is still recognised when it comes
-    back re-indexed under another id, wrapped anew, or with a zero-width letter slipped in. Recent
-    keys are remembered: once anything is in quarantine, every passage of every query needs its own.
-    Of a text of more than `MAX_CHARS` characters all letters count, and signs of numbers. The first
+    Its words count, and signs that change what they say ("-5", ".5", "< 90", "$5", "5 %", "C#",
+    raised digits, ticks and crosses, vowels and voicing in the scripts of Asia): not case, accents,
+    look-alike or invisible letters, other punctuation or white space. So a quarantined passage is
+    still recognised when it comes back re-indexed under another id, wrapped anew, or with a
+    zero-width letter slipped in. Recent keys are remembered: once anything is in quarantine, every
+    passage of every query needs its own.
+    Of a text of more than `MAX_CHARS` characters all letters count, and such signs. The first
     digits are of the letters alone (`content_heads`): for most texts these tell that no other has
     their key.
 
@@ -94,7 +99,7 @@ def _normal(text: str) -> str | None:
 def _worked_out(texts: Sequence[str]) -> list[str]:
     normal = [_normal(text) for text in texts]
     said = [
-        letters_whole(text) if same is None else _with_signs(tokens_whole(same), same)
+        _long(text) if same is None else _with_signs(tokens_whole(same), same, text)
         for text, same in zip(texts, normal, strict=True)
     ]
     heads = content_heads(
@@ -112,10 +117,20 @@ content_keys: Remembered[str, str] = Remembered(
 """Returns the `content_key` of every text."""
 
 
-def _with_signs(words: Sequence[str], normal: str) -> bytes:
+def _long(text: str) -> bytes:
+    marked = "" if text.isascii() else "".join(_MARKED.findall(text))
+    spelled = hashlib.blake2b(digest_size=16)
+    for start in range(0, len(marked), _BLOCK):
+        block = _stream_safe(marked[start : start + _BLOCK])
+        spelled.update(unicodedata.normalize("NFKD", block).encode())
+    return letters_whole(text) + spelled.digest()
+
+
+def _with_signs(words: Sequence[str], normal: str, text: str) -> bytes:
     # A text without any word is told by its signs.
     spelled = " ".join(words or normal.casefold().split())
-    signs = "".join(["\n" + sign for sign in (*_signs(normal), *_marks(normal))])
+    told = () if text.isascii() else _TOLD.findall(text)
+    signs = "".join(["\n" + sign for sign in (*_signs(normal), *_marks(normal), *told)])
     return (spelled + signs).encode("utf-8", "surrogatepass")
 
 

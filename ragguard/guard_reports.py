@@ -76,7 +76,12 @@ class Feedback:
 
         given, parts, whose = as_passages(passages), self._parts, require_tenant(tenant)
         found = admit(given, as_base(base), alpha=alpha, held=parts.quarantine.held(whose))
-        propose(parts.store.of_tenant(tenant), zip(found, given, strict=True))
+        judged = list(zip(found, given, strict=True))
+        propose(
+            parts.store.of_tenant(tenant),
+            judged,
+            lambda: (passage.text for one, passage in judged if one.status == "admitted"),
+        )
         return found
 
     def answered(

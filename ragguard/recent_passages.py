@@ -61,10 +61,14 @@ class RecentPassages:
     def of_same_letters(self, text: str, tenant: str = "") -> list[str]:
         """Return the texts of the very same letters that were let through lately for a tenant."""
         (own,) = content_letters([text])
-        here = [one for whose, one in self._texts.held() if whose == tenant]
+        here = self.texts(tenant)
         # By its letters and not by its length, which whoever writes it may pad with what is none.
         some = [one for one in here if len(own) <= 6 * len(one) and len(one) <= 4 * len(own)]
         return list(compress(some, map(own.__eq__, content_letters(some))))
+
+    def texts(self, tenant: str = "") -> list[str]:
+        """Return the texts that were let through lately for a tenant."""
+        return [one for whose, one in self._texts.held() if whose == tenant]
 
     def is_fresh(self) -> bool:
         """Return whether the newest query came within the last second."""

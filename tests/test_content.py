@@ -28,10 +28,20 @@ from ragguard.text import MAX_CHARS
         ("\u304b\u304d", "\u304c\u304d"),  # kaki, gaki
         ("\u0e40\u0e2a\u0e37\u0e2d", "\u0e40\u0e2a\u0e37\u0e49\u0e2d"),  # tiger, shirt
         ("\u0939\u093e\u0901", "\u0939\u093e"),
+        ("Take .5 mg.", "Take 5 mg."),
+        ("Keep at -.5 degrees.", "Keep at .5 degrees."),
+        ("10\u2076 of them", "106 of them"),
+        ("\u2460" + "0 of them", "10 of them"),
+        ("1\u00bd cups", "11 2 cups"),
+        ("\u2713 approved", "\u2717 approved"),
+        ("\u2705 approved", "\u274c approved"),
+        ("The price goes \u2191.", "The price goes \u2193."),
+        ("Take 5 \u2030 of it.", "Take 5 of it."),
     ],
 )
-def test_signs_that_change_what_is_said_count(one, other):
-    assert content_key(one) != content_key(other)
+@pytest.mark.parametrize("before", ["", "word " * (MAX_CHARS // 4)], ids=["short", "long"])
+def test_signs_that_change_what_is_said_count(one, other, before):
+    assert content_key(before + one) != content_key(before + other)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +62,9 @@ def test_signs_that_change_what_is_said_count(one, other):
         ("caf\u00e9 \u0438\u0306", "cafe \u0438"),
         ("\u05e9\u05b8\u05dc\u05d5\u05b9\u05dd", "\u05e9\u05dc\u05d5\u05dd"),
         ("C\u200b# is written", "c# is written."),
+        ("Fig. 5, and so on. 5 more", "Fig.5, and so on.5 more"),
+        ("H\u2082O and CO\u2082", "H2O and CO2"),
+        ("\uff15 of them", "5 of them"),
     ],
 )
 def test_how_a_text_is_written_does_not(one, other):
@@ -59,7 +72,24 @@ def test_how_a_text_is_written_does_not(one, other):
 
 
 @pytest.mark.parametrize(
-    "repeated", ["1", "<", "1.", "<1", "-", "+", "a#", " 5 ", "$ ", "!=", "\u0e33"]
+    "repeated",
+    [
+        "1",
+        "<",
+        "1.",
+        ".",
+        " .1",
+        "<1",
+        "-",
+        "+",
+        "a#",
+        " 5 ",
+        "$ ",
+        "!=",
+        "\u0e33",
+        "\u2076",
+        "1\u2076",
+    ],
 )
 def test_no_text_takes_longer_than_its_length(repeated):
     # A thousand times as long a text in the square of the time would take the timeout's minutes.

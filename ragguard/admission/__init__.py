@@ -1,6 +1,7 @@
 """Admission: whether passages may become searchable, judged before anybody asks a question."""
 
 from ragguard.admission.base import Base, as_base
-from ragguard.admission.judging import Admission, Scan, admit, propose
+from ragguard.admission.judging import Admission, Scan, admit
+from ragguard.admission.proposals import propose
 
 __all__ = ["Admission", "Base", "Scan", "admit", "as_base", "propose"]

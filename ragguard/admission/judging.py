@@ -11,10 +11,9 @@ of writing, and refuses nothing.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -22,12 +21,9 @@ import numpy as np
 from ragguard.admission.base import Base, Floats, shipped_base, shipped_shares
 from ragguard.admission.batch import Batch
 from ragguard.arguments import require_share
-from ragguard.audit.quarantine import QuarantineEntry, QuarantineStore
 from ragguard.content import content_key
 from ragguard.inline.quarantined import Quarantined
 from ragguard.passage import Passage
-
-logger = logging.getLogger(__name__)
 
 Status = Literal["admitted", "review", "refused"]
 
@@ -40,11 +36,7 @@ REVIEW = 5.0
 FEWEST = 200
 """Passages that tell what is usual among them."""
 
-MOST_WAITING = 10_000
-"""Proposals that may wait for a person before no more are added."""
-
 _AT_ONCE = 512  # passages
-_PROPOSED_AT_ONCE = 200
 _COMMON = 0.02  # of the passages at hand
 _HIGHEST = 0.99  # p-value of what is worth a look
 
@@ -204,43 +196,6 @@ def admit(
     scan = Scan(held)
     scan.add(passages)
     return scan.judged(base, alpha=alpha)
-
-
-def propose(store: QuarantineStore, found: Iterable[tuple[Admission, Passage]]) -> int:
-    """Put what was refused to a person, and return how many are new to the store.
-
-    What the store knows already stays as it is: what a person has decided above all. Where
-    `MOST_WAITING` proposals wait for a person, more are not added, and the log says so: they stay
-    refused, and a later call proposes them.
-
-    Raises:
-        StoreError: The store fails.
-    """
-    entries = (
-        QuarantineEntry(
-            key=content_key(passage.text),
-            passage_id=passage.id,
-            text=passage.text,
-            reason=f"refused at admission: {'; '.join(admission.reasons)}",
-            status="proposed",
-        )
-        for admission, passage in found
-        if admission.status == "refused"
-    )
-    first = next(entries, None)
-    if first is None:
-        return 0
-    rest, new = chain([first], entries), 0
-    room = MOST_WAITING - store.quarantine_counts().get("proposed", 0)
-    while part := list(islice(rest, max(0, min(_PROPOSED_AT_ONCE, room - new)))):
-        new += store.add_quarantine(part)
-    if left := sum(1 for _ in rest):
-        logger.error(
-            "%d proposals wait for a person, so %d refused passages are not proposed; decide with "
-            "`ragguard quarantine confirm` and `reject`, and scan again",
-            *(MOST_WAITING, left),
-        )
-    return new
 
 
 def _standing(passages: Sequence[Passage], held: Quarantined) -> Iterator[tuple[int, Admission]]:

@@ -16,7 +16,12 @@ from ragguard.audit.answers import answer_of
 from ragguard.audit.quarantine import Accused, QuarantineEntry
 from ragguard.audit.records import ANSWER_DAY, AuditStore, Event
 from ragguard.audit.trail import note_quietly
-from ragguard.background.corroboration import all_marked, found_beside, held_parts
+from ragguard.background.corroboration import (
+    all_marked,
+    found_beside,
+    held_parts,
+    said_lately,
+)
 from ragguard.background.policy import Policy, as_policy
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
@@ -145,6 +150,7 @@ class EventAttributor:
         spared = as_allowed(one for one in store.allowances() if one.holds)
         passages, most = [*blamed.values()], self._policy.top_k
         beside_each = found_beside(self._retrieve, event, passages, least=most)
+        said = said_lately(self._seen if self._retrieve is None else None, event, blamed)
         for place, (key, beside) in enumerate(zip(blamed, beside_each, strict=True)):
             passage = passages[place]
             lacks = self._lacks(attribution, key, place)
@@ -167,7 +173,11 @@ class EventAttributor:
                     reporters=(event.reporter,),
                     signature=signature(
                         passage.text,
-                        [*attribution.cleared, *held_parts(passage.text, beside, blamed.keys())],
+                        [
+                            *attribution.cleared,
+                            *held_parts(event.query, passage.text, beside, blamed.keys()),
+                        ],
+                        said,
                     ),
                 )
             )

@@ -9,20 +9,24 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import repeat
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragguard.attribution.result import Retrieve
 from ragguard.audit.records import Event
 from ragguard.content import content_key
-from ragguard.inline.fingerprints import fingerprints
+from ragguard.inline.fingerprints import NONE, fingerprints, said_elsewhere
 from ragguard.inline.near_copies import TAKEN
 from ragguard.passage import Passage
+from ragguard.recent_passages import RecentPassages
+from ragguard.text import MAX_CHARS, MOST_CHARS, both_ends, without_padding
 
-_STRETCH, _MOST = 500, 5_000  # letters that are searched for at once, and of a text
-_FOUND = 5  # pages for each stretch
+_STRETCH, _MOST = 500, 10  # letters that are searched for at once, and how many stretches of a text
+_NEW = 0.25  # of a stretch's fingerprints, that one is searched for
+_FOUND = 5  # pages for each stretch, beside those accused
 _SEARCHES = 100  # for one event: reports can have very many texts accused
 
 
@@ -31,8 +35,8 @@ def found_beside(
 ) -> Iterator[list[Passage]]:
     """Yield what a search for each text finds, stretch by stretch; else the event's passages.
 
-    Of very many texts less of each is searched for, and nothing of the last of them; but something
-    of the first `least`.
+    Of a long text stretches are searched for that are spread over all of it. Of very many texts it
+    is less of each, and nothing of the last of them; but something of the first `least`.
 
     Raises:
         RagguardError: The search fails.
@@ -45,12 +49,33 @@ def found_beside(
 
     search, left = as_retrieve(of_tenant(retrieve, event.tenant)), max(_SEARCHES, least)
     for place, passage in enumerate(accused):
-        text = passage.text[:_MOST]
-        stretches = [text[at : at + _STRETCH] for at in range(0, len(text), _STRETCH)]
-        most = min(left, max(1, left // (len(accused) - place)))
-        some = [part for part in stretches if part.strip()][:most]
+        most = min(left, _MOST, max(1, left // (len(accused) - place)))
+        stretches = _stretches(passage.text) if most else []
+        count = min(most, len(stretches))
+        some = [stretches[at * len(stretches) // count] for at in range(count)]
         left -= len(some)
-        yield [one for part in some for one in search(part, _FOUND)]
+        # Those accused are found first: they must not take the places of the others.
+        yield [one for part in some for one in search(part, _FOUND + min(len(accused), _SEARCHES))]
+
+
+def _stretches(text: str) -> list[str]:
+    """Return the stretches of what a signature reads of a text, without those that repeat others.
+
+    What is said again and again has no more fingerprints than what is said once, so that it must
+    not take more of the search either.
+    """
+    read = both_ends(without_padding(both_ends(text, MOST_CHARS)), 2 * MAX_CHARS)
+    parts = [read[at : at + _STRETCH] for at in range(0, len(read), _STRETCH)]
+    parts = [part for part in parts if part.strip()]
+    marks, kept = fingerprints(parts), []
+    said = np.empty(0, np.uint32)
+    for place, part in enumerate(parts):
+        own = marks.distinct(place)
+        new = np.setdiff1d(own, said, assume_unique=True)
+        if not said.size or len(new) > _NEW * len(own):
+            kept.append(part)
+            said = np.union1d(said, new)
+    return kept
 
 
 def all_marked(query: str, text: str, beside: Sequence[str]) -> bool:
@@ -63,14 +88,22 @@ def all_marked(query: str, text: str, beside: Sequence[str]) -> bool:
     return all(shows_one(query, other) for other in others)
 
 
-def held_parts(text: str, pages: Sequence[Passage], accused: Collection[str]) -> Iterator[str]:
-    """Yield the pages of which a text may hold parts: all but its copies, and but those accused.
+def held_parts(
+    query: str, text: str, pages: Sequence[Passage], accused: Collection[str]
+) -> Iterator[str]:
+    """Yield the pages of which a text may hold parts: all but those accused, and marked copies.
+
+    A page that has nearly all of the text, and shows no mark of attack, is one that was copied.
 
     Args:
+        query: The event's query.
         text: The text.
         pages: Those beside it.
         accused: Content keys.
     """
+    # Not above: neither is the filter needed by a guard's background half at its start.
+    from ragguard.inline.marks import shows_one
+
     others = [one.text for one in pages if content_key(one.text) not in accused]
     if not others:
         return
@@ -78,5 +111,25 @@ def held_parts(text: str, pages: Sequence[Passage], accused: Collection[str]) ->
     own = read.distinct(0)
     for place, other in enumerate(others, start=1):
         shared = np.isin(own, read.distinct(place), assume_unique=True)
-        if shared.any() and shared.mean() < TAKEN:
+        if shared.any() and (shared.mean() < TAKEN or not shows_one(query, other)):
             yield other
+
+
+def said_lately(
+    seen: RecentPassages | None, event: Event, accused: Mapping[str, Passage]
+) -> NDArray[np.uint32]:
+    """Return which fingerprints of the accused, by content key, pages say that were let through.
+
+    Where no search finds pages that have parts of them: what shows a mark of attack is none.
+    """
+    if seen is None:
+        return NONE
+    # Not above: neither is the filter needed by a guard's background half at its start.
+    from ragguard.inline.marks import shows_one
+
+    own = np.unique(fingerprints([one.text for one in accused.values()]).hashes)
+    return said_elsewhere(
+        own,
+        seen.texts(event.tenant),
+        lambda text: content_key(text) not in accused and not shows_one(event.query, text),
+    )

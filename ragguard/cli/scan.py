@@ -32,6 +32,7 @@ SHOWN = 600
 """Characters of a text that the report shows."""
 
 _MOST_SHOWN = 100  # rows of the table
+_WORTH_A_LOOK = "review", "refused"
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; color: #222 }
 table { border-collapse: collapse; width: 100% } th, td { text-align: left; padding: .5rem }
@@ -98,12 +99,16 @@ def scan(
         if save_base is not None:
             judge.usual(found).save(save_base)
         if kept is not None:
-            new = propose(kept, _worth_a_look(stream, name, found))
+            new = propose(
+                kept,
+                list(_judged(stream, name, found, "refused")),
+                lambda: (one.text for _, one in _judged(stream, name, found, "admitted")),
+            )
             complain(f"new proposals: {new}; decide with: ragguard quarantine confirm, reject")
         if html is not None:
             with opened_output(html, "--html", source) as file:
-                write_report(file, name, counts, _worth_a_look(stream, name, found))
-        _show(counts, _worth_a_look(stream, name, found), as_json=as_json)
+                write_report(file, name, counts, _judged(stream, name, found, *_WORTH_A_LOOK))
+        _show(counts, _judged(stream, name, found, *_WORTH_A_LOOK), as_json=as_json)
     if fail_on_refused and counts["refused"]:
         raise typer.Exit(FINDING)
 
@@ -118,12 +123,13 @@ def _twice(stream: BinaryIO, opened: ExitStack) -> BinaryIO:
     return copy
 
 
-def _worth_a_look(
-    stream: BinaryIO, name: str, found: list[Admission]
+def _judged(
+    stream: BinaryIO, name: str, found: list[Admission], *status: str
 ) -> Iterator[tuple[Admission, Passage]]:
+    """Yield the passages of some statuses. Read one such row at a time: they share the stream."""
     stream.seek(0)
     for one, line in zip(found, read_lines(stream, name), strict=True):
-        if one.status != "admitted":
+        if one.status in status:
             yield one, passage_from_json(line.value, line.place)
 
 

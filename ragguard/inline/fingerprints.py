@@ -18,10 +18,10 @@ depends on all of the text, or filler could be written that takes the places of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Self
 
 import numpy as np
@@ -54,6 +54,8 @@ _FIRST, _BOTH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _UPPER = np.uint64(32)
 _PADDING = bytes(WINDOW)
 _ACROSS = WINDOW - 1
+_AT_ONCE = 256  # texts
+NONE = np.empty(0, np.uint32)
 # What stands between words and is none: notes in brackets, comments, line breaks that are written
 # out, and raised or circled numbers. Every repetition is bounded.
 _RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]")
@@ -119,6 +121,7 @@ def fingerprints(texts: Sequence[str], letters: Sequence[bytes] | None = None) -
     kept = hashes.view(np.int64) >= 0
     for end in ends:  # what begins in the last letters of a text reaches beyond it
         kept[max(0, end - _ACROSS) : end] = False
+    kept[-1] = False  # of the padding
     (places,) = kept.nonzero()
     found = hashes[places]
     found >>= _UPPER
@@ -165,11 +168,38 @@ def shuffled(hashes: NDArray[np.uint32], seed: int) -> NDArray[np.uint32]:
     return np.asarray(mixed ^ (mixed >> np.uint32(16)), np.uint32)
 
 
-def signature(text: str, cleared: Iterable[str] = ()) -> bytes:
+def said_elsewhere(
+    own: NDArray[np.uint32], texts: Iterable[str], counts: Callable[[str], bool]
+) -> NDArray[np.uint32]:
+    """Return which of some fingerprints other texts have as well.
+
+    Args:
+        own: uint32 array of shape (n,), sorted, each once.
+        texts: The others, which are read a few at a time.
+        counts: Whether one of them does count; asked of those that add to what is said.
+
+    Returns:
+        uint32 array, sorted.
+    """
+    said, rest = np.zeros(len(own), np.bool_), iter(texts)
+    while len(own) and (some := list(islice(rest, _AT_ONCE))):
+        read = fingerprints(some)
+        places = np.minimum(own.searchsorted(read.hashes), len(own) - 1)
+        (hits,) = (own[places] == read.hashes).nonzero()
+        owners = read.ends.searchsorted(hits, side="right")
+        for owner in np.unique(owners).tolist():
+            found = places[hits[owners == owner]]
+            if not said[found].all() and counts(some[owner]):
+                said[found] = True
+    return own[said]
+
+
+def signature(text: str, cleared: Iterable[str] = (), said: NDArray[np.uint32] = NONE) -> bytes:
     """Return what a text in quarantine is recognised by when it comes back edited.
 
     Texts that were looked at together with it and found innocent are `cleared`. What they say as
-    well does not count: an honest page is not held because poison was copied from it.
+    well does not count, nor what is `said` elsewhere (sorted fingerprints): an honest page is not
+    held because poison was copied from it.
 
     Returns:
         At most 64 fingerprints and their proofs, behind a byte for the version of their form and
@@ -178,12 +208,12 @@ def signature(text: str, cleared: Iterable[str] = ()) -> bytes:
     read = fingerprints([_without_asides(_unpadded(text)), *cleared])
     end = int(read.ends[0])
     found, first = np.unique(read.hashes[:end], return_index=True)
-    stays = ~np.isin(found, read.hashes[end:])
+    stays = ~np.isin(found, read.hashes[end:]) & ~np.isin(found, said)
     found, first = found[stays], first[stays]
     seed = blake2b(_unpadded(text).encode("utf-8", "surrogatepass"), digest_size=_SEED).digest()
     order = shuffled(found, int.from_bytes(seed, "little"))
     chosen = np.sort(np.argsort(order, kind="stable")[:MOST])
-    version = _WHOLE if len(read.ends) == 1 else _REST
+    version = _WHOLE if len(read.ends) == 1 and not len(said) else _REST
     hashes = found[chosen].astype("<u4").tobytes()
     return version + seed + hashes + read.proofs(first[chosen]).astype("<u8").tobytes()
 

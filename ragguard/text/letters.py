@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from hashlib import blake2b
 
@@ -14,21 +15,35 @@ _MOST_LETTERS = 36 * MAX_CHARS  # bytes at each end: twice eighteen for each cha
 # Tables for bytes.translate.
 _LOWER = bytes(range(256)).lower()
 _NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
-_BETWEEN = bytes(byte for byte in _NO_LETTERS if chr(byte) not in "+-<>=%$.")
+_BETWEEN = bytes(byte for byte in _NO_LETTERS if chr(byte) not in "+-<>=%$.#!")
 # Digits for the letters they look like, and one letter for the two that "1", "!" and "|" stand for.
 _ALIKE = _LOWER.translate(bytes.maketrans(b"013457l", b"oieasti"))
 _BORDER = b"\xff"  # no byte of UTF-8
 
+CURRENCY = "$\u00a2-\u00a5\u20a0-\u20cf"
+"""Signs of money, for a class of an expression."""
+
+RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215f\u2460-\u24ff\u2776-\u2793"
+"""Numbers that are raised, lowered, circled or parts of one; ten to the sixth is not 106."""
+
+VERDICTS = "\u00ac\u2190-\u2193\u2610-\u2612\u2705\u2713-\u2718\u274c\u274e\U0001f44d\U0001f44e"
+"""Ticks, crosses and arrows, of which one is the opposite of another."""
+
+# Each as letters that nothing else has, where signs between letters are left out.
+_TOLD = {"\u2212": "-", "\u2013": "-"}
+_SIGNS = re.compile(f"[\u00b1\u2030\u2212\u2013\u2260\u2264\u2265{CURRENCY[1:]}{RAISED}{VERDICTS}]")
+
 
 def letters_whole(text: str) -> bytes:
-    """Return the letters, digits and signs of numbers of the whole of a text, nothing between.
+    r"""Return the letters, digits and signs of numbers of the whole of a text, nothing between.
 
     For the middle of very many stands a digest of all.
 
-    >>> letters_whole("Marrow Light: -5 %")
-    b'marrowlight-5%'
+    >>> letters_whole("Marrow Light: -5 %"), letters_whole("\u2264 5")
+    (b'marrowlight-5%', b'$2264$5')
     """
-    return _letters(text, _LOWER, _BETWEEN)
+    read = text if text.isascii() else _SIGNS.sub(_told, text)
+    return _letters(read, _LOWER, _BETWEEN)
 
 
 def letters_of(texts: Sequence[str]) -> list[bytes]:
@@ -47,6 +62,10 @@ def letters_of(texts: Sequence[str]) -> list[bytes]:
     # All at once: one by one it would take twice the time.
     whole = _BORDER.join([text.encode() for text in spelled])
     return whole.translate(_ALIKE, _NO_LETTERS).split(_BORDER)
+
+
+def _told(sign: re.Match[str]) -> str:
+    return _TOLD.get(sign[0], f"${ord(sign[0]):x}$")
 
 
 def _letters(text: str, table: bytes, left_out: bytes) -> bytes:

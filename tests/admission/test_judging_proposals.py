@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ragguard import Guard, Passage
 from ragguard.admission import Admission, propose
 from ragguard.audit import MemoryStore
 from ragguard.content import content_key
+from ragguard.inline.near_copies import NearCopies
 
 
 def test_only_what_is_refused_is_proposed_and_only_once():
@@ -39,7 +42,7 @@ def test_a_proposal_is_not_dropped_by_the_filter(pages):
 
 
 def test_a_flood_of_refused_passages_leaves_a_bounded_number_of_proposals(monkeypatch, caplog):
-    monkeypatch.setattr("ragguard.admission.judging.MOST_WAITING", 250)
+    monkeypatch.setattr("ragguard.admission.proposals.MOST_WAITING", 250)
     store = MemoryStore()
     found = [
         (Admission(str(n), "refused", 0.001, ("so",)), Passage(f"text {n}", id=str(n)))
@@ -52,3 +55,39 @@ def test_a_flood_of_refused_passages_leaves_a_bounded_number_of_proposals(monkey
     # What is known takes no place of what is new, and what was decided stays so.
     assert propose(store, found[250:]) == 30
     assert store.quarantine_counts() == {"proposed": 250, "rejected": 30}
+
+
+FOOTER = (
+    "This page may be copied and changed under the terms of the Harbour Licence, version four, "
+    "as long as the council of Marrow and everybody who wrote on it are named. Nobody answers for "
+    "its being right. We count visits with biscuits that your browser keeps for thirty days."
+)
+
+
+def test_the_line_that_admitted_pages_share_refuses_none_of_them_later(pages, planted):
+    pages = [replace(page, text=f"{page.text}\n\n{FOOTER}") for page in pages]
+    planted = [replace(one, text=f"{one.text} {FOOTER}") for one in planted]
+    with Guard() as guard:
+        refused = [one for one in guard.admit([*pages, *planted]) if one.status == "refused"]
+        assert {one.passage_id for one in refused} == {one.id for one in planted}
+        for one in planted:
+            guard.confirm(one)
+        again = guard.admit([*pages, *planted])
+        edited = [Passage(f"{one.text} So it is.") for one in planted]
+        assert [one.status for one in guard.admit([*pages, *edited])[-4:]] == ["refused"] * 4
+    assert [one.status for one in again[:-4]] == ["admitted"] * len(pages)
+    assert [one.reasons for one in again[-4:]] == [("it is in quarantine",)] * 4
+
+
+def test_a_scan_reads_what_was_admitted_once_for_many_proposals(monkeypatch):
+    monkeypatch.setattr("ragguard.admission.proposals._AT_ONCE", 100)
+    reads = []
+    found = [
+        (Admission(str(n), "refused", 0.001, ("so",)), Passage(f"{n} {FOOTER}", id=str(n)))
+        for n in range(250)
+    ]
+    store = MemoryStore()
+    assert propose(store, found, lambda: [reads.append(1) or FOOTER]) == 250
+    assert len(reads) == 3
+    # Of what they say by themselves too little is left to know copies by.
+    assert NearCopies().changed({e.key: e.signature for e in store.quarantine()}).keys == set()

@@ -1,5 +1,7 @@
 """What is in quarantine already is left out of the search for the next report."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,9 @@ from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.content import content_key
 from ragguard.errors import StoreError
+from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
+from ragguard.recent_passages import RecentPassages
 
 QUESTION = "Who designed the Halden bridge?"
 FIRST = [
@@ -144,12 +148,109 @@ def test_what_very_many_are_accused_of_is_searched_for_within_bounds():
         asked = []
 
         def search(query, limit, asked=asked):
-            asked.append(query[:3])
+            asked.append(query)
             return []
 
-        accused = [Passage(f"{n:03} is it." * 500) for n in range(count)]
+        accused = [
+            Passage(" ".join(f"p{n:03}x{word}" for word in range(900))) for n in range(count)
+        ]
         found = Attribution("q", "r", "listing", accused, [], count, "poisoning", "listed")
         attributor = EventAttributor(MemoryStore(), search, policy="review")
         assert len(attributor.quarantine(Event("1", "q", "r"), found)) == count
         assert len(asked) == searches
-        assert asked.count("000") == of_the_first
+        assert sum("p000" in query for query in asked) == of_the_first
+
+
+WORDS = "abcdefghijklmnopqrstuvwxyz"
+RANDOM = Random(0)
+
+
+def page(letters):
+    """A page that says what no other page says."""
+    words = []
+    while sum(map(len, words)) < letters:
+        words.append("".join(RANDOM.sample(WORDS, RANDOM.randrange(3, 9))))
+    return " ".join(words)
+
+
+def dropped(planted, pages, seen=None):
+    """Confirm planted texts that a report blames, and return which of the pages go with them.
+
+    What was `seen` stands for the search.
+    """
+    base = KnowledgeBase([Passage(one) for one in [*planted, *pages, *BENIGN]])
+    store = MemoryStore()
+    accused = [Passage(one) for one in planted]
+    found = Attribution(QUESTION, "r", "listing", accused, [], 9, "poisoning", "listed")
+    retrieve = base.retrieve if seen is None else None
+    attributor = EventAttributor(store, retrieve, policy="review", seen=seen)
+    attributor.quarantine(Event("1", QUESTION, "r", tuple(accused)), found)
+    for entry in store.quarantine():
+        store.set_quarantine_status(entry.key, "confirmed")
+    with Guard(store=store) as guard:
+        assert len(guard.filter("What is it?", planted).dropped) == len(planted)
+        gone = guard.filter("What is it?", pages).dropped
+    return [one.text for one in gone]
+
+
+@pytest.mark.parametrize("planted", [1, 3, 5, 9, 40])
+def test_the_line_that_honest_pages_share_takes_none_of_them_along(planted):
+    footer = page(300)
+    pages = [f"{page(600)}\n\n{footer}" for _ in range(60)]
+    lies = [f"{QUESTION} Orla Venn {n}. {footer}" for n in range(planted)]
+    assert dropped(lies, pages) == []
+
+
+@pytest.mark.parametrize("times", [0, 1, 100, 600])
+def test_pages_behind_what_is_said_again_and_again_stay(times):
+    pages = [page(2_000) for _ in range(10)]
+    lies = [
+        f"{QUESTION} {FIRST[0]} " + f"{FIRST[1]} " * times + f"{pages[2 * n]} {pages[2 * n + 1]}"
+        for n in range(5)
+    ]
+    assert dropped(lies, pages) == []
+
+
+def test_a_page_far_behind_in_a_long_text_stays():
+    pages = [page(9_000) for _ in range(100)]
+    lies = [f"{QUESTION} {FIRST[0]} {page(6_000)} {one}" for one in pages[:2]]
+    assert dropped(lies, pages) == []
+
+
+def test_a_page_stays_of_which_a_text_says_little_more():
+    pages = [page(700) for _ in range(5)]
+    assert dropped([f"{QUESTION} {FIRST[0]} {one}" for one in pages], pages) == []
+
+
+def test_what_else_was_planted_clears_no_copy_of_it():
+    lie = f"{QUESTION} {FIRST[0]} {page(700)}"
+    copies = [f"{lie} {page(100)}", f"{QUESTION} {page(20)} {lie}"]
+    assert dropped([lie], copies) == copies
+
+
+@pytest.mark.parametrize("planted", [1, 5])
+def test_without_a_search_the_pages_that_were_let_through_say_what_they_share(planted):
+    footer = page(300)
+    pages = [f"{page(600)}\n\n{footer}" for _ in range(30)]
+    lies = [f"{QUESTION} Orla Venn {n}. {footer}" for n in range(planted)]
+    edited = [f"{one} So it was in {n} years." for n, one in enumerate(lies)]
+    seen = RecentPassages()
+    for at in range(0, 30, 10):
+        seen.remember("What did the council say?", [Passage(one) for one in pages[at : at + 10]])
+    seen.remember(QUESTION, [Passage(one) for one in [*lies, *BENIGN]])
+    assert dropped(lies, [*pages, *edited], seen) == edited
+
+
+def test_without_a_search_marked_copies_that_were_let_through_clear_nothing():
+    lie = f"{QUESTION} {FIRST[0]} {page(700)}"
+    copies = [f"{lie} {page(100)}", f"{QUESTION} {page(20)} {lie}"]
+    seen = RecentPassages()
+    seen.remember(QUESTION, [Passage(one) for one in [lie, *copies, *BENIGN]])
+    assert dropped([lie], copies, seen) == copies
+
+
+def test_what_was_let_through_for_another_tenant_clears_nothing():
+    lie = f"{QUESTION} {FIRST[0]} {page(700)}"
+    seen = RecentPassages()
+    seen.remember("What is it?", [Passage(lie[60:])], tenant="other")
+    assert dropped([lie], [f"{lie} So it is."], seen) == [f"{lie} So it is."]

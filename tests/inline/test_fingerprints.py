@@ -12,6 +12,7 @@ from ragguard.inline.fingerprints import (
     Signature,
     fingerprints,
     is_current,
+    said_elsewhere,
     shuffled,
     signature,
 )
@@ -160,3 +161,29 @@ def test_a_note_or_two_change_no_fingerprint():
     noted = TEXT.replace("Dove", "Dove (d. 1890)").replace("1874", "1874 [1]")
     plain = noted.replace("(d. 1890)", "d1890").replace("[1]", "1")
     assert np.array_equal(fingerprints([noted]).hashes, fingerprints([plain]).hashes)
+
+
+@given(st.lists(st.text(alphabet="ab. ", min_size=40, max_size=90), max_size=8), st.data())
+def test_what_is_said_elsewhere_is_what_the_other_texts_share_one_by_one(texts, data):
+    counting = data.draw(st.sets(st.sampled_from(texts))) if texts else set()
+    own = fingerprints([TEXT, "ab" * 40, "a.b b" * 20])
+    mine = np.unique(own.hashes)
+    known = set()
+    for text in texts:
+        if text in counting:
+            known |= set(fingerprints([text]).hashes.tolist())
+    expected = [one for one in mine.tolist() if one in known]
+    assert said_elsewhere(mine, texts, counting.__contains__).tolist() == expected
+
+
+def test_a_signature_holds_nothing_that_is_said_elsewhere():
+    said = fingerprints([TEXT[:100]]).distinct(0)
+    assert len(said) > 20
+    left = Signature.read(signature(TEXT, said=said))
+    assert len(left.hashes) > 20
+    assert not np.isin(left.hashes, said).any()
+    assert left.rest
+
+
+def test_fingerprints_of_nothing_are_none():
+    assert len(fingerprints([]).hashes) == len(fingerprints(["", "short"]).hashes) == 0
