@@ -75,8 +75,8 @@ class Batch:
         return self.profile[:, _AT[name]].astype(np.float64)
 
     @cached_property
-    def bursts(self) -> tuple[Floats, NDArray[np.int64]]:
-        """How many different texts begin or end as each does, and which these are."""
+    def bursts(self) -> Floats:
+        """How many different texts begin or end as each does: float64 of shape (n,)."""
         return bursts(self.edges, self.sketches)
 
     @cached_property
@@ -106,22 +106,14 @@ class Batch:
     def _answered(self, manner: Floats) -> Floats:
         """Return how clearly each passage is written for one question, in spreads of manner.
 
-        A burst is as one text: its mean manner, 1 for an answered question, and half for each time
-        that the number of its texts doubles.
+        Its own manner, 1 for a question that is answered, and half for each time that the number of
+        texts in its burst doubles. The manner of the others does not count: whoever plants texts
+        could lower or raise that of all by the way that some are written.
         """
         answer = self.column("answered")
-        rows = np.flatnonzero(answer > 0.0)
-        different, burst = self.bursts
-        _, of = np.unique(burst[rows], return_inverse=True)
         written = np.where(np.isfinite(manner), manner, 0.0)
-        mean = np.bincount(of, written[rows]) / np.maximum(np.bincount(of), 1)
-        mean = mean.round(9)  # or the order of the passages would change the last digits
-        highest = np.zeros(len(mean))
-        np.maximum.at(highest, of, answer[rows])
-        doublings = np.minimum(np.log2(different[rows]), _MOST_BURST)
-        found = np.full(len(self), -np.inf)
-        found[rows] = mean[of] + (1.0 + doublings / 2.0) * highest[of]
-        return found
+        doublings = np.minimum(np.log2(self.bursts), _MOST_BURST)
+        return np.where(answer > 0.0, written + (1.0 + doublings / 2.0) * answer, -np.inf)
 
 
 def sketches(texts: Sequence[str]) -> Sketches:
@@ -200,22 +192,15 @@ def _hash(edge: str, side: int) -> int:
     return (crc32(data, side) << 32 | crc32(data[::-1], side)) if data else 0
 
 
-def bursts(hashes: NDArray[np.uint64], read: Sketches) -> tuple[Floats, NDArray[np.int64]]:
-    """Return how many different texts begin or end as each of n does, and which these are.
+def bursts(hashes: NDArray[np.uint64], read: Sketches) -> Floats:
+    """Return how many different texts begin or end as each of n does: float64 of shape (n,).
 
     `hashes` are what `edge_hashes` returned for them.
-
-    Returns:
-        float64 array of shape (n,), and int64 array of shape (n,): the number of the burst that
-        each belongs to, of the larger one if it belongs to two, or a number of its own.
     """
-    found, burst = np.ones(len(hashes)), np.arange(len(hashes))
-    number = len(hashes)
+    found = np.ones(len(hashes))
     for edge in hashes.T:
         owners = np.flatnonzero(edge)
         for together in some_together(edge[owners], owners):
             different = len(unlike(read[together[:_MOST_TOGETHER]]))
-            larger = together[found[together] < different]
-            found[larger], burst[larger] = different, number
-            number += 1
-    return found, burst
+            found[together] = np.maximum(found[together], different)
+    return found

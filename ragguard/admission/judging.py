@@ -124,7 +124,7 @@ def _unless_common(p: Floats) -> Floats:
 
 def _reason(name: str, batch: Batch, row: int, p_value: float) -> str:
     """Return in words what a sign of one passage says, and how rare that is."""
-    said, others = _SAID[name], int(batch.bursts[0][row]) - 1
+    said, others = _SAID[name], int(batch.bursts[row]) - 1
     if name == "answered" and others:
         said += f", as do {others} other{'s' * (others > 1)} with the same words"
     if name == "hidden":
