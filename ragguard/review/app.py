@@ -196,6 +196,7 @@ class _Site:
             tenants=visit.others,
             person=person,
             form_token=self._access.form_token(person),
+            began=visit.began.isoformat(),
             waiting=pages.waiting(visit.store),
             done=visit.get("done"),
             count=visit.number("count", 0),

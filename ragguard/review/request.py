@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode
 from ragguard.audit import AuditStore
 from ragguard.audit.allow_list import Allowance, Effect, is_key
 from ragguard.audit.decisions import Decisions
-from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
+from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, as_utc, utc_now
 from ragguard.errors import InvalidInputError
 from ragguard.inline.conformal import Calibration
 from ragguard.passage import Passage
@@ -45,6 +45,7 @@ class Visit:
     form: Fields = field(default_factory=dict)  # empty for what only reads
     settings: Settings = field(default_factory=Settings)
     others: Sequence[str] = ()  # the tenants that this person may see besides
+    began: datetime = field(default_factory=utc_now)
 
     @property
     def here(self) -> dict[str, str]:
@@ -140,7 +141,21 @@ def _named(visit: Visit) -> list[str]:
     keys = [key for key in visit.form.get("key", ()) if is_key(key)]
     if not keys:
         raise InvalidInputError("tick the passages that you mean, one at least")
+    read = _read(visit)
+    decided = [one for one in visit.store.quarantine(keys=keys) if one.actor is not None]
+    if late := [one for one in decided if one.updated_at > read]:
+        raise InvalidInputError(
+            f"{late[0].actor} has decided about {len(late)} of these since you loaded the page: "
+            f"{late[0].key[:12]} is {late[0].status}; go back, load it again and look"
+        )
     return keys
+
+
+def _read(visit: Visit) -> datetime:
+    try:
+        return as_utc(datetime.fromisoformat(visit.filled("read")))
+    except ValueError as error:
+        raise InvalidInputError("the form says not when it was loaded; reload the page") from error
 
 
 def _until(visit: Visit) -> datetime | None:

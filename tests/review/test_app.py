@@ -14,7 +14,7 @@ pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
 pytest.importorskip("jinja2", reason="needs the extra review")
 
 from html.parser import HTMLParser
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -382,6 +382,26 @@ def test_what_was_released_is_taken_off_by_its_key(client, store):
     assert Decisions(store).allowed() == []
 
 
+def test_a_page_that_was_loaded_before_another_decision_overrides_it_not(client, store):
+    (first, *_) = store.quarantine(status="proposed")
+    page = read(client.get("/"))
+    Decisions(store).decide(first, status="rejected", actor="bo")
+    form = next(form for form in page.forms if ("key", first.key) in form["fields"])
+    given = [pair for pair in form["fields"] if pair[0] != "why"]
+    body = urlencode([*given, ("why", "so"), ("do", "confirm")])
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    late = client.post(form["action"], content=body, headers=kind)
+    assert late.status_code == 400
+    assert "bo has decided about 1 of these since you loaded the page" in read(late).words
+    assert statuses(store)[first.passage_id] == "rejected"
+    odd = body.replace("read=", "other=")
+    assert "reload the page" in read(client.post(form["action"], content=odd, headers=kind)).words
+    # Whoever has seen that it was rejected may think otherwise.
+    address = f"/entry?key={first.key}"
+    assert press(client, address, "confirm").status_code == 303
+    assert statuses(store)[first.passage_id] == "confirmed"
+
+
 def test_reports_are_undone_by_reporter_and_by_event(client, store):
     assert press(client, "/reporters", "undo").status_code == 303
     assert set(statuses(store).values()) == {"lapsed"}
@@ -411,7 +431,8 @@ def test_a_form_that_cannot_be_followed_changes_nothing_and_says_why(
     do = fields.pop("do", "confirm")
     page = read(client.get("/"))
     sent = {"why": "because", "do": do, "key": store.quarantine()[0].key, "back": "/", **fields}
-    sent["form"] = dict(page.forms[0]["fields"])["form"]
+    given = dict(next(form for form in page.forms if "confirm" in form["do"])["fields"])
+    sent |= {name: given[name] for name in ("form", "read")}
     response = client.post("/decide", data=sent)
     assert response.status_code in (400, 404)
     assert message in read(response).words
