@@ -36,10 +36,10 @@ _NUMBERS = re.compile(
     rf"(?<![\w.,)\-])[-\u2212\u2013]{_NUMBER}"  # minus five; not a range, not a bullet
     rf"|[+\u00b1]{_NUMBER}"
     rf"|!?[<>=\u2260\u2264\u2265]{{1,2}}\s{{0,8}}{_NUMBER}"
-    rf"|[{CURRENCY}]\s?{_NUMBER}"
+    rf"|[{CURRENCY}]\s{{0,8}}{_NUMBER}"
     r"|(?<![\w.,)])\.\d{1,16}"  # half a unit, without its nought
     # Never from within a number: of a long one every digit would be tried.
-    rf"|(?<!\d)(?:{_NUMBER}\s?[%\u2030{CURRENCY}]"
+    rf"|(?<!\d)(?:{_NUMBER}\s{{0,8}}[%\u2030{CURRENCY}]"
     r"|\d{1,16}(?:[./]\d{1,16}){1,3}))"  # a decimal, a fraction, a date
 )
 # What normalising takes for plain digits, beside such; and ticks and crosses.

@@ -37,6 +37,17 @@ from ragguard.text import MAX_CHARS
         ("\u2705 approved", "\u274c approved"),
         ("The price goes \u2191.", "The price goes \u2193."),
         ("Take 5 \u2030 of it.", "Take 5 of it."),
+        ("Take 1/2 tablet.", "Take 12 tablets."),
+        ("Take 1,5 mg.", "Take 15 mg."),
+        ("at 10:30 sharp", "at 1030 sharp"),
+        ("\uff1c5", "\uff1e5"),
+        ("\uff0d5 degrees", "5 degrees"),
+        ("5\uff05 of it", "5 of it"),
+        ("\u22665 of them", "\u22675 of them"),
+        ("for n \u2264 k", "for n \u2265 k"),
+        ("for x \u2260 y", "for x y"),
+        ("\u25b25", "\u25bc5"),
+        ("\U0001f7e2 go", "\U0001f534 go"),
     ],
 )
 @pytest.mark.parametrize("before", ["", "word " * (MAX_CHARS // 4)], ids=["short", "long"])
@@ -65,6 +76,8 @@ def test_signs_that_change_what_is_said_count(one, other, before):
         ("Fig. 5, and so on. 5 more", "Fig.5, and so on.5 more"),
         ("H\u2082O and CO\u2082", "H2O and CO2"),
         ("\uff15 of them", "5 of them"),
+        ("5  % of it", "5% of it"),
+        ("$  5 each", "$5 each"),
     ],
 )
 def test_how_a_text_is_written_does_not(one, other):

@@ -91,8 +91,10 @@ class Base:
         """Write it as JSON.
 
         Raises:
-            CalibrationError: The file cannot be written.
+            CalibrationError: The file cannot be written, or it is of no passages.
         """
+        if not self.count:
+            raise CalibrationError("no passages tell what is usual; scan some, and save that base")
         try:
             Path(path).write_text(json.dumps(self.to_json()) + "\n", encoding="utf-8")
         except (OSError, ValueError) as error:

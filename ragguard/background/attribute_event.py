@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.audit.allow_list import as_allowed
-from ragguard.audit.answers import answer_of
+from ragguard.audit.answers import was_given
 from ragguard.audit.quarantine import Accused, QuarantineEntry
-from ragguard.audit.records import ANSWER_DAY, AuditStore, Event
+from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
 from ragguard.background.corroboration import (
     all_marked,
@@ -26,6 +26,7 @@ from ragguard.background.policy import Policy, as_policy
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
 from ragguard.embedding.hashed import HashedEmbedder
+from ragguard.errors import EventNotFoundError
 from ragguard.inline.fingerprints import signature
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.passage import Passage, as_passages
@@ -136,7 +137,7 @@ class EventAttributor:
 
         They are so for the event's tenant alone. What `trust` protects only a person puts there.
         Edited copies of them are recognised by what no other passage in scope says, and no page of
-        which they hold a part.
+        which they hold a part. An event that was ended meanwhile, by `undo`, accuses nothing.
         """
         if self._policy.name == "observe":
             return []
@@ -150,8 +151,8 @@ class EventAttributor:
         spared = as_allowed(one for one in store.allowances() if one.holds)
         passages, most = [*blamed.values()], self._policy.top_k
         beside_each = found_beside(self._retrieve, event, passages, least=most)
-        said = said_lately(self._seen if self._retrieve is None else None, event, blamed)
-        for place, (key, beside) in enumerate(zip(blamed, beside_each, strict=True)):
+        said = said_lately(self._seen, event, blamed)
+        for place, (key, (searched, beside)) in enumerate(zip(blamed, beside_each, strict=True)):
             passage = passages[place]
             lacks = self._lacks(attribution, key, place)
             if lacks is None:
@@ -162,6 +163,8 @@ class EventAttributor:
                 or self._trust.class_of(passage) == "protected"
             ):
                 lacks = "it, or its source, is allowed or protected"
+            known = [*attribution.cleared]
+            known += held_parts(event.query, passage.text, beside, blamed.keys())
             entries.append(
                 QuarantineEntry(
                     key=key,
@@ -171,19 +174,20 @@ class EventAttributor:
                     event_id=event.id,
                     status="quarantined" if lacks is None else "proposed",
                     reporters=(event.reporter,),
-                    signature=signature(
-                        passage.text,
-                        [
-                            *attribution.cleared,
-                            *held_parts(event.query, passage.text, beside, blamed.keys()),
-                        ],
-                        said,
-                    ),
+                    signature=signature(searched, known, said),
                 )
             )
+        if self._is_ended(event):
+            return []
         done = store.accuse(entries, self._policy)
         self._tell(event, done)
         return done
+
+    def _is_ended(self, event: Event) -> bool:
+        try:
+            return self._store.event(event.id).status == "failed"
+        except EventNotFoundError:  # nobody keeps it
+            return False
 
     def _hindrance(self, event: Event) -> str | None:
         """Return why an event is not attributed at all, or None."""
@@ -261,17 +265,6 @@ class EventAttributor:
 @cache
 def _shipped_filter() -> ConformalFilter:
     return ConformalFilter(HashedEmbedder())
-
-
-def was_given(store: AuditStore, event: Event) -> bool:
-    """Return whether an event is about an answer that `Guard.answered` recorded in the day before.
-
-    It may name fewer passages than the generator saw, and none that it did not see.
-    """
-    mine = store.of_tenant(event.tenant or None)
-    told = answer_of(event.query, event.response, event.passages, mine.answer_key())
-    given = mine.answers(told.digest, since=event.created_at - ANSWER_DAY)
-    return any(told.passages <= one.passages for one in given)
 
 
 class _Unquarantined:

@@ -9,8 +9,8 @@ it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,31 +18,33 @@ from numpy.typing import NDArray
 from ragguard.attribution.result import Retrieve
 from ragguard.audit.records import Event
 from ragguard.content import content_key
-from ragguard.inline.fingerprints import NONE, fingerprints, said_elsewhere
+from ragguard.inline.fingerprints import NONE, fingerprints, said_elsewhere, signed_part
 from ragguard.inline.near_copies import TAKEN
 from ragguard.passage import Passage
 from ragguard.recent_passages import RecentPassages
-from ragguard.text import MAX_CHARS, MOST_CHARS, both_ends, without_padding
 
 _STRETCH, _MOST = 500, 10  # letters that are searched for at once, and how many stretches of a text
 _NEW = 0.25  # of a stretch's fingerprints, that one is searched for
-_FOUND = 5  # pages for each stretch, beside those accused
+_FOUND = 20  # pages for each stretch, beside those accused
 _SEARCHES = 100  # for one event: reports can have very many texts accused
+# What a search may take for an order, or refuse; a planted text is asked for by its words.
+_NO_WORDS = re.compile(r"[\x00-\x1f!-/:-@\[-`{-\x7f\ud800-\udfff]+")
 
 
 def found_beside(
     retrieve: Retrieve | None, event: Event, accused: Sequence[Passage], *, least: int
-) -> Iterator[list[Passage]]:
-    """Yield what a search for each text finds, stretch by stretch; else the event's passages.
+) -> Iterator[tuple[str, list[Passage]]]:
+    """Yield what was searched for of each text, and what was found; else the event's passages.
 
     Of a long text stretches are searched for that are spread over all of it. Of very many texts it
-    is less of each, and nothing of the last of them; but something of the first `least`.
+    is less of each, and nothing of the last of them; but something of the first `least`. What was
+    not searched for may be any page's, so copies are not to be known by it.
 
     Raises:
         RagguardError: The search fails.
     """
     if retrieve is None:
-        yield from repeat([*event.passages], len(accused))
+        yield from ((one.text, [*event.passages]) for one in accused)
         return
     # Not above: a guard that only filters needs no adapter of a knowledge base.
     from ragguard.attribution.search import as_retrieve, of_tenant
@@ -52,10 +54,13 @@ def found_beside(
         most = min(left, _MOST, max(1, left // (len(accused) - place)))
         stretches = _stretches(passage.text) if most else []
         count = min(most, len(stretches))
-        some = [stretches[at * len(stretches) // count] for at in range(count)]
-        left -= len(some)
+        last = (len(stretches) - 1) / max(1, count - 1)
+        some = [stretches[round(at * last)] for at in range(count)]
+        left -= count
         # Those accused are found first: they must not take the places of the others.
-        yield [one for part in some for one in search(part, _FOUND + min(len(accused), _SEARCHES))]
+        limit = _FOUND + min(len(accused), _SEARCHES)
+        found = [one for part in some for one in search(_NO_WORDS.sub(" ", part).strip(), limit)]
+        yield "".join(some), found
 
 
 def _stretches(text: str) -> list[str]:
@@ -64,11 +69,11 @@ def _stretches(text: str) -> list[str]:
     What is said again and again has no more fingerprints than what is said once, so that it must
     not take more of the search either.
     """
-    read = both_ends(without_padding(both_ends(text, MOST_CHARS)), 2 * MAX_CHARS)
+    read = signed_part(text)
     parts = [read[at : at + _STRETCH] for at in range(0, len(read), _STRETCH)]
     parts = [part for part in parts if part.strip()]
     marks, kept = fingerprints(parts), []
-    said = np.empty(0, np.uint32)
+    said = NONE
     for place, part in enumerate(parts):
         own = marks.distinct(place)
         new = np.setdiff1d(own, said, assume_unique=True)
@@ -120,7 +125,8 @@ def said_lately(
 ) -> NDArray[np.uint32]:
     """Return which fingerprints of the accused, by content key, pages say that were let through.
 
-    Where no search finds pages that have parts of them: what shows a mark of attack is none.
+    A search answers so many pages and no more, and those planted beside an accused text may come
+    first. What shows a mark of attack is no such page.
     """
     if seen is None:
         return NONE

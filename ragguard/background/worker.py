@@ -292,7 +292,7 @@ class Worker:
 def _give_way(event: Event) -> bool:
     # This process stood still for longer than a lease, such as a machine that was suspended.
     logger.warning(
-        "attempt %d to attribute event %s came too late: another worker has taken over",
+        "attempt %d to attribute event %s came too late: another worker has it, or it was undone",
         event.attempts,
         event.id,
     )

@@ -20,7 +20,7 @@ import typer
 from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
-from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar
+from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_other
 from ragguard.jsonl import passage_from_json, read_lines
 from ragguard.text import encodable, printable
 
@@ -85,6 +85,8 @@ def scan(
             watch.refresh()
             held = watch.held()
         stream = _twice(opened.enter_context(opened_traffic(source)), opened)
+        if save_base is not None:
+            require_other(save_base, "--save-base", source)
         name = "<stdin>" if source == "-" else source
         judge = Scan(held)
         size = stream.seek(0, SEEK_END)

@@ -45,8 +45,7 @@ def opened_traffic(source: str) -> Iterator[BinaryIO]:
 
 def opened_output(path: Path, option: str, source: str) -> IO[str]:
     """Open a file, not the input `source`, that an option names, for nobody else to read."""
-    if path.exists() and source != "-" and path.samefile(source):
-        raise InvalidInputError(f"{option} {path} is the input; pass another file")
+    require_other(path, option, source)
     try:
         make_private(path)
         return path.open("w", encoding="utf-8")
@@ -54,6 +53,12 @@ def opened_output(path: Path, option: str, source: str) -> IO[str]:
         raise InvalidInputError(
             f"cannot write {path}: {error.strerror}; pass a path that can be written"
         ) from error
+
+
+def require_other(path: Path, option: str, source: str) -> None:
+    """Check that the file that an option names is not the input."""
+    if path.exists() and source != "-" and path.samefile(source):
+        raise InvalidInputError(f"{option} {path} is the input; pass another file")
 
 
 def read_traffic(stream: BinaryIO, source: str, *, progress: bool) -> Iterator[Retrieval]:

@@ -186,12 +186,17 @@ def said_elsewhere(
         read = fingerprints(some)
         places = np.minimum(own.searchsorted(read.hashes), len(own) - 1)
         (hits,) = (own[places] == read.hashes).nonzero()
-        owners = read.ends.searchsorted(hits, side="right")
-        for owner in np.unique(owners).tolist():
-            found = places[hits[owners == owner]]
-            if not said[found].all() and counts(some[owner]):
+        ends = hits.searchsorted(read.ends)
+        for text, start, end in zip(some, [0, *ends[:-1]], ends, strict=True):
+            found = places[hits[start:end]]
+            if not said[found].all() and counts(text):
                 said[found] = True
     return own[said]
+
+
+def signed_part(text: str) -> str:
+    """Return what a signature reads of a text: without padding, notes and comments."""
+    return _without_asides(_unpadded(text))
 
 
 def signature(text: str, cleared: Iterable[str] = (), said: NDArray[np.uint32] = NONE) -> bytes:
@@ -205,10 +210,12 @@ def signature(text: str, cleared: Iterable[str] = (), said: NDArray[np.uint32] =
         At most 64 fingerprints and their proofs, behind a byte for the version of their form and
         four of the seed.
     """
-    read = fingerprints([_without_asides(_unpadded(text)), *cleared])
+    read = fingerprints([signed_part(text), *cleared])
     end = int(read.ends[0])
     found, first = np.unique(read.hashes[:end], return_index=True)
-    stays = ~np.isin(found, read.hashes[end:]) & ~np.isin(found, said)
+    stays = ~np.isin(found, read.hashes[end:])
+    if len(said):  # which may be of very many texts
+        stays &= said[np.minimum(said.searchsorted(found), len(said) - 1)] != found
     found, first = found[stays], first[stays]
     seed = blake2b(_unpadded(text).encode("utf-8", "surrogatepass"), digest_size=_SEED).digest()
     order = shuffled(found, int.from_bytes(seed, "little"))

@@ -66,7 +66,8 @@ class Adapter(ABC):
 
     def add(self, passages: Sequence[Passage]) -> None:
         if passages:
-            self._add(passages, [passage.id for passage in passages])
+            of_ids = {passage.id: passage for passage in passages}
+            self._add([*of_ids.values()], [*of_ids])
 
     @abstractmethod
     def _find(self, ids: list[str]) -> list[Passage]: ...

@@ -15,7 +15,7 @@ _MOST_LETTERS = 36 * MAX_CHARS  # bytes at each end: twice eighteen for each cha
 # Tables for bytes.translate.
 _LOWER = bytes(range(256)).lower()
 _NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalnum())
-_BETWEEN = bytes(byte for byte in _NO_LETTERS if chr(byte) not in "+-<>=%$.#!")
+_BETWEEN = bytes(byte for byte in _NO_LETTERS if chr(byte) not in "+-<>=%$.#")
 # Digits for the letters they look like, and one letter for the two that "1", "!" and "|" stand for.
 _ALIKE = _LOWER.translate(bytes.maketrans(b"013457l", b"oieasti"))
 _BORDER = b"\xff"  # no byte of UTF-8
@@ -26,12 +26,18 @@ CURRENCY = "$\u00a2-\u00a5\u20a0-\u20cf"
 RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215f\u2460-\u24ff\u2776-\u2793"
 """Numbers that are raised, lowered, circled or parts of one; ten to the sixth is not 106."""
 
-VERDICTS = "\u00ac\u2190-\u2193\u2610-\u2612\u2705\u2713-\u2718\u274c\u274e\U0001f44d\U0001f44e"
-"""Ticks, crosses and arrows, of which one is the opposite of another."""
+VERDICTS = (
+    "\u00ac\u2190-\u2193\u21d0-\u21d3\u2260\u2264-\u226b\u25b2\u25bc\u2610-\u2612\u2705\u2713-\u2718\u274c\u274e"
+    "\u2a7d\u2a7e\u2b05-\u2b07\U0001f44d\U0001f44e\U0001f4c8\U0001f4c9\U0001f534\U0001f7e2"
+)
+"""Ticks, crosses, arrows and comparisons, of which one is the opposite of another."""
 
 # Each as letters that nothing else has, where signs between letters are left out.
 _TOLD = {"\u2212": "-", "\u2013": "-"}
-_SIGNS = re.compile(f"[\u00b1\u2030\u2212\u2013\u2260\u2264\u2265{CURRENCY[1:]}{RAISED}{VERDICTS}]")
+_SIGNS = re.compile(
+    f"[\u00b1\u2030\u2212\u2013{CURRENCY[1:]}{RAISED}{VERDICTS}]|(?<=\\d)[/,:*](?=\\d)|!(?==)"
+)
+_NARROW = {wide: chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
 
 
 def letters_whole(text: str) -> bytes:
@@ -42,8 +48,8 @@ def letters_whole(text: str) -> bytes:
     >>> letters_whole("Marrow Light: -5 %"), letters_whole("\u2264 5")
     (b'marrowlight-5%', b'$2264$5')
     """
-    read = text if text.isascii() else _SIGNS.sub(_told, text)
-    return _letters(read, _LOWER, _BETWEEN)
+    read = text if text.isascii() else text.translate(_NARROW)
+    return _letters(_SIGNS.sub(_told, read), _LOWER, _BETWEEN)
 
 
 def letters_of(texts: Sequence[str]) -> list[bytes]:

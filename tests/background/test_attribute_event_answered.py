@@ -6,9 +6,9 @@ import pytest
 
 from ragguard import Guard, Passage
 from ragguard.attribution.result import Attribution, PassageScore
-from ragguard.audit.answers import answer_of
+from ragguard.audit.answers import answer_of, was_given
 from ragguard.background import Policy
-from ragguard.background.attribute_event import UNKNOWN_ANSWER, was_given
+from ragguard.background.attribute_event import UNKNOWN_ANSWER
 from ragguard.background.reports import MAX_PASSAGES, MAX_RESPONSE, as_event
 from ragguard.errors import InvalidInputError, StoreError
 

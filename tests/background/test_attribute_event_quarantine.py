@@ -10,6 +10,7 @@ from ragguard import Guard
 from ragguard.attribution import RAGOrigin
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
+from ragguard.audit.decisions import Decisions
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.content import content_key
 from ragguard.errors import StoreError
@@ -173,16 +174,16 @@ def page(letters):
     return " ".join(words)
 
 
-def dropped(planted, pages, seen=None):
+def dropped(planted, pages, seen=None, *, beside=(), search=None):
     """Confirm planted texts that a report blames, and return which of the pages go with them.
 
-    What was `seen` stands for the search.
+    What was `seen` stands for the search, unless that is given; `beside` is in the base as well.
     """
-    base = KnowledgeBase([Passage(one) for one in [*planted, *pages, *BENIGN]])
+    base = KnowledgeBase([Passage(one) for one in [*planted, *pages, *beside, *BENIGN]])
     store = MemoryStore()
     accused = [Passage(one) for one in planted]
     found = Attribution(QUESTION, "r", "listing", accused, [], 9, "poisoning", "listed")
-    retrieve = base.retrieve if seen is None else None
+    retrieve = search or (base.retrieve if seen is None else None)
     attributor = EventAttributor(store, retrieve, policy="review", seen=seen)
     attributor.quarantine(Event("1", QUESTION, "r", tuple(accused)), found)
     for entry in store.quarantine():
@@ -254,3 +255,69 @@ def test_what_was_let_through_for_another_tenant_clears_nothing():
     seen = RecentPassages()
     seen.remember("What is it?", [Passage(lie[60:])], tenant="other")
     assert dropped([lie], [f"{lie} So it is."], seen) == [f"{lie} So it is."]
+
+
+def with_footer(planted):
+    footer = page(300)
+    pages = [f"{page(600)}\n\n{footer}" for _ in range(60)]
+    return footer, pages, [f"{QUESTION} Orla Venn {n}. {footer}" for n in range(planted)]
+
+
+@pytest.mark.parametrize("planted", [1, 5])
+def test_texts_of_the_same_words_in_another_order_hide_no_page_from_the_search(planted):
+    footer, pages, lies = with_footer(planted)
+    decoys = [" ".join(RANDOM.sample(footer.split(), len(footer.split()))) for _ in range(12)]
+    assert dropped(lies, pages, beside=decoys) == []
+
+
+def test_where_the_search_answers_nothing_what_was_let_through_lately_counts():
+    _, pages, lies = with_footer(5)
+    seen = RecentPassages()
+    seen.remember("What did the council say?", [Passage(pages[0])])
+    assert dropped(lies, pages, seen, search=lambda query, limit: []) == []
+
+
+def test_notes_take_no_places_of_the_search_that_a_copied_page_needs():
+    pages = [page(700) for _ in range(100)]
+    lies = [
+        f"{QUESTION} {FIRST[0]} {' '.join(f'({page(190)})' for _ in range(60))} {one}"
+        for one in pages[:5]
+    ]
+    assert dropped(lies, pages) == []
+
+
+def test_what_was_not_searched_for_makes_no_copy():
+    pages = [page(400) for _ in range(40)]
+    lie = " ".join(f"{page(900)} {one}" for one in pages[:20])
+    assert dropped([f"{QUESTION} {FIRST[0]} {lie}"], pages) == []
+
+
+@pytest.mark.parametrize("odd", ["\0", "\ud800", '"', "AND (", "foo:[", "\\"])
+def test_what_a_search_refuses_in_a_planted_text_saves_none_of_them(odd):
+    def refusing(query, limit):
+        query.encode()
+        if set(query) & set('\0"(:[\\'):
+            raise ValueError("that is no query")
+        return []
+
+    store = MemoryStore()
+    accused = [Passage(f"{FIRST[0]} {odd}"), Passage(FIRST[1])]
+    found = Attribution(QUESTION, "r", "listing", accused, [], 9, "poisoning", "listed")
+    done = EventAttributor(store, refusing, policy="review").quarantine(
+        Event("1", QUESTION, "r"), found
+    )
+    assert len(done) == 2
+
+
+def test_an_event_that_is_undone_while_its_texts_are_searched_for_accuses_nothing():
+    store = MemoryStore()
+    store.add_event(Event("1", QUESTION, "r", reporter="mal"))
+    event = store.claim_event(lease_s=60)
+
+    def slow(query, limit):
+        Decisions(store).undo(reporter="mal")
+        return []
+
+    found = Attribution(QUESTION, "r", "listing", [Passage(FIRST[0])], [], 9, "poisoning", "so")
+    assert EventAttributor(store, slow, policy="review").quarantine(event, found) == []
+    assert store.quarantine() == []

@@ -90,3 +90,17 @@ def test_an_empty_file_has_no_passages(run, tmp_path):
     result = run("scan", str(tmp_path / "none.jsonl"))
     assert result.exit_code == 0
     assert "0 admitted, 0 review, 0 refused" in result.stdout
+
+
+def test_a_base_is_not_written_over_the_input_nor_of_nothing(run, knowledge_base, tmp_path):
+    before = knowledge_base.read_bytes()
+    result = run("scan", str(knowledge_base), "--save-base", str(knowledge_base))
+    assert result.exit_code == 2
+    assert "is the input; pass another file" in result.stderr
+    assert knowledge_base.read_bytes() == before
+    empty, base = tmp_path / "empty.jsonl", tmp_path / "base.json"
+    empty.write_text("")
+    result = run("scan", str(empty), "--save-base", str(base))
+    assert result.exit_code == 2
+    assert "no passages tell what is usual" in result.stderr
+    assert not base.exists()

@@ -162,6 +162,13 @@ def test_a_passage_with_a_known_id_is_replaced(base_and_texts):
     assert passage.metadata["title"] == "new"
 
 
+def test_of_passages_with_one_id_the_last_is_put_in(base_and_texts):
+    base, texts = base_and_texts
+    if not isinstance(base, Plain):  # one that keeps the protocol by itself
+        base.add([Passage("the first", id="20"), Passage("the last", id="20")])
+        assert texts() == {**TEXTS, "20": "the last"}
+
+
 def test_confirmed_passages_are_removed_and_restored(base_and_texts, store):
     base, texts = base_and_texts
     store.add_quarantine([entry("10"), entry("12", status="quarantined"), entry("99", "elsewhere")])

@@ -17,15 +17,23 @@ MOST = 36 * 20_000
 def told(sign):
     if sign in "\u2212\u2013":
         return "-"
-    is_told = sign > "\x7f" and re.fullmatch(
-        f"[\u00b1\u2030\u2260\u2264\u2265{CURRENCY}{RAISED}{VERDICTS}]", sign
-    )
+    is_told = sign > "\x7f" and re.fullmatch(f"[\u00b1\u2030{CURRENCY}{RAISED}{VERDICTS}]", sign)
     return f"${ord(sign):x}$" if is_told else sign
 
 
+def between(text):
+    """Signs that count only where they stand."""
+    for at, sign in enumerate(text):
+        before, after = text[at - 1 : at], text[at + 1 : at + 2]
+        number = before.isdecimal() and after.isdecimal()
+        counts = (sign in "/,:*" and number) or (sign == "!" and after == "=")
+        yield f"${ord(sign):x}$" if counts else told(sign)
+
+
 def reference(text):
-    read = respelled("".join(map(told, text)), FOLDED_WORDS).encode().lower()
-    kept = "+-<>=%$.#!"
+    text = text.translate({wide: chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)})
+    read = respelled("".join(between(text)), FOLDED_WORDS).encode().lower()
+    kept = "+-<>=%$.#"
     return bytes(one for one in read if one > 127 or chr(one).isalnum() or chr(one) in kept)
 
 
