@@ -70,7 +70,7 @@ def require_number(name: str, value: object) -> float:
 
 def require_share(name: str, value: float, *, usual: float = 0.01) -> None:
     """Check that the argument `name` is between 0 and 1; `usual` is what to try instead."""
-    if not 0.0 < value < 1.0:
+    if not 0.0 < require_number(name, value) < 1.0:
         raise InvalidInputError(f"{name} must be between 0 and 1, not {value:g}; try {usual:g}")
 
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -184,7 +185,7 @@ def _names(name: str, given: Any) -> frozenset[str]:
 def _named(passage: Passage, name: str) -> str | None:
     try:
         value = passage.metadata.get(name) if passage.metadata else None
-        named = str(value) if isinstance(value, (int, os.PathLike)) else value
+        named = str(value) if isinstance(value, (Integral, os.PathLike)) else value
     except Exception:  # a mapping or a path with methods of its own, or a number that is too long
         return None
     return named if isinstance(named, str) else None
@@ -192,11 +193,15 @@ def _named(passage: Passage, name: str) -> str | None:
 
 def _moment(value: Any) -> datetime | None:
     """Return the moment that metadata names, or None; one that is to come is none."""
+    if isinstance(value, bool):
+        return None
     try:
         if isinstance(value, str):
             value = datetime.fromisoformat(value)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            value = datetime.fromtimestamp(value, UTC)
+        elif isinstance(value, Real):
+            value = datetime.fromtimestamp(float(value), UTC)
+        elif isinstance(value, date) and not isinstance(value, datetime):
+            value = datetime.combine(value, time())
     except (ValueError, OverflowError, OSError):
         return None
     if not isinstance(value, datetime):

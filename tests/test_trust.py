@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -240,3 +240,19 @@ def test_a_class_of_its_own_never_raises_the_share_of_clean_queries_touched():
     shares = np.array([0.0, 0.3, 0.3, 0.7, 0.7])
     found = [calibration.shared_p_value(row, shares, 5) for row in rng.normal(size=(4_000, 5))]
     assert (np.array(found) <= 0.05).mean() <= 0.05
+
+
+@pytest.mark.parametrize(
+    "at", [1577836800, np.int64(1577836800), np.float32(1577836800), date(2020, 1, 1), "2020-01-01"]
+)
+def test_a_moment_is_one_in_whatever_type_it_comes(at):
+    trust = Trust(protected=[Origin(older_than=30 * DAY)])
+    assert trust.class_of(Passage("a", metadata={"created_at": at})) == "protected"
+    assert trust.class_of(Passage("a", metadata={"created_at": True})) != "protected"
+
+
+def test_a_number_names_a_source_in_whatever_type_it_comes():
+    for source in (7, np.int64(7), "7"):
+        assert Trust(protected=["7"]).class_of(Passage("a", metadata={"source": source})) == (
+            "protected"
+        )

@@ -98,7 +98,11 @@ class Decisions:
         return made
 
     def disallow(
-        self, target: Passage | str, *, actor: str | None = None, said: str | None = None
+        self,
+        target: Allowance | Passage | str,
+        *,
+        actor: str | None = None,
+        said: str | None = None,
     ) -> list[Allowance]:
         """Take a passage or a source off the allow-list, whichever effect it had, and return that.
 
@@ -108,8 +112,15 @@ class Decisions:
             AllowanceNotFoundError: It is not on the list.
             InvalidInputError: It is neither a passage nor a name.
         """
-        key, source, _ = identity(target)
-        ended = self._store.disallow(key, source, actor=actor, said=said)
+        if isinstance(target, Allowance):
+            key, source = target.key, target.source
+        else:
+            key, source, _ = identity(target)
+        ended = []
+        # A text that was allowed as a string stands for a source of that name as well.
+        for one in self._store.allowances():
+            if one.holds and (one.key == key or (source and one.source == source)):
+                ended += self._store.disallow(one.key, one.source, actor=actor, said=said)
         for entry in self._store.quarantine(status="released", keys=[key]):
             change = self._store.set_quarantine_status
             changed = change(key, "rejected", actor=actor, said=said, only=ALLOWED)
@@ -117,7 +128,7 @@ class Decisions:
         if not ended:
             raise AllowanceNotFoundError(
                 f"{str(getattr(target, 'id', target))[:80]!r} is not on the allow-list; "
-                "`ragguard allowed` shows what is"
+                "`ragguard allowed` shows what is, and --source names a source"
             )
         return ended
 

@@ -40,10 +40,13 @@ def as_utc(moment: datetime) -> datetime:
     Raises:
         InvalidInputError: It is no datetime, or in UTC outside of the calendar.
     """
-    if not isinstance(moment, datetime):
+    # pandas' "not a time" is a datetime, and equal to none.
+    if not isinstance(moment, datetime) or moment != moment:
         raise InvalidInputError(f"pass a datetime, not a {type(moment).__name__}")
     try:
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        found = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        # Of a plain type: some libraries' moments behave in other ways.
+        return datetime.combine(found.date(), found.time(), UTC)
     except OverflowError as error:
         raise InvalidInputError(
             f"{moment.isoformat()} is outside of the calendar in UTC; pass another moment"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
@@ -54,6 +55,10 @@ class Policy(Limits):
         if not 0.0 < require_number("attack_alpha", self.attack_alpha) < 1.0:
             raise InvalidInputError(
                 f"attack_alpha must be between 0 and 1, not {self.attack_alpha:g}"
+            )
+        if not isinstance(self.weights, Mapping):
+            raise InvalidInputError(
+                f"weights must be numbers by reporter, not a {type(self.weights).__name__}"
             )
         for name, weight in self.weights.items():
             require_whole(f"the weight of {name!r}", weight, least=0)

@@ -178,7 +178,11 @@ def disallow(
     """Take back what was allowed, protected or released."""
     who, wanted = actor or options.login_name(), _named(targets, passages)
     with _opened(store, tenant) as decisions:
-        found = _found(decisions, wanted, source=source)
+        found = [
+            (None if source else _allowed(decisions, one))
+            or _found(decisions, [one], source=source)[0]
+            for one in wanted
+        ]
         ended = [one for name in found for one in decisions.disallow(name, actor=who)]
     _write_allowances(ended, as_json=as_json)
 
@@ -221,6 +225,20 @@ def _found(
         else Passage(decisions.found(one)[0].text)
         for one in wanted
     ]
+
+
+def _allowed(decisions: Decisions, target: str | Passage) -> Allowance | None:
+    """Return what the beginning of a key names on the allow-list, as it is shown, if it does.
+
+    Raises:
+        InvalidInputError: It names several.
+    """
+    if not isinstance(target, str) or len(target) < SHOWN_KEY:
+        return None
+    named = [one for one in decisions.allowed() if one.key.startswith(target.lower())]
+    if len({one.key for one in named}) > 1:
+        raise InvalidInputError(f"{target!r} names several that are allowed; pass more of the key")
+    return named[0] if named else None
 
 
 def _write_allowances(found: Sequence[Allowance], *, as_json: bool) -> None:

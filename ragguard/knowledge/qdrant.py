@@ -65,6 +65,12 @@ class QdrantCollection(Adapter):
         target = self._vectors.of_query(query).tolist()
         asked = {"using": self._vector_name, "limit": limit, "with_payload": True}
         found = resolved(self._client.query_points(self._name, query=target, **asked))
+        payloads = [point.payload or {} for point in found.points]
+        if payloads and not any(self._text in payload for payload in payloads):
+            raise InvalidInputError(
+                f"no point has {self._text!r} in its payload; pass text= with the key under which "
+                f"the texts are, of: {', '.join(sorted({key for one in payloads for key in one}))}"
+            )
         return [self._passage(point, point.score) for point in found.points]
 
     def _find(self, ids: list[str]) -> list[Passage]:

@@ -8,6 +8,7 @@ import pytest
 from ragguard import Passage
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, QuarantineEntry
+from ragguard.audit.allow_list import Allowance
 from ragguard.audit.decisions import Decisions, match
 from ragguard.content import content_key
 from ragguard.errors import EventNotFoundError, InvalidInputError, QuarantineNotFoundError
@@ -199,3 +200,50 @@ def test_a_short_id_names_the_passage_and_no_key_that_begins_so(store):
         decisions.decide("12", status="released")
     assert [one.key for one in decisions.decide("7", status="released")] == ["3" * 32]
     assert [one.key for one in decisions.decide("12aaaaaa", status="released")] == ["12" + "a" * 30]
+
+
+@pytest.mark.parametrize(
+    "named", [TEXT, KEY, Passage(TEXT), Allowance(KEY, TEXT, "allowed", "so", TEXT)]
+)
+@pytest.mark.parametrize("put", [TEXT, KEY, Passage(TEXT)])
+def test_what_is_allowed_is_taken_back_by_whatever_names_it(store, put, named):
+    decisions = Decisions(store)
+    decisions.allow(put, why="so")
+    if isinstance(named, Allowance):
+        (named,) = decisions.allowed()
+    assert [one.key for one in decisions.disallow(named)] == [KEY]
+    assert decisions.allowed() == []
+
+
+def test_nothing_that_is_taken_back_stays_allowed_in_another_form(store):
+    decisions = Decisions(store)
+    decisions.allow(TEXT, why="so")
+    decisions.allow(Passage(TEXT), why="so")
+    assert len(decisions.disallow(Passage(TEXT))) == 2
+    assert decisions.allowed() == []
+
+
+class NoTime(datetime):
+    """What pandas has for no moment at all."""
+
+    def __eq__(self, other):
+        return False
+
+    __ne__ = object.__ne__
+    __hash__ = datetime.__hash__
+
+
+def test_no_moment_at_all_is_none_and_others_become_plain_ones(store):
+    decisions = Decisions(store)
+    for refuse in (
+        lambda: decisions.allow(TEXT, why="so", until=NoTime(2999, 1, 1)),
+        lambda: decisions.undo(since=NoTime(2024, 1, 1)),
+    ):
+        with pytest.raises(InvalidInputError, match="pass a datetime, not a NoTime"):
+            refuse()
+
+    class Stamp(datetime):
+        pass
+
+    made = decisions.allow(TEXT, why="so", until=Stamp(2999, 1, 1, tzinfo=UTC))
+    assert type(made.until) is datetime

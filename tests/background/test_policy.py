@@ -103,7 +103,13 @@ def test_there_is_no_other_policy(wrong):
     "wrong",
     [
         *({"quorum": 0}, {"top_k": 1.5}, {"per_hour": -1}, {"days": 0.0}, {"per_reporter": "5"}),
-        *({"proposals": 0}, {"attack_alpha": 0.0}, {"days": float("inf")}, {"days": "5"}),
+        *(
+            {"proposals": 0},
+            {"attack_alpha": 0.0},
+            {"days": float("inf")},
+            {"days": "5"},
+            {"weights": 5},
+        ),
     ],
 )
 def test_limits_are_positive(wrong):

@@ -118,3 +118,12 @@ def test_undo_names_what_others_accuse_as_well(run, store_url):
         "ours": "confirmed",
         "theirs": "quarantined",
     }
+
+
+def test_what_the_list_shows_is_what_takes_it_off(run, store_url):
+    where = ("--store", store_url, "--actor", "bo")
+    assert run("allow", "a" * 30, "b" * 30, "--source", "--why", "so", *where).exit_code == 0
+    first, second = (one["key"][:12] for one in listed(run, store_url))
+    assert run("disallow", first, *where).exit_code == 0
+    assert [one["key"][:12] for one in listed(run, store_url)] == [second]
+    assert run("disallow", "c" * 30, "--source", *where).exit_code == 2

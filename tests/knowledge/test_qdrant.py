@@ -127,3 +127,10 @@ def test_an_asynchronous_client():
         return await asyncio.to_thread(retrieve, TEXTS[2], 3)
 
     assert asyncio.run(from_a_loop()) == retrieve(TEXTS[2], 3)
+
+
+def test_the_wrong_key_of_the_texts_is_named(client):
+    client.upsert("passages", points())
+    base = QdrantCollection(client, "passages", embedder=EMBEDDER)
+    with pytest.raises(InvalidInputError, match=r"pass text= with the key .* of: body, nested"):
+        base.retrieve("the weir", 3)

@@ -47,6 +47,7 @@ class RAGGuardCompressor(BaseDocumentCompressor):
         Raises:
             ragguard.errors.RagguardError: The guard was made with `on_error="raise"` and failed.
         """
+        documents = list(documents)  # or a generator would be read once too often
         passages = [as_passage(document) for document in documents]
         verdict = self.guard.filter(query, passages, k=self.k, tenant=self.tenant)
         tell(verdict, callbacks)
@@ -56,6 +57,7 @@ class RAGGuardCompressor(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         """Return what `compress_documents` returns, without blocking the event loop."""
+        documents = list(documents)  # or a generator would be read once too often
         passages = [as_passage(document) for document in documents]
         verdict = await self.guard.afilter(query, passages, k=self.k, tenant=self.tenant)
         await atell(verdict, callbacks)

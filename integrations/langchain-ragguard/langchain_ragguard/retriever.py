@@ -155,7 +155,8 @@ class RAGGuardRetriever(BaseRetriever):
             verdict = self.guard.filter(query, passages, k=wanted, tenant=whose)
         tell(verdict, run_manager)
         kept = kept_documents(documents, passages, verdict)
-        self._warn_of_few(kept, wanted, can_widen)
+        if verdict.dropped:
+            self._warn_of_few(kept, wanted, can_widen)
         return kept
 
     async def _aget_relevant_documents(
@@ -176,7 +177,8 @@ class RAGGuardRetriever(BaseRetriever):
             verdict = await self.guard.afilter(query, passages, k=wanted, tenant=whose)
         await atell(verdict, run_manager)
         kept = kept_documents(documents, passages, verdict)
-        self._warn_of_few(kept, wanted, can_widen)
+        if verdict.dropped:
+            self._warn_of_few(kept, wanted, can_widen)
         return kept
 
     def _knowing(self, documents: list[Document]) -> AbstractContextManager[None]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from langchain_core.documents import Document
 from lighthouse import FACTS, POISON, QUERY, WordEmbeddings, documents, texts
@@ -78,3 +80,11 @@ async def test_what_is_no_document_is_refused(guard: Guard, found: list[Document
         compressor.compress_documents(found, QUERY)
     with pytest.raises(InvalidInputError, match=r"pass Document\(page_content="):
         await compressor.acompress_documents(found, QUERY)
+
+
+async def test_documents_may_come_from_a_generator(guard: Guard) -> None:
+    compressor, expected = RAGGuardCompressor(guard=guard), texts(documents()[2:])
+    found: Any = (one for one in documents())
+    assert texts(list(compressor.compress_documents(found, QUERY))) == expected
+    found = (one for one in documents())
+    assert texts(list(await compressor.acompress_documents(found, QUERY))) == expected

@@ -126,7 +126,11 @@ async def test_fewer_than_k_are_said_once(
     assert type(base).__name__ in record.getMessage()
 
 
-def test_nothing_is_said_where_k_are_left(guard: Guard, caplog: pytest.LogCaptureFixture) -> None:
+def test_nothing_is_said_where_k_are_left_or_nothing_was_dropped(
+    guard: Guard, caplog: pytest.LogCaptureFixture
+) -> None:
+    nothing: Any = RunnableLambda(lambda query: [])
+    assert RAGGuardRetriever(base=nothing, guard=guard, k=2).invoke(QUERY) == []
     assert len(RAGGuardRetriever(base=Fixed(), guard=guard, k=2).invoke(QUERY)) == 2
     assert len(RAGGuardRetriever(base=Fixed(), guard=guard).invoke(QUERY)) == 2
     assert caplog.records == []

@@ -96,6 +96,13 @@ async def test_duplicates_and_nodes_without_scores_are_kept_apart(
     assert [node.score for node in kept] == [0.9, None, 0.1]
 
 
+async def test_nodes_may_come_from_a_generator(postprocessor: RAGGuardPostprocessor) -> None:
+    found: Any = (node for node in nodes())
+    assert texts(postprocessor.postprocess_nodes(found, query_str=QUERY)) == FACTS
+    found = (node for node in nodes())
+    assert texts(await postprocessor.apostprocess_nodes(found, query_str=QUERY)) == FACTS
+
+
 async def test_no_nodes_stay_no_nodes(postprocessor: RAGGuardPostprocessor) -> None:
     assert await both(postprocessor, []) == []
 

@@ -136,6 +136,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
+        nodes = list(nodes)  # or a generator would be read once too often
         query, judged = _required(query_bundle), with_text(nodes)
         passages = as_passages(judged)
         verdict = self.guard.filter(query, passages, k=self.top_n, tenant=self.tenant)
@@ -145,6 +146,7 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
+        nodes = list(nodes)
         query, judged = _required(query_bundle), with_text(nodes)
         passages = as_passages(judged)
         verdict = await self.guard.afilter(query, passages, k=self.top_n, tenant=self.tenant)
