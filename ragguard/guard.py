@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures.thread  # noqa: F401 - asyncio imports it with the first query else
 import os
+import weakref
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
@@ -104,6 +105,7 @@ class Guard(Feedback, Deciding):
         record_texts: bool = False,
     ) -> None:
         self._parts = Parts(**{name: value for name, value in locals().items() if name != "self"})
+        weakref.finalize(self, self._parts.retire).atexit = False
 
     @classmethod
     def ragdefender(cls, **options: Any) -> Self:

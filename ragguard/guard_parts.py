@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +25,7 @@ from ragguard.background.policy import Policy, PolicyName, as_policy, trust_chan
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder, Embedder
-from ragguard.errors import InvalidInputError
+from ragguard.errors import InvalidInputError, RagguardError
 from ragguard.filtering import Filtering, OnError
 from ragguard.inline.calibration_file import as_calibration
 from ragguard.inline.conformal import Calibration
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from ragguard.proxy import Proxy
 
 _CLOSE_S = 8.0  # for the threads; to close a SQLite store may take up to 2 more
+_RETIRE_S, _PAUSE_S = 60.0, 0.05
 
 
 @dataclass(frozen=True)
@@ -230,6 +234,21 @@ class Parts:
         self.counter.close(deadline.left())
         if self._owns_store:
             self.store.close()
+
+    def retire(self) -> None:
+        """Close what no guard holds any more, in a thread, once what was reported is attributed."""
+        # What only filters has threads that end by themselves.
+        if self.worker.threads and not self.worker.outbox.closed:
+            with suppress(RuntimeError):  # no more threads, or the interpreter goes down
+                threading.Thread(target=self._end, name="ragguard-retire", daemon=True).start()
+
+    def _end(self) -> None:
+        deadline = Deadline(_RETIRE_S)
+        with suppress(RagguardError):  # the store fails: events that it has stay open
+            while deadline.left() and (self.worker.outbox.unsaved or self.worker.run_once()):
+                if self.worker.outbox.unsaved:
+                    time.sleep(_PAUSE_S)
+        self.close()
 
     def copied(self) -> dict[str, Any]:
         """Return the settings for a copy, which adopts the calibration and shares what is given."""

@@ -1,7 +1,9 @@
 """Reporting a wrong answer: at once, in the background, and then into quarantine."""
 
+import gc
 import logging
 import threading
+import time
 import uuid
 
 import pytest
@@ -365,3 +367,18 @@ def test_monitor_mode_drops_no_quarantined_passage_but_flags_it(attributor):
     assert texts(verdict.kept) == [LIE, *QUIET]
     assert verdict.evidence[0].signal == "quarantine"
     assert verdict.evidence[0].flagged
+
+
+def test_what_a_guard_that_nobody_holds_was_told_is_attributed_and_its_threads_end(attributor):
+    store = MemoryStore()
+    before = set(threading.enumerate())
+    guard = Guard(attributor=attributor, store=store)
+    event = guard.report(QUESTION, "1911", passages=[LIE, *QUIET])
+    del guard
+    gc.collect()
+    deadline = time.monotonic() + WAIT
+    while set(threading.enumerate()) - before and time.monotonic() < deadline:
+        time.sleep(0.05)
+        gc.collect()
+    assert not set(threading.enumerate()) - before
+    assert store.event(event).status == "done"
