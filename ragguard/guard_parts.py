@@ -260,17 +260,20 @@ class Parts:
         """Return the settings for a copy in another process, which opens the store for itself.
 
         Raises:
-            InvalidInputError: The store is an object that cannot be pickled.
+            InvalidInputError: The store, or what else it was made with, cannot be pickled.
         """
         settings = self.copied()
-        store = settings["store"]
-        if not isinstance(store, (str, os.PathLike)):
+        for name, value in settings.items():
             try:
-                pickle.dumps(store)
-            except Exception as error:  # whatever the store is made of
+                pickle.dumps(value)
+            except Exception as error:  # whatever it is made of
+                kind = type(value).__name__
                 raise InvalidInputError(
-                    f"a guard on a {type(store).__name__} object cannot be pickled ({error}); make "
+                    f"a guard on a {kind} object cannot be pickled ({error}); make "
                     "it with the store's URL, Guard(store=URL), which the copy opens for itself"
+                    if name == "store"
+                    else f"a guard with such a {name} cannot be pickled ({error}); make it with "
+                    f"another than this {kind}, or make the guard in the process that needs it"
                 ) from error
         return settings
 

@@ -9,6 +9,7 @@ import threading
 import pytest
 
 from ragguard import Guard
+from ragguard.attribution import RAGOrigin
 from ragguard.audit import MemoryStore, QuarantineEntry, open_store
 from ragguard.content import content_key
 from ragguard.embedding import HashedEmbedder
@@ -206,3 +207,20 @@ def test_what_a_guard_shows_of_itself(tmp_path):
         )
     with Guard(store=f"sqlite:///{tmp_path}/audit.db") as guard:
         assert f"SqlStore('sqlite:///{tmp_path}{os.sep}audit.db')" in repr(guard)
+
+
+def test_what_else_cannot_be_pickled_is_named():
+    with (
+        Guard(on_verdict=lambda verdict: None) as guard,
+        pytest.raises(InvalidInputError, match="a guard with such a on_verdict cannot be pickled"),
+    ):
+        pickle.dumps(guard)
+
+
+def test_a_guard_with_an_attributor_of_its_own_can_be_pickled():
+    with (
+        Guard(attributor=RAGOrigin()) as guard,
+        pickle.loads(pickle.dumps(guard)) as other,
+    ):
+        event = other.report("Who built it?", "Marek Dove", passages=["Marek Dove built it.", "b"])
+        assert other.attribution(event, timeout=60).method == "ragorigin"

@@ -382,3 +382,15 @@ def test_what_a_guard_that_nobody_holds_was_told_is_attributed_and_its_threads_e
         gc.collect()
     assert not set(threading.enumerate()) - before
     assert store.event(event).status == "done"
+
+
+def test_an_attributor_that_returns_no_attribution_is_named_at_once():
+    class Idle:
+        def attribute(self, query, response, retrieve):
+            return None
+
+    with Guard(attributor=Idle()) as guard:
+        event = guard.report(QUESTION, "1911", passages=[LIE])
+        with pytest.raises(EventFailedError, match="must return an Attribution, not a None"):
+            guard.attribution(event, timeout=WAIT)
+        assert guard.store.event(event).attempts == 1

@@ -125,7 +125,7 @@ class EventAttributor:
 
         search = _Unquarantined(of_tenant(self._retrieve, event.tenant), self._held(event))
         found = self._attributor.attribute(query, response, search)
-        if left_out := len(search.left_out):
+        if (left_out := len(search.left_out)) and isinstance(found, Attribution):
             reason, details = found.reason, {**found.details, "left_out": left_out}
             if found.cause != "poisoning":
                 reason += f"; {left_out} in quarantine already were left out of the search"

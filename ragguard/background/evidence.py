@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, SupportMeter, explains
 from ragguard.attribution.result import Attribution
 from ragguard.content import content_keys
+from ragguard.errors import InvalidInputError
 from ragguard.inline.marks import mark_p_values
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.query_reduction import reduced
@@ -54,8 +55,13 @@ def with_evidence(
         attack_alpha: The p-value up to which marks of a passage are those of an attack.
 
     Raises:
+        InvalidInputError: An attributor has returned something else.
         RagguardError: The proxy fails, or the filter.
     """
+    if not isinstance(found, Attribution):
+        raise InvalidInputError(
+            f"the attributor must return an Attribution, not a {type(found).__name__}"
+        )
     if not found.responsible:
         return found
     scope = [*[score.passage for score in found.scores], *found.responsible]

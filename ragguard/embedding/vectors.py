@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ class CachedEmbedder:
 
     def __init__(self, inner: Embedder, *, max_bytes: int = 64 * 2**20) -> None:
         self._inner = inner
+        self._max_bytes = max_bytes
         self._of_query = inner.embed_query if isinstance(inner, QueryEmbedder) else None
         self._rows: LRU[bytes, NDArray[np.float32]] = LRU(max_bytes)
         self._width: int | None = None
@@ -42,6 +44,10 @@ class CachedEmbedder:
     def of(cls, embedder: Any) -> CachedEmbedder:
         """Return what `as_embedder` takes with a cache in front, unless it has one already."""
         return embedder if isinstance(embedder, cls) else cls(as_embedder(embedder))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Have a copy begin without vectors."""
+        return partial(type(self), max_bytes=self._max_bytes), (self._inner,)
 
     @property
     def name(self) -> str:

@@ -10,7 +10,12 @@ from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus, not_in_quarantine
+from ragguard.audit.quarantine import (
+    QuarantineEntry,
+    QuarantineStatus,
+    check_status,
+    not_in_quarantine,
+)
 from ragguard.audit.records import AuditStore
 from ragguard.content import content_key
 from ragguard.errors import InvalidInputError
@@ -114,8 +119,10 @@ def remove_quarantined(
     `status` says which entries: "confirmed" by a person, or "quarantined", which nobody has seen.
 
     Raises:
+        InvalidInputError: There is no such status.
         StoreError: The store fails.
     """
+    check_status(status)
     entries = store.quarantine(status=status)
     if not entries:
         return Removal([], [])
@@ -161,7 +168,7 @@ def restore(
         StoreError: The store fails.
     """
     entries = {entry.key: entry for entry in store.quarantine()}
-    wanted = list(dict.fromkeys(keys))
+    wanted = [keys] if isinstance(keys, str) else list(dict.fromkeys(keys))
     for key in wanted:
         if key not in entries:
             raise not_in_quarantine(key)

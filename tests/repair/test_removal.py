@@ -339,3 +339,15 @@ def test_a_page_that_differs_by_signs_alone_is_not_replaced_by_what_is_restored(
     store.add_quarantine([QuarantineEntry(content_key(planted.text), "a", planted.text, "", None)])
     assert restore(store, base, [content_key(planted.text)]) == []
     assert [one.text for one in base.find(["a"])] == ["Take 5 mg: never more!"]
+
+
+def test_a_single_key_or_id_is_one_and_no_letters(store):
+    base = KnowledgeBase(Passage(text, id=name) for name, text in TEXTS.items())
+    assert [one.id for one in base.remove("12")] == ["12"]
+    store.add_quarantine([entry("10")])
+    assert [one.id for one in restore(store, base, content_key(TEXTS["10"]))] == ["10"]
+
+
+def test_no_such_status_is_an_error(store):
+    with pytest.raises(InvalidInputError, match="status cannot be 'done'"):
+        remove_quarantined(store, Plain(), status="done")
