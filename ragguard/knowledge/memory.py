@@ -67,7 +67,7 @@ class KnowledgeBase:
 
     def add(self, passages: Iterable[str | Passage]) -> None:
         """Put passages in; one whose id is there already is replaced. Raises as the constructor."""
-        new = [*{passage.id: passage for passage in as_passages(passages)}.values()]
+        new = as_passages(passages)
         if not new:
             return
         rows = self._embedded(new)
