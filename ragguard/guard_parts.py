@@ -25,7 +25,7 @@ from ragguard.background.policy import Policy, PolicyName, as_policy, trust_chan
 from ragguard.background.threads import Deadline
 from ragguard.calibrator import Calibrator
 from ragguard.embedding import CachedEmbedder, Embedder
-from ragguard.errors import InvalidInputError, RagguardError
+from ragguard.errors import InvalidInputError
 from ragguard.filtering import Filtering, OnError
 from ragguard.inline.calibration_file import as_calibration
 from ragguard.inline.conformal import Calibration
@@ -244,7 +244,7 @@ class Parts:
 
     def _end(self) -> None:
         deadline = Deadline(_RETIRE_S)
-        with suppress(RagguardError):  # the store fails: events that it has stay open
+        with suppress(Exception):  # whatever the store raises: events that it has stay open
             while deadline.left() and (self.worker.outbox.unsaved or self.worker.run_once()):
                 if self.worker.outbox.unsaved:
                     time.sleep(_PAUSE_S)
