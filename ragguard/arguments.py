@@ -38,10 +38,13 @@ def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, Sequence[str |
         yield pair[0], pair[1]
 
 
-def require_k(k: object, name: str = "k") -> None:
-    """Check that `k`, or what the caller calls `name`, is a positive int or None."""
-    if k is not None and (not isinstance(k, int) or isinstance(k, bool) or k < 1):
+def require_k(k: object, name: str = "k") -> int | None:
+    """Return `k`, or what the caller calls `name`: a positive int, of any library, or None."""
+    if k is None:
+        return None
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
         raise InvalidInputError(f"{name} must be a positive int or None, not {k!r}")
+    return int(k)
 
 
 def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -68,11 +68,12 @@ class Filtering:
         self, query: str, passages: Sequence[str | Passage], k: int | None, tenant: str | None
     ) -> Verdict:
         """Return what `Guard.filter` returns."""
-        given, whose = _checked(query, passages, k), require_tenant(tenant)
+        most, whose = require_k(k), require_tenant(tenant)
+        asked, given = _checked(query, passages)
 
         def decide() -> Verdict:
-            found = self._screened(query, given, k, whose)
-            return self._verdict(query, given, k, whose, found, self.embedder)
+            found = self._screened(asked, given, most, whose)
+            return self._verdict(asked, given, most, whose, found, self.embedder)
 
         return self._spans.around(decide)
 
@@ -83,17 +84,19 @@ class Filtering:
         tenant: str | None,
     ) -> list[Verdict]:
         """Return what `Guard.filter_batch` returns."""
-        require_k(k)
-        whose = require_tenant(tenant)
-        checked = [
-            (query, _checked(query, passages, k))
-            for query, passages in pairs("queries_and_passages", queries_and_passages)
-        ]
-        found = [self._screened(query, given, k, whose) for query, given in checked]
+        most, whose = require_k(k), require_tenant(tenant)
+        checked = []
+        sets = pairs("queries_and_passages", queries_and_passages)
+        for number, (query, passages) in enumerate(sets):
+            try:
+                checked.append(_checked(query, passages))
+            except InvalidInputError as error:
+                raise InvalidInputError(f"queries_and_passages[{number}]: {error}") from error
+        found = [self._screened(query, given, most, whose) for query, given in checked]
         needs = [one.gated.needs for one in found if isinstance(one, Screened)]
         embedder = embedded_at_once(needs, self.embedder)
         return [
-            self._spans.around(partial(self._verdict, query, given, k, whose, one, embedder))
+            self._spans.around(partial(self._verdict, query, given, most, whose, one, embedder))
             for (query, given), one in zip(checked, found, strict=True)
         ]
 
@@ -213,15 +216,15 @@ class Filtering:
 def _hash_of(query: str) -> str:
     try:
         return question_hash(query)
-    except Exception:  # a str with methods of its own
+    except Exception:  # whatever kept the set from being judged
         return ""
 
 
-def _checked(query: str, passages: Sequence[str | Passage], k: int | None) -> list[Passage]:
+def _checked(query: str, passages: Sequence[str | Passage]) -> tuple[str, list[Passage]]:
     if not isinstance(query, str):
         raise InvalidInputError(f"query must be a str, not {type(query).__name__}")
-    require_k(k)
-    return as_passages(passages)
+    # A subclass may compare as it likes, and what is remembered is found by comparing.
+    return str.__str__(query), as_passages(passages)
 
 
 def embedded_at_once(sets: Iterable[Sequence[Passage]], embedder: Embedder) -> Embedder:

@@ -217,8 +217,8 @@ class Guard(Feedback, Deciding):
                 message says in words.
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
-        require_k(k)
-        made = self._parts.calibrator.adopt_traffic(pairs("traffic", traffic), k, force=force)
+        most = require_k(k)
+        made = self._parts.calibrator.adopt_traffic(pairs("traffic", traffic), most, force=force)
         self._parts.note_calibration()
         return made
 

@@ -110,12 +110,14 @@ class Deciding:
 
     def disallow(
         self,
-        passage_or_source: Passage | str,
+        passage_or_source: Passage | Allowance | str,
         *,
         actor: str | None = None,
         tenant: str | None = None,
     ) -> list[Allowance]:
         """Take back `allow` and `protect`, and a release; return what has ended.
+
+        Besides what `allow` takes it may be an entry of the list.
 
         Raises:
             AllowanceNotFoundError: It is not on the list.

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from ragguard.arguments import require_choice, require_method, require_number, require_share
@@ -125,6 +126,11 @@ class Parts:
             raise InvalidInputError(
                 f"on_verdict must be callable, not {type(on_verdict).__name__}; it is given every "
                 "Verdict"
+            )
+        if iscoroutinefunction(on_verdict):
+            raise InvalidInputError(
+                "on_verdict must be no coroutine function, since a thread calls it that awaits "
+                "nothing; have it hand the Verdict to a queue"
             )
         if attributor is not None:
             require_method("attributor", attributor, "attribute(query, response, retrieve)")

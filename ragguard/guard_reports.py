@@ -179,7 +179,7 @@ class Feedback:
             StoreError: With `wait`: the store does not have the event yet. It goes on waiting in
                 memory.
         """
-        if not isinstance(wait, (bool, int, float)) or wait < 0:
+        if not isinstance(wait, (bool, int, float)) or not wait >= 0:
             raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
         parts, whose = self._parts, require_tenant(tenant)
         query, response = _as_text(query), _as_text(response)
@@ -231,7 +231,7 @@ class Feedback:
             EventLostError: It was reported by this guard and lost; the message says why.
             EventNotFoundError: There is no such event.
         """
-        if not isinstance(timeout, (int, float, NoneType)):
+        if not isinstance(timeout, (int, float, NoneType)) or timeout != timeout:
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
         whose, left = require_tenant(tenant), 0.0 if timeout is None else timeout
         if self._parts.worker.wait(event_id, left, tenant=whose):

@@ -67,7 +67,8 @@ class Passage:
                 f"a passage's metadata must be a mapping or None, not {type(metadata).__name__}; "
                 "pass a dict"
             )
-        id = text_digest(text).hex() if id is None else id
+        text = str.__str__(text)  # a subclass may compare and read as it likes
+        id = text_digest(text).hex() if id is None else str.__str__(id)
         if embedding is not None and not (
             isinstance(embedding, np.ndarray) and embedding.dtype.kind == "f"
         ):

@@ -699,6 +699,26 @@ def test_the_baseline_has_nothing_to_calibrate():
         guard.calibrate([("q", ["a", "b"])] * 200)
 
 
-def test_a_timeout_is_a_number():
+@pytest.mark.parametrize("timeout", ["5", float("nan")])
+def test_a_timeout_is_a_number(timeout):
     with Guard() as guard, pytest.raises(InvalidInputError, match="timeout must be seconds"):
-        guard.attribution("event", timeout="5")
+        guard.attribution("event", timeout=timeout)
+
+
+def test_to_wait_for_no_number_of_seconds_is_refused():
+    with Guard() as guard, pytest.raises(InvalidInputError, match="wait must be"):
+        guard.report("q", "a", wait=float("nan"))
+
+
+def test_k_may_be_an_integer_of_numpy():
+    with Guard() as guard:
+        assert len(guard.filter("q", ["a", "b", "c"], k=np.int64(2)).kept) == 2
+        assert len(guard.filter_batch([("q", ["a", "b"])], k=np.int8(1))[0].kept) == 1
+
+
+def test_a_listener_that_must_be_awaited_is_refused():
+    async def hear(verdict):
+        """Awaited by nobody."""
+
+    with pytest.raises(InvalidInputError, match="on_verdict must be no coroutine function"):
+        Guard(on_verdict=hear)

@@ -224,3 +224,8 @@ def test_batches_are_recorded_like_single_queries():
         replace(r, recorded_at=moment) for r in theirs
     ]
     assert guard.store.counts() == alone.store.counts()
+
+
+def test_an_error_says_which_of_the_sets_it_is_about():
+    with Guard() as guard, pytest.raises(InvalidInputError, match=r"^queries_and_passages\[1\]: "):
+        guard.filter_batch([("q", ["a"]), ("q", 5)])

@@ -10,12 +10,13 @@ from hypothesis.extra import numpy as hnp
 
 from ragguard import Guard, Passage, Verdict
 from ragguard.audit import QuarantineEntry
-from ragguard.content import content_key
+from ragguard.content import content_key, content_keys
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, JudgingError, RagguardError
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.scoring import SCORER
 from ragguard.lru import forget_all
+from ragguard.text.html import strip_markup
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 # The gate always fires, so grouping and isolation see the input too.
@@ -198,40 +199,80 @@ def test_different_passages_may_share_an_id(guards):
         check(guard.filter("who built the pier", passages), 3)
 
 
-class Text(str):
-    """A string with a life of its own."""
+@pytest.fixture
+def unreadable(monkeypatch):
+    """Have whatever reads a text fail at this one."""
 
-    __slots__ = ()
+    def failing(text):
+        if text == "a":
+            raise RuntimeError("must not matter to the guard's contract")
+        return strip_markup(text)
 
-    def isascii(self):
-        raise RuntimeError("must not matter to the guard's contract")
+    def failing_keys(texts):
+        return content_keys([failing(text) for text in texts])
+
+    monkeypatch.setattr("ragguard.inline.tokens.strip_markup", failing)
+    monkeypatch.setattr("ragguard.inline.quarantined.content_keys", failing_keys)
+    forget_all()
+    return "a"
 
 
 @pytest.mark.parametrize("quarantined", [False, True])
-def test_a_passage_that_cannot_be_read_is_held_back_and_the_others_are_judged(quarantined):
+def test_a_passage_that_cannot_be_read_is_held_back_and_the_others_are_judged(
+    unreadable, quarantined
+):
     with Guard(on_error="raise") as guard:
         if quarantined:
             guard.store.add_quarantine([QuarantineEntry(content_key("x"), "x", "x", "test")])
-        forget_all()  # it is equal to a plain "a" that may have been read before
-        verdict = guard.filter("who", [Text("a"), "b"])
-        assert guard.filter("who", ["a", "b"]).error is None
+        verdict = guard.filter("who", [unreadable, "b"])
     assert verdict.error == "1 of 2 passages cannot be read and are held back"
     assert [passage.text for passage in verdict.kept] == ["b"]
     assert [evidence.signal for evidence in verdict.evidence] == ["unreadable", "none"]
     assert "RuntimeError" in verdict.evidence[0].reason
 
 
-def test_a_question_that_cannot_be_read_is_up_to_on_error():
+def test_a_question_that_cannot_be_read_is_up_to_on_error(monkeypatch):
+    def failing(text):
+        raise RuntimeError("must not matter to the guard's contract")
+
+    monkeypatch.setattr("ragguard.inline.tokens.tokens", failing)
     forget_all()
     for on_error, kept in (("pass", ["a", "b"]), ("hold", [])):
         with Guard(on_error=on_error) as guard:
-            verdict = guard.filter(Text("who"), ["a", "b"])
+            verdict = guard.filter("who", ["a", "b"])
         assert [passage.text for passage in verdict.kept] == kept
         assert verdict.error.startswith("RuntimeError")
     with Guard(on_error="raise") as guard, pytest.raises(JudgingError, match="cannot be judged"):
-        guard.filter(Text("who"), ["a", "b"])
+        guard.filter("who", ["a", "b"])
 
 
 def test_the_hashed_embedder_survives_what_fold_makes_of_a_text():
     rows = HashedEmbedder(8).embed(["\ufdfa" * 100, "\u0345", "\U0001f600" * 50])
     assert np.isfinite(rows).all()
+
+
+class Touchy(str):
+    """A str that can be hashed, but neither compared nor read."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        raise RuntimeError("compared")
+
+    def isascii(self):
+        raise RuntimeError("read")
+
+
+def test_strings_with_methods_of_their_own_are_taken_for_the_letters_in_them():
+    query, texts = "Who lit the lamp?", ["Ann lit the lamp.", "The lamp is red."]
+    with Guard() as guard:
+        verdict = guard.filter(Touchy(query), [Touchy(text) for text in texts])
+        assert guard.filter_batch([(Touchy(query), texts)])[0].error is None
+        # What was remembered of them is found by comparing.
+        assert guard.filter(query, texts).error is None
+        event = guard.report(query, "It was Ann.")
+        seen = guard.store.event(event).passages if guard.attribution(event, timeout=30) else ()
+    assert verdict.error is None
+    assert {type(one.text) for one in (*verdict.kept, *seen)} == {str}
+    assert type(Passage("text", id=Touchy("a")).id) is str

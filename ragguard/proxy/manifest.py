@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ragguard.arguments import require_path
 from ragguard.errors import ProxyError
 from ragguard.proxy.prompt import PromptFormat
 
@@ -197,10 +198,11 @@ def export_folder(name: str | os.PathLike[str]) -> Path:
     """Return the folder of this user's export of a model, or the folder itself that is named.
 
     Raises:
+        InvalidInputError: It is no path.
         ProxyError: The model is known and not exported yet.
     """
     if name not in MODELS:
-        return Path(name).expanduser().resolve()
+        return require_path("a proxy", name).expanduser().resolve()
     folder = cache_folder(os.fspath(name))
     if not (folder / "manifest.json").is_file():
         raise ProxyError(f"{name} is not exported yet; run: ragguard proxy get {name}")

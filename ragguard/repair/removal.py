@@ -10,6 +10,7 @@ from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ragguard.arguments import require_method
 from ragguard.audit.quarantine import (
     QuarantineEntry,
     QuarantineStatus,
@@ -122,6 +123,7 @@ def remove_quarantined(
         InvalidInputError: There is no such status.
         StoreError: The store fails.
     """
+    _require_store(store)
     check_status(status)
     entries = store.quarantine(status=status)
     if not entries:
@@ -147,6 +149,10 @@ def remove_quarantined(
     )
 
 
+def _require_store(store: object) -> None:
+    require_method("store (of a guard it is guard.store)", store, "quarantine(status)")
+
+
 def restore(
     store: AuditStore,
     base: Removable,
@@ -167,6 +173,7 @@ def restore(
         QuarantineNotFoundError: A key is not in the store; then nothing is changed.
         StoreError: The store fails.
     """
+    _require_store(store)
     entries = {entry.key: entry for entry in store.quarantine()}
     wanted = [keys] if isinstance(keys, str) else list(dict.fromkeys(keys))
     for key in wanted:

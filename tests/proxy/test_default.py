@@ -151,3 +151,8 @@ class TestGuard:
     def test_an_attributor_has_its_own(self):
         with pytest.raises(InvalidInputError, match=r"RAGOrigin\(proxy=\.\.\.\)"):
             Guard(proxy="lexical", attributor=RAGOrigin())
+
+
+def test_a_proxy_that_is_no_path_is_refused():
+    with pytest.raises(InvalidInputError, match="a proxy must be a path"):
+        default(5)

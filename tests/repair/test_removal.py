@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ragguard import Guard
 from ragguard.attribution.result import Attribution, PassageScore
 from ragguard.audit import Event, QuarantineEntry
 from ragguard.content import content_key
@@ -352,3 +353,12 @@ def test_a_single_key_or_id_is_one_and_no_letters(store):
 def test_no_such_status_is_an_error(store):
     with pytest.raises(InvalidInputError, match="status cannot be 'done'"):
         remove_quarantined(store, Plain(), status="done")
+
+
+def test_a_guard_in_place_of_its_store_is_named():
+    base = KnowledgeBase([Passage("text")])
+    with Guard() as guard:
+        with pytest.raises(InvalidInputError, match=r"of a guard it is guard\.store"):
+            remove_quarantined(guard, base)
+        with pytest.raises(InvalidInputError, match=r"of a guard it is guard\.store"):
+            restore(guard, base, [])
