@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from ragguard.arguments import require_positive
 from ragguard.attribution.result import Attribution, Attributor, Retrieve
 from ragguard.attribution.search import search_of
 from ragguard.errors import InvalidInputError, RagguardError
@@ -29,6 +30,7 @@ from ragguard.fork import follow_forks
 from ragguard.passage import Passage
 
 _Child = subprocess.Popen[bytes]
+_LAST_WORDS_S = 1.0  # from the last answer of a child to its own end
 
 
 class Apart:
@@ -48,7 +50,8 @@ class Apart:
         timeout_s: Seconds after which an attribution that has not ended is cut off.
 
     Raises:
-        InvalidInputError: `make` is not of that form, or `timeout_s` not positive.
+        InvalidInputError: `make` is not of that form, or `timeout_s` no positive number
+            of at most a million.
     """
 
     def __init__(
@@ -56,8 +59,7 @@ class Apart:
     ) -> None:
         if not isinstance(make, str) or not all(make.partition(":")):
             raise InvalidInputError(f"make must be 'module:name', not {make!r}")
-        if not timeout_s > 0:
-            raise InvalidInputError(f"timeout_s must be positive, not {timeout_s}; leave it out")
+        require_positive(timeout_s=timeout_s)
         self._make = make
         self._timeout_s = timeout_s
         self._child: _Child | None = None
@@ -80,9 +82,8 @@ class Apart:
             try:
                 found = _converse(child, query, response, search)
             except (EOFError, OSError, pickle.UnpicklingError) as error:
-                child.kill()
                 raise RagguardError(
-                    f"the process that attributes has ended with {child.wait()}, after "
+                    f"the process that attributes has ended with {_end_of(child)}, after "
                     f"{self._timeout_s:g} s at most; the next attribution starts another one"
                 ) from error
             except BaseException:  # such as Ctrl-C: what is on its way would be taken for another's
@@ -128,7 +129,8 @@ def _converse(
 ) -> Attribution | Exception:
     """Return what the child found, or what failed: there, or in the search here."""
     given: dict[tuple[str, str], Passage] = {}
-    _send(child.stdin, (query, response))
+    # As plain strings: the child may not know the class of another kind.
+    _send(child.stdin, (str.__str__(query), str.__str__(response)))
     while True:
         kind, content = _received(child.stdout)
         if kind == "done":
@@ -175,6 +177,16 @@ def _with_passages(
     )
 
 
+def _end_of(child: _Child) -> int:
+    """Return what the child, which answers no more, ends with: by itself, or else it is killed."""
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(_LAST_WORDS_S)
+    finally:  # after Ctrl-C, too: what is on its way would be taken for another's
+        child.kill()
+    return child.wait()
+
+
 def _end(child: _Child, parent: int) -> None:
     if os.getpid() != parent:  # in a fork, whose memory is a copy of the parent's
         return
@@ -208,7 +220,7 @@ def _serve(make: str) -> None:
         return found
 
     module, _, name = make.partition(":")
-    attributor: Attributor = getattr(importlib.import_module(module), name)()
+    attributor: Attributor | None = None
     while True:
         try:
             query, response = _received(requests)
@@ -216,6 +228,8 @@ def _serve(make: str) -> None:
             return
         answer: tuple[str, Any]
         try:
+            if attributor is None:
+                attributor = getattr(importlib.import_module(module), name)()
             answer = "done", attributor.attribute(query, response, retrieve)
         except _Stopped:
             answer = "stopped", None

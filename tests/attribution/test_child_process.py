@@ -1,7 +1,9 @@
 """Attribution in a process of its own answers what it would here, and its end is a failure."""
 
+import contextlib
 import os
 import signal
+import sys
 import time
 
 import pytest
@@ -35,6 +37,14 @@ def retrieve(query, limit):
     return passages()[:limit]
 
 
+def garble():
+    """Close what the parent listens to, and go on for a while."""
+    for number in range(3, 20):
+        with contextlib.suppress(OSError):
+            os.close(number)
+    time.sleep(60)
+
+
 class Named:
     """Does what the response names; made in the child."""
 
@@ -43,6 +53,8 @@ class Named:
             os.kill(os.getpid(), signal.SIGKILL)
         if response == "sleep":
             time.sleep(60)
+        if response == "garble":
+            garble()
         if response == "print":
             os.write(1, b"a model prints")
         if response == "invalid":
@@ -52,6 +64,21 @@ class Named:
         found = list(retrieve(query, 1))
         pid = str(os.getpid())
         return Attribution(query, response, pid, found, [], 1, "poisoning", "so")
+
+
+def out_of_order():
+    raise ValueError("no model is here")
+
+
+def quits():
+    sys.exit(3)
+
+
+class Question(str):
+    """What the child, which is told no module of that name, cannot rebuild."""
+
+    __slots__ = ()
+    __module__ = "known_to_the_parent_alone"
 
 
 @pytest.fixture
@@ -150,7 +177,52 @@ def test_failures_are_told(named):
     assert named.attribute("q", "r", retrieve).responsible
 
 
-@pytest.mark.parametrize("options", [{"make": "RAGOrigin"}, {"make": ":x"}, {"timeout_s": 0}])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        ("out_of_order", "^ValueError: no model is here$"),
+        ("absent", "^AttributeError: .* has no attribute 'absent'$"),
+        ("quits", "has ended with 3, after"),
+    ],
+)
+def test_a_factory_that_fails_is_told_by_its_own_error(make, told):
+    apart = Apart(f"{__name__}:{make}")
+    try:
+        for _ in range(2):
+            with pytest.raises(RagguardError, match=told):
+                apart.attribute("q", "r", retrieve)
+    finally:
+        apart.close()
+
+
+@pytest.mark.slow
+def test_a_child_that_says_no_more_and_goes_on_is_ended(named):
+    began = time.monotonic()
+    with pytest.raises(RagguardError, match="has ended with -9"):
+        named.attribute("q", "garble", retrieve)
+    assert time.monotonic() - began < 30
+    assert named.attribute("q", "r", retrieve).responsible
+
+
+@pytest.mark.slow
+def test_a_query_of_another_class_of_str_is_sent_as_plain_text(named):
+    found = named.attribute(Question("q"), Question("r"), retrieve)
+    assert (type(found.query), type(found.response)) == (str, str)
+    assert (found.query, found.response) == ("q", "r")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"make": "RAGOrigin"},
+        {"make": ":x"},
+        {"timeout_s": 0},
+        {"timeout_s": float("inf")},
+        {"timeout_s": float("nan")},
+        {"timeout_s": "300"},
+    ],
+)
 def test_options_that_make_no_sense(options):
     with pytest.raises(InvalidInputError, match="must be"):
         Apart(**options)
