@@ -26,19 +26,12 @@ _AS_CLEARLY = 0.6  # of the median support of the suspects that the generator sa
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks against each of n passages, in rank order.
-
-    Attributes:
-        query: The user's question.
-        scores: ES, SC and GC, or what stands in for it; float64 arrays of shape (n,).
-        support: float64 array of shape (n,), each passage's support of the response, in [0, 1].
-        carried: float64 array of shape (n,), how far each holds the question, in [0, 1].
-    """
+    """What speaks against each of n passages, in rank order: float64 arrays of shape (n,)."""
 
     query: str
-    scores: tuple[NDArray[np.float64], ...]
-    support: NDArray[np.float64]
-    carried: NDArray[np.float64]
+    scores: tuple[NDArray[np.float64], ...]  # ES, SC and GC, or what stands in for it
+    support: NDArray[np.float64]  # of the response, in [0, 1]
+    carried: NDArray[np.float64]  # how far each holds the question, in [0, 1]
 
     def suspicion(self, among: NDArray[np.int64]) -> Suspicion:
         """Return which of these passages stand apart from the others of them."""
@@ -48,47 +41,29 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Suspicion:
-    """Which passages stand apart as responsible.
+    """Which of n passages stand apart as responsible."""
 
-    Attributes:
-        responsibility: RS, float64 array of shape (n,).
-        suspected: bool array of shape (n,).
-        p_value: Of "none stands apart".
-        standing: Their `separation_margin`.
-    """
-
-    responsibility: NDArray[np.float64]
-    suspected: NDArray[np.bool_]
-    p_value: float
-    standing: float
+    responsibility: NDArray[np.float64]  # RS, of shape (n,)
+    suspected: NDArray[np.bool_]  # of shape (n,)
+    p_value: float  # of "none stands apart"
+    standing: float  # their `separation_margin`
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is held responsible, and why.
+    """What is held responsible, and why."""
 
-    Attributes:
-        responsible: bool array of shape (n,); all False unless `cause` is "poisoning".
-        cause: "poisoning", "model" or "unclear".
-        reason: The same in words.
-        first: Who stands apart in the whole scope.
-    """
-
-    responsible: NDArray[np.bool_]
-    cause: Cause
+    responsible: NDArray[np.bool_]  # of shape (n,); all False unless `cause` is "poisoning"
+    cause: Cause  # "poisoning", "model" or "unclear"
     reason: str
-    first: Suspicion
+    first: Suspicion  # who stands apart in the whole scope
 
 
 def separation_margin(scores: NDArray[np.float64], chosen: NDArray[np.bool_]) -> float:
-    """Return how far the chosen stand apart, in [0, 1].
+    """Return how far the chosen stand apart by n scores in standard deviations, in [0, 1].
 
     Their mean score as a share of the greatest possible, sqrt((n - m) / m) standard deviations of
     m among n. Responsibility is a mean of z-scores, so it comes near only if these agree.
-
-    Args:
-        scores: float64 array of shape (n,), in standard deviations.
-        chosen: bool array of shape (n,).
     """
     count, among = len(scores), int(chosen.sum())
     if not 0 < among < count:
@@ -102,13 +77,10 @@ def suspects(combined: NDArray[np.float64], support: NDArray[np.float64]) -> Sus
 
     The higher cluster of 2-means; of it only those that support the response, if any does. If one
     cluster explains the scores better than two, those that support the response are suspects if
-    they stand apart in their support or are all there is: so is the one passage found that states
-    the response among several alike that state other wrong answers. Of fewer than 4 scores, which
-    cannot be tested, those that support the response are suspects.
+    they stand apart in their support (the one passage that states the response among several alike
+    that state other wrong answers) or are all there is; and so they are of fewer than 4 scores.
 
-    Args:
-        combined: float64 array of shape (n,), RS.
-        support: float64 array of shape (n,), of the response, in [0, 1].
+    `combined` is RS and `support` that of the response, float64 arrays of shape (n,).
     """
     supports = support >= MIN_SUPPORT
     if len(combined) < _TESTABLE:
@@ -139,19 +111,16 @@ def find_cause(
     A generator may give the response whatever it reads. So if no suspect that it saw supports it,
     some of the scope must be left without blame, from which it is not given.
 
-    Args:
-        scope: n passages in rank order.
-        evidence: Of the same passages.
-        probe: Tells whether passages lead to the response.
-        top_k: K.
-        unaided: True if the model gives the response without any passage.
+    `evidence` is of the n passages of `scope`; `unaided` says that the model gives the response
+    without any passage.
     """
     passages = scope.passages
     everybody = np.arange(len(passages))
     first = evidence.suspicion(everybody)
+    guilty = np.zeros(len(passages), dtype=bool)
 
     def nobody(reason: str, cause: Cause = "unclear") -> Finding:
-        return Finding(np.zeros(len(passages), dtype=bool), cause, reason, first)
+        return Finding(np.zeros_like(guilty), cause, reason, first)
 
     if unaided:
         return nobody("the model gives the same answer without any passage", "model")
@@ -162,11 +131,10 @@ def find_cause(
     accused = _accused(scope, evidence, probe, everybody, first, top_k)
     if isinstance(accused, str):
         return nobody(accused)
+    guilty[accused] = True
     given_anyway = "the response is given without the passages that stand apart, too"
     supports = evidence.support >= MIN_SUPPORT
     stated = bool((supports & first.suspected)[:top_k].any())
-    guilty = np.zeros(len(passages), dtype=bool)
-    guilty[accused] = True
     while (rest := np.flatnonzero(~guilty)).size:
         read = rest[:top_k]
         if not probe.reproduces([passages[i] for i in read]):

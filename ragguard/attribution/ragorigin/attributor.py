@@ -90,8 +90,7 @@ class RAGOrigin:
             GenerationError: A language model did not answer.
         """
         search = search_of(query, response, retrieve)
-        generate = None if self._generate is None else self._generate.metered()
-        judge = None if self._judge is None else self._judge.metered()
+        generate, judge = (one and one.metered() for one in (self._generate, self._judge))
         question = reduced(query)
         meter = SupportMeter(self._proxy, question, response)
         probe: Probe = meter
@@ -141,12 +140,8 @@ class RAGOrigin:
         return await asyncio.to_thread(self.attribute, query, response, retrieve)
 
 
-def _comparable(passages: Sequence[Passage]) -> list[Passage]:
-    """Return the passages, without their embeddings unless all have one of the same shape.
-
-    Vectors of two models cannot be compared, even where they have the same length.
-    """
+def _comparable(passages: Sequence[Passage]) -> Sequence[Passage]:
+    # Without embeddings unless all have one of the same shape: vectors of two models cannot be
+    # compared, even where they have the same length.
     shapes = {None if p.embedding is None else p.embedding.shape for p in passages}
-    if len(shapes) <= 1:
-        return list(passages)
-    return [Passage(passage.text, id=passage.id) for passage in passages]
+    return passages if len(shapes) <= 1 else [Passage(p.text, id=p.id) for p in passages]

@@ -3,9 +3,8 @@
     ES_i = cos(query, passage i)
     RS_i = sum_s w_s z_s(i) / sum_s w_s,    s in {ES, SC, GC},    z_s = (s - mean s) / std s
 
-The paper takes w_s = 1. That gives a score which tells nothing the same say as one which tells
-everything: poison that was not made to be retrieved has ordinary ES and SC, and the mean then
-buries a clear GC. Here w_s is the `separation` of s.
+The paper takes w_s = 1. Poison that was not made to be retrieved has ordinary ES and SC, and the
+mean then buries a clear GC. Here w_s is the `separation` of s.
 """
 
 from __future__ import annotations
@@ -25,14 +24,11 @@ from ragguard.passage import Passage
 def embedding_similarity(
     embedder: CachedEmbedder, query: str, passages: Sequence[Passage]
 ) -> NDArray[np.float64]:
-    """Return the cosine of the query with every passage (RAGOrigin, Eq. 5).
+    """Return the cosine of the query with every passage, float64 (len(passages),), in [-1, 1].
 
-    A passage's own embedding counts if it has the length of the query's and is finite; it is then
-    taken to come from the same model. The other texts are embedded in one batch, and the query by
-    the embedder's own way of reading questions, if it has one.
-
-    Returns:
-        float64 array of shape (len(passages),), in [-1, 1].
+    RAGOrigin, Eq. 5. A passage's own embedding counts if it has the length of the query's and is
+    finite; it is then taken to come from the same model. The other texts are embedded in one batch,
+    and the query by the embedder's own way of reading questions, if it has one.
 
     Raises:
         EmbeddingError: The embedder's answer has the wrong shape or is not finite.
@@ -72,22 +68,19 @@ def separation(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return how clearly the values of each score fall into two groups, in [0, 1].
 
     The share of their variance that the best split explains, above the 2 / pi that it explains of
-    a normal distribution (Engelman & Hartigan, 1969), where there are no groups.
+    a normal distribution (Engelman & Hartigan, 1969).
     """
     explained = np.array([two_means(values).explained for values in scores])
     return np.asarray(np.maximum(0.0, (explained - NO_CLUSTERS) / (1.0 - NO_CLUSTERS)))
 
 
 def responsibility(scores: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return RS, the combined score of every passage in scope.
+    """Return RS of the n passages in scope, float64 (n,), in standard deviations (Eq. 8).
 
     The scores are weighed by their `separation`; all alike if all would weigh nothing.
 
     Args:
         scores: ES, SC and GC, each a float64 array of shape (n,).
-
-    Returns:
-        float64 array of shape (n,), in standard deviations; higher is more responsible.
 
     Raises:
         InvalidInputError: The arrays differ in shape.

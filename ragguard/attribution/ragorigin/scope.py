@@ -1,8 +1,8 @@
 """Which part of the knowledge base is searched (RAGOrigin, Section 5.2 and Algorithm 1).
 
-Passages are taken in rank order, a segment of K at a time. Each segment is tested: does it lead to
-the reported response on its own? The scope grows until at least half of the tested segments do not
-(Eq. 4), so that it holds about as much that is benign as may be poisoned.
+Passages are taken in rank order, a segment of K at a time, until at least half of the segments do
+not lead to the reported response on their own (Eq. 3 and 4). So the scope holds about as much that
+is benign as may be poisoned.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from ragguard.passage import Passage
 MIN_SCOPE = 20
 """Passages that the scope takes in before Eq. 4 may end it.
 
-Eq. 4 alone stops at 2 K when the first segment is poisoned and the second is not. Poison of one
-attack that ranks just below is then missed, and the scores have few benign passages to be
-normalised over; `benchmarks.attribution` measures both.
+Eq. 4 alone may stop at 2 K: poison of one attack that ranks just below is then missed, and few
+benign passages are left to normalise the scores over; `benchmarks.attribution` measures both.
 """
 
 
@@ -100,17 +99,11 @@ class AnswerProbe:
 
 @dataclass(frozen=True)
 class Scope:
-    """The passages that are searched.
+    """The passages that are searched."""
 
-    Attributes:
-        passages: In rank order, texts all different.
-        reproduced: For every tested segment of K passages, whether it led to the response.
-        complete: False if the search ended at the safety limit before Eq. 4 held.
-    """
-
-    passages: list[Passage]
-    reproduced: tuple[bool, ...]
-    complete: bool
+    passages: list[Passage]  # in rank order, texts all different
+    reproduced: tuple[bool, ...]  # whether each tested segment of K led to the response
+    complete: bool  # False if the search ended at the safety limit before Eq. 4 held
 
 
 def narrow_scope(
@@ -121,22 +114,15 @@ def narrow_scope(
     After `max_scope` passages the search ends in any case; a `min_scope` of 0 is the paper's rule.
     """
     reproduced: list[bool] = []
+    half_do_not = True
     taken = 0
-    while taken < max_scope:
+    while taken < max_scope and not (reproduced and half_do_not and taken >= min_scope):
         end = min(taken + top_k, max_scope)
         # Ahead in one request what the rule will need anyway.
-        known = ranking.first(max(end, min(min_scope, max_scope)))
-        segment = known[taken:end]
+        segment = ranking.first(max(end, min(min_scope, max_scope)))[taken:end]
         if not segment:
             break
         reproduced.append(probe.reproduces(segment))
+        half_do_not = 2 * sum(reproduced) <= len(reproduced)
         taken += len(segment)
-        if taken >= min_scope and _half_do_not(reproduced):
-            break
-    passages = ranking.first(taken)
-    at_end = taken < max_scope
-    return Scope(passages, tuple(reproduced), at_end or _half_do_not(reproduced))
-
-
-def _half_do_not(reproduced: Sequence[bool]) -> bool:
-    return 2 * sum(reproduced) <= len(reproduced)
+    return Scope(ranking.first(taken), tuple(reproduced), taken < max_scope or half_do_not)

@@ -26,26 +26,17 @@ from ragguard.proxy.base import Proxy, gain_power
 
 # Chosen, as is the power in `passage_support`, on one half of the benchmark's records.
 MIN_SUPPORT = 0.3
-"""Support below which a passage is not taken to state the response.
-
-As much has a passage that speaks of the whole question and holds two thirds of the response.
-"""
+"""Support from which a passage is taken to state the response: two thirds of its words or so."""
 
 STATING_GAIN = MIN_SUPPORT ** (1.0 / 3.0)
 """Gain from which a passage that speaks of the whole question is taken to state the response."""
 
 SUFFICIENT_SUPPORT = 0.65
-"""Support with which one passage explains the response alone.
+"""Support with which one passage explains the response alone; of several it must add up to 1."""
 
-A passage that speaks of the whole question and states the response has a support of 1. Several
-explain it if their supports add up to that.
-"""
-
+# Passages that state the same answer and so need not be `is_specific`: hardly any three benign ones
+# do, and an attacker could make any text speak of much else.
 _AGREEING = 3
-"""Passages that state the same answer and so need not be `is_specific`.
-
-Hardly any three benign ones do, and an attacker could make any text speak of much else.
-"""
 
 MARGIN_UNTESTABLE = 0.65
 """Margin of suspects that have nobody to stand apart from."""
@@ -59,12 +50,11 @@ def relative_gain(
     """Return how much of the greatest possible rise in log-probability each passage brings.
 
     Args:
-        with_passage: float64 array of shape (n,), GC given each passage, nats per token.
+        with_passage: float64 array of shape (n,), as is what is returned, in [0, 1]: GC given each
+            passage, nats per token.
         without: GC given no context.
-        ceiling: GC given as context what states the response outright.
-
-    Returns:
-        float64 array of shape (n,), in [0, 1]; zeros where no context could bring a rise.
+        ceiling: GC given as context what states the response outright; where that brings no rise,
+            zeros are returned.
     """
     if ceiling <= without:
         return np.zeros_like(with_passage)
@@ -78,8 +68,7 @@ def passage_support(
 
     A passage that holds the response's words by chance ("2", "Essex") does not speak of the
     question; one that speaks of the question but shares half of the words does not state the
-    response, for which the cube stands. Supports of passages add up: some that corroborate each
-    other explain a response that none would alone.
+    response, for which the cube stands.
     """
     return np.asarray(question_coverage * gain**3, dtype=np.float64)
 
@@ -93,14 +82,9 @@ def explains(support: NDArray[np.float64]) -> bool:
 def explains_response(support: NDArray[np.float64], margin: float) -> bool:
     """Return True if suspects with these supports lead to the response, as far as they stand apart.
 
-    If they explain it (`explains`), they need hardly stand apart. The less clearly they state it,
-    the further they must; what counts is the best of them, or, where that is more, what they have
-    together.
-
-    Args:
-        support: float64 array of shape (n,).
-        margin: How far they stand apart in responsibility, in [0, 1]; `MARGIN_UNTESTABLE` where
-            that cannot be told, for which they must explain the response.
+    If they explain it (`explains`), they need hardly stand apart. The less clearly they state it
+    (the best of them, or, where that is more, all together), the further they must: by `margin`,
+    in [0, 1], or `MARGIN_UNTESTABLE` where that cannot be told.
     """
     if explains(support):
         return margin >= _LEAST_MARGIN
@@ -110,10 +94,9 @@ def explains_response(support: NDArray[np.float64], margin: float) -> bool:
 
 
 class SupportMeter:
-    """The `Probe` that asks no generator: does the passages' support of a response explain it?
+    """The `Probe` that asks no generator: does the passages' support of the claim explain it?
 
-    It scores passages for one event and remembers what it has scored. Of the response the `claim`
-    counts.
+    It scores passages for one event and remembers what it has scored.
 
     Attributes:
         refused: True if the response is a refusal (`is_refusal`).
@@ -141,10 +124,9 @@ class SupportMeter:
     def leads(self, passages: Sequence[Passage], standing: float) -> bool:
         """Return True if the support of these suspects, as far as they stand apart, explains it.
 
-        Where fewer than three support the response, one of them must have been written for it, as
-        far as can be told: a page that only mentions what was answered, among much else, was
-        misread, and not planted. The standing of suspects for a refusal does not count: passages
-        that sound a little like one stand apart easily.
+        Where fewer than three support the response, one of them must have been `written_for` it: a
+        page that only mentions what was answered, among much else, was misread, and not planted.
+        Of a refusal the standing does not count: what sounds a little like one stands apart easily.
         """
         texts = [passage.text for passage in passages]
         support = self.support(texts)
@@ -219,8 +201,7 @@ class SupportMeter:
         Such a text holds the question word for word, or `is_specific`. One that forbids an answer
         holds none, so for a refusal any text may be.
         """
-        return (
-            self.refused
-            or bool((self.carried(texts) >= VERBATIM_GAIN).any())
-            or bool(is_specific(self._query, self._claim, texts).any())
+        return self.refused or bool(
+            (self.carried(texts) >= VERBATIM_GAIN).any()
+            or is_specific(self._query, self._claim, texts).any()
         )

@@ -18,26 +18,18 @@ NO_CLUSTERS = 2.0 / math.pi
 
 @dataclass(frozen=True)
 class Split:
-    """The best split of n values into a low and a high cluster.
+    """The best split of n values into a low and a high cluster."""
 
-    Attributes:
-        high: bool array of shape (n,), True for the cluster with the higher mean.
-        explained: Share of the variance between the clusters, in [0, 1]; 0 if all are equal.
-    """
-
-    high: NDArray[np.bool_]
-    explained: float
+    high: NDArray[np.bool_]  # of shape (n,), True for the cluster with the higher mean
+    explained: float  # share of the variance between the clusters, in [0, 1]; 0 if all are equal
 
 
 def two_means(values: NDArray[np.float64]) -> Split:
-    """Return the split with the least squared distance to the two means.
+    """Return the split of the n float64 values with the least squared distance to the two means.
 
     Exact: in one dimension the clusters are an interval each, so all n - 1 splits of the sorted
     values are tried at once. Equal values are never parted; of equally good splits the one with
     the fewest high values is taken.
-
-    Args:
-        values: float64 array of shape (n,).
     """
     count = len(values)
     # Shifted to mean 0, so that nearly equal large values do not cancel.

@@ -42,18 +42,14 @@ def select_by_trigger(
 
     These are the suspects that hold the question, and the others that hold it at the same place: a
     planted text that fails to state the response came with those that do. Others are not blamed if
-    they agree on a word that nobody else in the scope says, since they serve another attacker's
-    answer, nor if their words are closer to a passage that nobody suspects than to any suspect:
-    these are pages of frequent questions. Suspects without the mark are searched for later, among
-    the rest. Two that hold the question may be a planted text and such a page, so where only one
-    suspect with it was seen there must be three.
+    they agree on a word that nobody else in the scope says (another attacker's answer), nor if
+    their words are closer to a passage that nobody suspects than to any suspect (pages of frequent
+    questions). Suspects without the mark are searched for later, among the rest. Two that hold the
+    question may be a planted text and such a page, so where only one suspect with it was seen there
+    must be three.
 
-    Args:
-        query: The user's question.
-        texts: The n passages in rank order.
-        carried: float64 array of shape (n,): relative gain of SC.
-        suspected: bool array of shape (n,), as is what is returned.
-        seen: bool array of shape (n,): the suspects that the generator saw.
+    `texts` are the n passages in rank order, `carried` their relative gains of SC, `seen` the
+    suspects that the generator saw; arrays, and what is returned, have shape (n,).
     """
     carriers = carried >= VERBATIM_GAIN
     known = int((seen & carriers).sum())
@@ -114,10 +110,8 @@ def off_topic_names(query: str, claimed: str, texts: Sequence[str]) -> list[int]
     ]
     asked, claiming, *read = stems_of([query, claimed, *chain.from_iterable(names)])
     known = COMMON_STEMS.union(asked, claiming)
-    words = iter(read)
-    return [
-        len({found[0] for found in islice(words, len(each)) if found} - known) for each in names
-    ]
+    rest = iter(read)
+    return [len({stems[0] for stems in islice(rest, len(each)) if stems} - known) for each in names]
 
 
 def is_specific(query: str, claimed: str, texts: Sequence[str]) -> NDArray[np.bool_]:
