@@ -2,8 +2,7 @@
 
 The child is `python -m ragguard.attribution.child_process MODULE:NAME`. It reads pickled requests
 from its standard input and writes pickled answers, and ends with its parent, whose death closes
-that input.
-Both ends are this module; texts of strangers are data.
+that input. Texts of strangers are data.
 """
 
 from __future__ import annotations
@@ -37,11 +36,10 @@ class Apart:
     """An attributor whose work is done by a child process; searching stays in this one.
 
     Python runs one thread at a time, so an attribution in a thread makes queries wait for it. The
-    child costs the memory of another interpreter and competes for nothing but cores, at a lower
-    priority. It is started with the first attribution and again after it has ended, which also
-    keeps a text that kills the process that attributes it from killing the service. Vectors of
-    passages stay here, since the child may embed with another model; so do metadata, and the
-    attribution holds the very passages that `retrieve` returned.
+    child costs the memory of another interpreter and has a lower priority. It is started with the
+    first attribution and again after it has ended, so that a text that kills it does not kill the
+    service. Vectors of passages stay here, since the child may embed with another model; so do
+    metadata, and the attribution holds the very passages that `retrieve` returned.
 
     Safe to share between threads and across forks; one attribution runs at a time.
 

@@ -1,8 +1,7 @@
 """What a response claims, how much of a question a passage covers, and when two answers agree.
 
-A generated answer wraps its claim in courtesy and in words of the question ("Based on the provided
-context, the name of the bomb was X."). Only the claim tells passages apart: the rest is in all of
-them or in none.
+A generated answer wraps its claim in courtesy and in words of the question. Only the claim tells
+passages apart: the rest is in all of them or in none.
 """
 
 from __future__ import annotations
@@ -56,8 +55,7 @@ _CONCEDED = tuple(
 _LEADING = re.compile(r"\d[%\"')]*$|['\u2019]s$")
 _STOP_STEMS = frozenset(STOP_WORDS | {stem(word) for word in STOP_WORDS})
 _LONGEST_BRIDGE = 2  # function words between two pieces of one phrase
-_FRAME_STEMS = frozenset(stem(word) for word in _FRAME)
-COMMON_STEMS = _STOP_STEMS | _FRAME_STEMS
+COMMON_STEMS = _STOP_STEMS | {stem(word) for word in _FRAME}
 """Stems of words that are in every text, and of those in which answers are given."""
 _SIGNS = ".,;:!?\"'()"  # around a letter
 _LETTERS = frozenset("BCDEFGHJKLMNOPQRSTUVWXYZ")  # "A" and "I" are words
@@ -139,14 +137,12 @@ def _bridged(pieces: Sequence[str], words: Sequence[set[str]], chosen: Sequence[
 
 
 def coverage(query: str, claimed: str, passages: Sequence[str]) -> NDArray[np.float64]:
-    """Return how much of the question each passage speaks of.
+    """Return how much of the question each passage speaks of, in [0, 1].
 
     The share of the query's content words that occur in the passage (as `stems`), each weighted by
     its surprise (-log of its probability in the language). Words of the claim do not count: they
-    are what the question asks for. A query without content words is covered by everything.
-
-    Returns:
-        float64 array of shape (len(passages),), in [0, 1].
+    are what the question asks for. A query without content words is covered by everything. float64
+    array of shape (len(passages),).
     """
     asked, claiming, *read = stems_of([query, claimed, *passages])
     question = _Question(asked, claiming)
@@ -157,13 +153,10 @@ def statement_coverage(query: str, claimed: str, passages: Sequence[str]) -> NDA
     """Return how much of the question each passage speaks of, also where it makes the claim.
 
     The mean of `coverage` and of that of the best two successive sentences, which counts as far as
-    they hold the words of the claim that the passage holds. A long page may speak of the question
-    in one place and hold the claim's words in another. Where the claim's only number stands there
-    among n others of as many digits ("begun in 1939, ended in 1940"), they count 1 / (1 + n) of
-    that. A passage without a word of the claim has its `coverage`.
-
-    Returns:
-        float64 array of shape (len(passages),), in [0, 1].
+    they hold the words of the claim that the passage holds: a long page may hold both far apart.
+    Where the claim's only number stands there among n others of as many digits ("begun in 1939,
+    ended in 1940"), they count 1 / (1 + n) of that. A passage without a word of the claim has its
+    `coverage`. float64 array of shape (len(passages),), in [0, 1].
     """
     said = [sentences(text) for text in passages]
     asked, claiming, *read = stems_of([query, claimed, *chain.from_iterable(said)])

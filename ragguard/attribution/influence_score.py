@@ -34,12 +34,10 @@ _NEGATIONS = frozenset({"no", "not", "nor", "cannot"})
 class InfluenceScore(LLMAttributor):
     """Attribution by semantic entropy: IS_i = H_S(Y | all passages) - H_S(Y | passage i) (Eq. 6).
 
-    The sign is the paper's: IS_i is minus the information that the other passages have and
-    passage i lacks, so the higher, the more influential. A passage that makes the model sure of
-    one answer, beside others that say something else, scores high.
-
-    Samples that refuse or say that the answer is unknown count as meanings of their own each
-    (`abstentions_apart`), unless the response does so too. The paper is silent on them.
+    The sign is the paper's: a passage that makes the model sure of one answer, beside others that
+    say something else, scores high. Of samples that refuse or say that the answer is unknown the
+    paper is silent: each counts as a meaning of its own (`abstentions_apart`), unless the response
+    does so too.
 
     The paper ranks the passages and leaves the decision open, and the score does not know the
     reported response. So here a passage is responsible if at least half of the answers sampled
@@ -104,23 +102,18 @@ class InfluenceScore(LLMAttributor):
             for start in range(0, len(answers), self._samples)
         ]
         entropies = [self._entropy(query, response, group) for group in groups] or [0.0, 0.0]
-        repeats = [self._repeated(query, group, response) for group in groups]
-        cause, reason = _cause(repeats)
-        together, unaided, *alone = repeats or [0.0, 0.0]
+        shares = [self._repeated(query, group, response) for group in groups]
+        cause, reason = _cause(shares)
+        repeats = shares or [0.0, 0.0]
+        details: dict[str, Any] = {"samples": self._samples}
+        for name, (together, unaided, *alone) in (("entropy", entropies), ("repeats", repeats)):
+            details |= {f"{name}_all": together, f"{name}_none": unaided, f"{name}_alone": alone}
         return Conclusion(
             scope,
             [entropies[0] - entropy for entropy in entropies[2:]],
-            [cause == "poisoning" and repeat >= 0.5 for repeat in alone],
+            [cause == "poisoning" and repeat >= 0.5 for repeat in repeats[2:]],
             (cause, reason),
-            {
-                "samples": self._samples,
-                "entropy_all": entropies[0],
-                "entropy_none": entropies[1],
-                "entropy_alone": entropies[2:],
-                "repeats_all": together,
-                "repeats_none": unaided,
-                "repeats_alone": alone,
-            },
+            details,
         )
 
     def _entropy(self, query: str, response: str, answers: Sequence[str]) -> float:
@@ -172,13 +165,10 @@ def _cause(repeats: Sequence[float]) -> tuple[Cause, str]:
 def semantic_entropy(labels: ArrayLike) -> float:
     """Return the entropy of the meanings of sampled responses, in bits.
 
-    H_S = -sum_c p_c log2 p_c, where p_c is the share of the samples in meaning c. The Influence
-    Score's paper (section 4, step 6) prints the sum without its minus sign, against its own words
-    (low when the answers agree), and takes p from similarity scores. Counting clusters is Kuhn's
-    way, and is 0 exactly when all samples agree.
-
-    Args:
-        labels: int array of shape (n,): the meaning of every sample.
+    H_S = -sum_c p_c log2 p_c, where p_c is the share of the samples in meaning c. The paper
+    (section 4, step 6) prints the sum without its minus sign, against its own words (low when the
+    answers agree), and takes p from similarity scores. Counting clusters is Kuhn's way, and is 0
+    exactly when all samples agree. `labels`, an int array of shape (n,), are their meanings.
 
     Raises:
         InvalidInputError: There is no sample.
@@ -196,22 +186,16 @@ def semantic_entropy(labels: ArrayLike) -> float:
 def cluster_by_similarity(vectors: ArrayLike, threshold: float) -> NDArray[np.int64]:
     """Return one cluster label a row: rows with a cosine of at least `threshold` belong together.
 
-    Clusters are the connected components of that relation, whatever the order of the samples.
-
-    Args:
-        vectors: float array of shape (n, d), rows of any length; a zero row is like no other.
-        threshold: Cosine in [-1, 1].
-
-    Returns:
-        int64 array of shape (n,), numbered from 0 in order of first appearance.
+    Clusters are the connected components of that relation, whatever the order of the n rows of
+    `vectors`, which may have any length; a zero row is like no other. int64 array of shape (n,),
+    numbered from 0 in order of first appearance.
 
     >>> cluster_by_similarity([[1, 0], [0, 1], [2, 0]], 0.9).tolist()
     [0, 1, 0]
     """
     rows = unit_rows(np.asarray(vectors)).astype(np.float64)
     # The same text twice has a cosine a rounding error below 1.
-    same = rows @ rows.T >= threshold - 1e-6
-    return _components(same)
+    return _components(rows @ rows.T >= threshold - 1e-6)
 
 
 def cluster_by_equivalence(
@@ -219,13 +203,9 @@ def cluster_by_equivalence(
 ) -> NDArray[np.int64]:
     """Return one cluster label a text: texts that `equivalent` joins belong together.
 
-    Args:
-        texts: n texts.
-        equivalent: Symmetric. Called once for each pair of distinct texts; for one-way entailment
-            pass `lambda a, b: entails(a, b) and entails(b, a)`.
-
-    Returns:
-        int64 array of shape (n,), numbered from 0 in order of first appearance.
+    It is symmetric, and called once for each pair of distinct texts; for one-way entailment pass
+    `lambda a, b: entails(a, b) and entails(b, a)`. int64 array of shape (n,), numbered from 0 in
+    order of first appearance.
 
     >>> cluster_by_equivalence(["Paris", "Rome", "PARIS"], lambda a, b: a.lower() == b.lower())
     array([0, 1, 0])
@@ -246,8 +226,8 @@ def _components(same: NDArray[np.bool_]) -> NDArray[np.int64]:
 def abstentions_apart(labels: ArrayLike, abstained: ArrayLike) -> NDArray[np.int64]:
     """Return the labels with every sample that abstains in a meaning of its own.
 
-    As one meaning, ten times "unknown" would have an entropy of 0: the passage that tells nothing
-    would pass for the surest of all. Both arrays have shape (n,).
+    As one meaning, ten times "unknown" would have an entropy of 0, as from the surest passage of
+    all. Both arrays have shape (n,).
 
     >>> abstentions_apart([0, 1, 1, 1], [False, True, True, False]).tolist()
     [0, 3, 4, 1]

@@ -23,19 +23,12 @@ _TRANSIENT_NAMES = frozenset(
 
 @dataclass(frozen=True)
 class Usage:
-    """What a model has been asked for so far.
+    """What a model has been asked for so far; tokens as far as the framework reports them."""
 
-    Attributes:
-        calls: Requests made, retries included.
-        input_tokens: Prompt tokens, as far as the framework reports them.
-        output_tokens: Answer tokens, as far as the framework reports them.
-        cost: What these tokens cost by the model's `Prices`; 0 without prices.
-    """
-
-    calls: int = 0
+    calls: int = 0  # retries included
     input_tokens: int = 0
     output_tokens: int = 0
-    cost: float = 0.0
+    cost: float = 0.0  # of these tokens by the model's `Prices`; 0 without prices
 
     def __add__(self, other: Usage) -> Usage:
         """Return both together."""
@@ -118,16 +111,13 @@ def read_answer(answer: Any) -> tuple[str | None, Usage]:
         content = getattr(getattr(answer, "message", None), "content", None)  # ChatResponse
     if content is None:
         content = getattr(answer, "text", None)  # CompletionResponse
-    return _text_of(content), _usage_of(answer)
-
-
-def _text_of(content: Any) -> str | None:
+    usage = _usage_of(answer)
     if isinstance(content, str):
-        return content
+        return content, usage
     if not isinstance(content, Iterable) or isinstance(content, (bytes, Mapping)):
-        return None
+        return None, usage
     parts = (block if isinstance(block, str) else _field(block, "text") for block in content)
-    return "".join(part for part in parts if isinstance(part, str))
+    return "".join(part for part in parts if isinstance(part, str)), usage
 
 
 def _usage_of(answer: Any) -> Usage:

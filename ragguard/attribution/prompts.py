@@ -11,8 +11,7 @@ from ragguard.text import encodable
 def answer_prompt(query: str, passages: Sequence[str]) -> str:
     """Return the prompt that has the generator answer `query` from `passages`.
 
-    Deliberately plain, as a RAG system would put it: the passages must work on the model as they
-    did when it gave the reported response.
+    Plain, as a RAG system's: the passages must work on the model as they did for the response.
     """
     return encodable(
         "Use the passages below to answer the question in one short sentence.\n\n"
@@ -29,14 +28,13 @@ def closed_book_prompt(query: str) -> str:
 
 
 def short_answer_prompt(query: str, passages: Sequence[str]) -> str:
-    """Return the prompt that samples an answer, with the passages as its only source.
+    """Return the prompt that samples an answer from the passages alone, or from none.
 
-    Without passages the model is asked for what it knows by itself. Short answers are asked for,
-    since their meanings can be told apart by similarity.
+    Short answers are asked for, since their meanings can be told apart by similarity.
     """
-    source = "Answer from what you know."
-    if passages:
-        source = f"Answer from these passages:\n\n{_listed(passages)}"
+    source = f"Answer from these passages:\n\n{_listed(passages)}"
+    if not passages:
+        source = "Answer from what you know."
     return encodable(
         f"{source}\n\nQuestion: {query}\n\nReply with the answer alone, in as few words as you "
         "can. If there is none to be found, reply: unknown."

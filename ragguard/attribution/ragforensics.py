@@ -21,8 +21,8 @@ from ragguard.text import encodable
 def judgement_prompt(query: str, passage: str, response: str) -> str:
     """Return the question put to the judge about one passage.
 
-    Its three steps are the paper's (section 4.2), the wording is ours. The passage cannot close the
-    tags it stands in, and is said to be data: an attacker would write to the judge.
+    Its three steps are the paper's (section 4.2), the wording is ours. The passage cannot close its
+    tags and is said to be data: an attacker would write to the judge.
     """
     query, passage, response = (
         encodable(fenced(text, "question", "passage", "response"))
@@ -80,13 +80,11 @@ def read_label(answer: str) -> bool | None:
     """
     text = _MARKS.sub("", without_thoughts(answer))
     for pattern in _PATTERNS:
-        found = pattern.findall(text)
-        if found:
+        if found := pattern.findall(text):
             return bool(found[-1].lower() == "yes")
     lines = [line for line in text.splitlines() if line.strip()]
-    for line in (lines[-1], lines[0]) if lines else ():
-        bare = _BARE.match(line)
-        if bare:
+    for line in lines[-1:] + lines[:1]:
+        if bare := _BARE.match(line):
             return bare[1].lower() == "yes"
     return None
 
@@ -156,10 +154,11 @@ class RAGForensics(LLMAttributor):
             limit, found = wanted, len(ranked)
         unreadable = [p.id for p, label in zip(ranked, judged, strict=True) if label is None]
         benign = len(ranked) - guilty
+        responsible = [label is True for label in judged]
         return Conclusion(
             ranked,
-            [float(label is True) for label in judged],
-            [label is True for label in judged],
+            list(map(float, responsible)),
+            responsible,
             self._cause(len(ranked), guilty, len(unreadable)),
             {
                 "rounds": rounds,

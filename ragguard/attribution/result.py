@@ -93,12 +93,9 @@ class Attribution:
         and RS with n values each, `responsible`, n flags, and `finding`, the cause and the reason.
         """
         scores = [PassageScore(*row) for row in zip(scope, *columns, responsible, strict=True)]
-        blamed = [score for score in scores if score.responsible]
-        blamed.sort(key=lambda score: -score.responsibility)
-        passages = [score.passage for score in blamed]
-        return cls(
-            query, response, method, passages, scores, len(scores), *finding, details=details
-        )
+        ranked = sorted(scores, key=lambda score: -score.responsibility)
+        blamed = [score.passage for score in ranked if score.responsible]
+        return cls(query, response, method, blamed, scores, len(scores), *finding, details=details)
 
     @property
     def accused(self) -> list[Passage]:
@@ -110,8 +107,12 @@ class Attribution:
 
         The scope of one short report may be the longest pages of a knowledge base.
         """
+
+        def short(passage: Passage) -> Passage:
+            return replace(light(passage), text=both_ends(passage.text, BRIEF), embedding=None)
+
         scores = [
-            one if one.responsible else replace(one, passage=_brief(one.passage))
+            one if one.responsible else replace(one, passage=short(one.passage))
             for one in self.scores
         ]
         return replace(self, scores=scores)
@@ -153,10 +154,6 @@ class Attribution:
             details=data["details"],
             **{name: data[name] for name in _PLAIN},
         )
-
-
-def _brief(passage: Passage) -> Passage:
-    return replace(light(passage), text=both_ends(passage.text, BRIEF), embedding=None)
 
 
 _SCORES = tuple(each.name for each in fields(PassageScore) if each.name != "passage")

@@ -1,7 +1,7 @@
 """Attribution by what a language model answers, asked in rounds, synchronously or on a loop.
 
-A method is written once, as a generator that yields the prompts of a round, is sent their answers
-in the same order, and returns its `Conclusion`. So the two ways to run it cannot differ.
+A method is written once, so that both ways agree: as a generator that yields the prompts of a
+round, is sent their answers in the same order, and returns its `Conclusion`.
 """
 
 from __future__ import annotations
@@ -47,9 +47,8 @@ class LLMAttributor(ABC):
     def attribute(self, query: str, response: str, retrieve: Retrieve | Any) -> Attribution:
         """Return the passages in scope, and which of them are responsible for `response`.
 
-        What `responsibility` and `details` hold, the class says. The method has no semantic
-        correlation and no generation influence: both are 0.0, and `details["not_scored"]` names
-        them. `details` also tells what the model was asked for.
+        There is no semantic correlation and no generation influence: both are 0.0, and
+        `details["not_scored"]` names them. `details` also tells what the model was asked for.
 
         Raises:
             InvalidInputError: The query or the response is blank, or `retrieve` is not what

@@ -26,11 +26,10 @@ MAX_LIMIT = 20_000
 
 
 def as_retrieve(source: Any, *, texts: Texts | None = None, embedder: Any = None) -> Retrieve:
-    """Return `source` as a search of the whole knowledge base, best first.
+    """Return `source` as a synchronous search of the whole knowledge base, best first.
 
-    What is returned is synchronous. An asynchronous source is awaited on a loop of its own. What
-    a callable or a method `retrieve` answers is checked when it answers: anything but a sequence of
-    str and `Passage` is an `InvalidInputError`. What the source itself raises is a
+    An asynchronous source is awaited on a loop of its own. Where the source answers anything but a
+    sequence of str and `Passage` the search raises `InvalidInputError`, and where it raises,
     `RetrievalError`. No search fetches more than `MAX_LIMIT` passages.
 
     Args:
@@ -163,10 +162,7 @@ def _passages(answer: Any) -> list[Passage]:
 
 
 def _takes(function: Callable[..., Any], *, unless_said: bool = False, **named: Any) -> bool:
-    """Return whether a function takes query and limit, and these arguments by their names.
-
-    `unless_said` is the answer where it does not say what it takes.
-    """
+    """Return whether a function takes query, limit and these by name; `unless_said` if unknown."""
     try:
         signature = inspect.signature(function)
         signature.bind("", 1, **named)

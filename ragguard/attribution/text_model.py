@@ -161,8 +161,7 @@ class TextModel:
         """
         require_whole("limit", limit)
         if self._call is None:
-            answers: list[str] = _LOOP.resolved(self.agenerate_many(prompts, limit=limit))
-            return answers
+            return list(_LOOP.resolved(self.agenerate_many(prompts, limit=limit)))
         if limit == 1 or len(prompts) < 2:
             return [self.generate(prompt) for prompt in prompts]
         pool = ThreadPoolExecutor(min(limit, len(prompts)), thread_name_prefix="ragguard-model")
@@ -183,8 +182,7 @@ class TextModel:
             InvalidInputError: `limit` is less than 1.
         """
         require_whole("limit", limit)
-        if self._acall is None:
-            # The loop's own executor has as few threads as cores + 4, below most limits.
+        if self._acall is None:  # the loop's own executor has few threads: cores + 4
             return await asyncio.to_thread(self.generate_many, prompts, limit=limit)
         gate = asyncio.Semaphore(limit)
 
@@ -201,11 +199,7 @@ class TextModel:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _pause(self, error: Exception, attempt: int) -> float:
-        """Return for how long to wait before the next attempt, in seconds.
-
-        Raises:
-            GenerationError: There is none: the error is permanent, or this was the last.
-        """
+        """Return the seconds until the next attempt, or raise why there is none."""
         if isinstance(error, GenerationError):
             raise error
         transient = is_transient(error)
