@@ -85,20 +85,19 @@ def default(folder: str | os.PathLike[str] | None = None) -> Proxy:
         ProxyError: The folder is damaged or missing: a proxy that was asked for is never replaced
             silently.
     """
+    variable = os.environ.get(VARIABLE)
     try:
         found = default_folder(folder)
         if found is None:
             return LexicalProxy()
         manifest = found / _MANIFEST
         model = _loaded(found, manifest.stat().st_mtime_ns if manifest.is_file() else 0)
-        named = folder or os.environ.get(VARIABLE)
-        return model if named else MixedProxy(LexicalProxy(), model, SHARE)
+        return model if folder or variable else MixedProxy(LexicalProxy(), model, SHARE)
     except ProxyError as error:
-        if folder or not os.environ.get(VARIABLE):
+        if folder or not variable:
             raise
         raise ProxyError(
-            f"the environment variable {VARIABLE} names {os.environ[VARIABLE]}: {error}, or unset "
-            "the variable"
+            f"the environment variable {VARIABLE} names {variable}: {error}, or unset the variable"
         ) from error
 
 

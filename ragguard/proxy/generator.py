@@ -26,9 +26,8 @@ _PROMPTS = 4096  # whose repetitions are counted
 class OnnxGenerator:
     """A callable str -> str on the graph that `export_proxy(generator=True)` wrote.
 
-    Anything that takes a `generate` or a `judge` takes it: `as_text_model(OnnxGenerator(folder))`.
-    Safe to share between threads, which take turns. What a prompt begins with as the one before
-    did is not read again.
+    Whatever takes a `generate` or a `judge` takes it. Safe to share between threads, which take
+    turns. What a prompt begins with as the one before did is not read again.
 
     Args:
         path: The exported folder.
@@ -99,21 +98,18 @@ class OnnxGenerator:
         with self._lock:
             draw = self._draw_of(prompt)
             answer: list[int] = []
-            logits = self.read(ids)
-            while True:
+            for _ in range(min(self._max_tokens, room)):
+                logits = self.read([*ids, *answer])
                 token = self._choose(logits, draw, first=not answer)
                 if token in self._chat.stops:
                     break
                 answer.append(token)
-                if len(answer) == min(self._max_tokens, room):
-                    break
-                logits = self.read([*ids, *answer])
         return str(self._tokenizer.decode(answer)).strip()
 
     def read(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Return the logits of the token after `ids`, float32 array of shape (vocabulary,).
+        """Return the logits of the token after `ids`, float32 array (vocabulary,); one at a time.
 
-        Only what comes after the tokens that were read last is read. Not safe to share.
+        What `ids` begin with as the last ones did is not read again.
         """
         same = sum(takewhile(bool, map(eq, ids, self._read)))
         done = min(same, len(ids) - 1)  # the last token is read in any case, for what follows it

@@ -15,18 +15,17 @@ context, so words that the response takes from the question speak for no passage
 Words are counted under their `stem`, so that "two seasons" and "season 2" share both.
 
 P0 is a distribution over all finite strings: a table of frequent English words, and for every other
-string a spelling model that draws a length, then a script, then the characters. It knows no corpus,
-so nothing has to be downloaded or fitted.
+string a spelling model that draws a length, then a script, then the characters.
 
-What the model cannot see is meaning: a passage that supports a response in other words, or by
-implication, looks to it like one that does not.
+What the model cannot see is meaning: a passage that supports a response in other words looks to it
+like one that does not.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -39,7 +38,6 @@ from ragguard.stems import stems_of
 _UNIGRAM_PRIOR = 20.0
 _BIGRAM_PRIOR = 2.0
 _QUERY_SHARE = 0.1
-
 
 # By falling frequency; the shares follow the Zipf-Mandelbrot law 1 / (rank + 2).
 _FREQUENT = (
@@ -74,22 +72,15 @@ _LETTERS_SHARE, _DIGITS_SHARE, _IDEOGRAPHS_SHARE, _ANY_SHARE = 0.9, 0.05, 0.025,
 
 @lru_cache(maxsize=1 << 16)
 def word_log_probability(word: str) -> float:
-    """Return the log-probability of a non-empty `word` before any text is read, in nats.
-
-    The probabilities of all finite strings sum to one.
-    """
+    """Return the log-probability of a non-empty `word` before any text is read (P0), in nats."""
     spelled = math.log1p(-_FREQUENT_SHARE) + _spelling_log_probability(word)
     listed = _FREQUENT_PROBABILITY.get(word)
-    if listed is None:
-        return spelled
-    return math.log(listed + math.exp(spelled))
+    return spelled if listed is None else math.log(listed + math.exp(spelled))
 
 
 def _spelling_log_probability(word: str) -> float:
-    extra = len(word) - 1
-    length = (
-        extra * math.log(_MEAN_EXTRA_LENGTH) - _MEAN_EXTRA_LENGTH - math.lgamma(extra + 1.0)
-    )  # 1 + Poisson
+    extra, mean = len(word) - 1, _MEAN_EXTRA_LENGTH
+    length = extra * math.log(mean) - mean - math.lgamma(extra + 1.0)  # 1 + Poisson
     scripts = [math.log(_ANY_SHARE) - len(word) * math.log(_CODE_POINTS)]
     if all(c in _LETTERS for c in word):
         scripts.append(math.log(_LETTERS_SHARE) + sum(math.log(_LETTERS[c]) for c in word))
@@ -102,11 +93,7 @@ def _spelling_log_probability(word: str) -> float:
 
 
 class PointerModel:
-    """The distribution of the next word, given what has been read and the word before.
-
-    Args:
-        context: The context's words in order.
-    """
+    """The distribution of the next word, given a context's words and the word before."""
 
     def __init__(self, context: Sequence[str]) -> None:
         self._counts = Counter(context)
@@ -136,10 +123,7 @@ def copied_from(query: Sequence[str]) -> dict[str, float]:
 
 
 def with_query(log_probability: float, word: str, copied: Mapping[str, float]) -> float:
-    """Return `log_probability` of `word` after the share of copying from a query is given away.
-
-    `copied` is what `copied_from` returns for the query.
-    """
+    """Return `log_probability` of `word` where it may be `copied_from` a query instead."""
     if not copied:
         return log_probability
     from_query = copied.get(word)
@@ -155,15 +139,9 @@ class LexicalProxy:
     """
 
     def score(self, contexts: Sequence[str], query: str, response: str) -> Scores:
-        """Score every context; an empty query or response scores 0 everywhere.
+        """Score n contexts, in nats per word; an empty query or response scores 0 everywhere.
 
-        Args:
-            contexts: n texts; an empty one leaves the background model alone.
-            query: The user's question.
-            response: What the system answered.
-
-        Returns:
-            `Scores` with float64 arrays of shape (n,), nats per word.
+        An empty context leaves the background model alone.
 
         Raises:
             InvalidInputError: A text is not a str.
@@ -176,21 +154,16 @@ class LexicalProxy:
         generation_influence = np.zeros(len(read))
         for i, words in enumerate(read):
             model = PointerModel(words)
-            semantic_correlation[i] = _mean(_sequence(model, query_words))
-            generation_influence[i] = _mean(
-                with_query(p, word, copied)
-                for p, word in zip(_sequence(model, response_words), response_words, strict=True)
-            )
+            semantic_correlation[i] = _mean_log_probability(model, query_words, {})
+            generation_influence[i] = _mean_log_probability(model, response_words, copied)
         return Scores(semantic_correlation, generation_influence)
 
 
-def _sequence(model: PointerModel, words: Sequence[str]) -> list[float]:
-    return [
-        model.log_probability(word, previous)
+def _mean_log_probability(
+    model: PointerModel, words: Sequence[str], copied: Mapping[str, float]
+) -> float:
+    found = [
+        with_query(model.log_probability(word, previous), word, copied)
         for previous, word in zip((None, *words), words, strict=False)
     ]
-
-
-def _mean(values: Iterable[float]) -> float:
-    listed = list(values)
-    return math.fsum(listed) / len(listed) if listed else 0.0
+    return math.fsum(found) / len(found) if found else 0.0

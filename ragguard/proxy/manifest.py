@@ -36,54 +36,31 @@ Precision = Literal["fp32", "fp16", "fp16-weights"]
 
 @dataclass(frozen=True)
 class ChatFormat:
-    """How the generating graph is asked.
+    """How the generating graph is asked."""
 
-    Attributes:
-        before: What the model reads before a prompt, control tokens spelled out.
-        after: What it reads after it, likewise.
-        stops: Tokens that end an answer.
-        past: Layers, 2 (keys and values), heads, and numbers of each: what it keeps of a token.
-        max_length: Tokens that prompt and answer have at most.
-    """
-
-    before: str
-    after: str
-    stops: tuple[int, ...]
-    past: tuple[int, ...]
-    max_length: int
+    before: str  # what the model reads before a prompt, control tokens spelled out
+    after: str  # what it reads after it, likewise
+    stops: tuple[int, ...]  # tokens that end an answer
+    past: tuple[int, ...]  # layers, 2 (keys and values), heads, numbers of each: kept of a token
+    max_length: int  # tokens that prompt and answer have at most
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """How a scoring graph was made and how it is to be used.
+    """How a scoring graph was made and how it is to be used."""
 
-    Attributes:
-        architecture: Class of the exported model, such as "LlamaForCausalLM".
-        source: Where the weights come from, and what was done to them before.
-        precision: "fp32", "fp16" or "fp16-weights".
-        opset: ONNX opset of the graph.
-        max_length: Tokens that the model reads at most.
-        vocabulary_size: Number of tokens that the model tells apart.
-        prompt: The words around passage, question and answer.
-        files: SHA-256 in hex of every file, by its name in the folder.
-        versions: Version of each library that took part in the export.
-        parity: How far the graph is from the original model (`Parity` of the export).
-        chat: How `generator.onnx` is asked; None where there is no such graph.
-        gain_power: Of the graph's relative gains (`ragguard.proxy.base.gain_power`).
-    """
-
-    architecture: str
-    source: str
+    architecture: str  # class of the exported model, such as "LlamaForCausalLM"
+    source: str  # where the weights come from, and what was done to them before
     precision: Precision
-    opset: int
-    max_length: int
-    vocabulary_size: int
-    prompt: PromptFormat
-    files: Mapping[str, str]
-    versions: Mapping[str, str]
-    parity: Mapping[str, float | None] = field(default_factory=dict)
-    chat: ChatFormat | None = None
-    gain_power: float = 1.0
+    opset: int  # of ONNX
+    max_length: int  # tokens that the model reads at most
+    vocabulary_size: int  # number of tokens that the model tells apart
+    prompt: PromptFormat  # the words around passage, question and answer
+    files: Mapping[str, str]  # SHA-256 in hex of every file, by its name in the folder
+    versions: Mapping[str, str]  # of each library that took part in the export
+    parity: Mapping[str, float | None] = field(default_factory=dict)  # `Parity` of the export
+    chat: ChatFormat | None = None  # how `generator.onnx` is asked; None where there is none
+    gain_power: float = 1.0  # of the graph's relative gains (`ragguard.proxy.base.gain_power`)
 
     def write(self, folder: Path) -> None:
         """Write `manifest.json` into the folder."""
@@ -102,8 +79,11 @@ class Manifest:
         try:
             manifest = cls._from_json(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            if isinstance(error, RecursionError):
+                why = "its brackets are nested too deep"
             raise ProxyError(
-                f"{path} cannot be read ({_why(error)}); export the model again with "
+                f"{path} cannot be read ({why}); export the model again with "
                 "`ragguard proxy export`, or copy the whole folder"
             ) from error
         present = {name for name in _OPTIONAL if (folder / name).exists()}
@@ -138,13 +118,8 @@ class Manifest:
         _require(known, "parity holds other than numbers")
         power = fields.get("gain_power", 1.0)  # earlier exports have none
         _require(type(power) in (int, float) and 0 < power <= 1, "gain_power is not in (0, 1]")
-        return cls(
-            **{
-                **fields,
-                "prompt": PromptFormat(**fields["prompt"]),
-                "chat": _chat_from_json(fields.get("chat")),
-            }
-        )
+        prompt, chat = PromptFormat(**fields["prompt"]), _chat_from_json(fields.get("chat"))
+        return cls(**{**fields, "prompt": prompt, "chat": chat})
 
 
 def _chat_from_json(data: Any) -> ChatFormat | None:
@@ -169,14 +144,6 @@ def _require(condition: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _why(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return str(error.strerror)
-    if isinstance(error, RecursionError):
-        return "its brackets are nested too deep"
-    return str(error)
-
-
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file, in hex."""
     with path.open("rb") as stream:
@@ -184,10 +151,9 @@ def sha256_of(path: Path) -> str:
 
 
 def cache_folder(name: str) -> Path:
-    """Return where this user's export of a named model lies, or would.
+    """Return where this user's export of a model lies: under RAGGUARD_CACHE or `~/.cache/ragguard`.
 
-    In the folder that RAGGUARD_CACHE names, else in `ragguard` under XDG_CACHE_HOME, else in
-    `~/.cache/ragguard`.
+    XDG_CACHE_HOME, if it is set, stands for `~/.cache`.
     """
     named, shared = os.environ.get(CACHE), os.environ.get("XDG_CACHE_HOME")
     base = Path(named) if named else Path(shared or "~/.cache") / "ragguard"

@@ -25,9 +25,8 @@ from ragguard.proxy.prompt import PromptEncoder
 # are 256 MiB.
 _MAX_LOGITS = 2**26
 
-# On a CPU what a layer hands to the next should stay in its cache: for a model of 20 million
-# parameters, batches of 512 tokens take a tenth less time than all of a scope at once. A GPU is
-# only busy with large batches.
+# On a CPU what a layer hands to the next should stay in its cache (a tenth faster for a model of 20
+# million parameters); a GPU is only busy with large batches.
 _CPU_BATCH_TOKENS = 512
 _BATCH_TOKENS = 8192
 _ON_CPU = ("CPUExecutionProvider", "OpenVINOExecutionProvider")
@@ -104,10 +103,7 @@ class OnnxProxy:
             ProxyError: Query and response alone exceed the model's length, or the graph fails.
         """
         of_query, of_response = self.token_log_probabilities(contexts, query, response)
-        return Scores(
-            semantic_correlation=of_query.mean(axis=1),
-            generation_influence=of_response.mean(axis=1),
-        )
+        return Scores(of_query.mean(axis=1), of_response.mean(axis=1))
 
     def token_log_probabilities(
         self, contexts: Sequence[str], query: str, response: str

@@ -29,38 +29,24 @@ class PromptFormat:
     def tail(self, query: str, response: str) -> tuple[str, tuple[int, int], tuple[int, int]]:
         """Return all after the passage, and where in it query and response begin and end."""
         before = self.question + query + self.answer
-        start = len(self.question)
-        return (
-            before + response,
-            (start, start + len(query)),
-            (len(before), len(before) + len(response)),
-        )
+        start, end = len(self.question), len(before)
+        return before + response, (start, start + len(query)), (end, end + len(response))
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """One token sequence a context; all end in the same tokens of question and answer.
+    """One token sequence a context; all end in the same tokens of question and answer."""
 
-    Attributes:
-        rows: n int64 arrays of shape (length,), each at most the model's maximum.
-        query: int64 array: where the query's tokens are, counted from a row's end (negative).
-        response: int64 array: where the response's tokens are, likewise.
-    """
-
-    rows: list[NDArray[np.int64]]
-    query: NDArray[np.int64]
-    response: NDArray[np.int64]
+    rows: list[NDArray[np.int64]]  # n arrays of shape (length,), each at most the model's maximum
+    query: NDArray[np.int64]  # where the query's tokens are, counted from a row's end (negative)
+    response: NDArray[np.int64]  # where the response's tokens are, likewise
 
 
 class PromptEncoder:
     """Turns contexts, query and response into tokens. Safe to share between threads.
 
-    Args:
-        tokenizer: A `tokenizers.Tokenizer`; a private copy of it is used.
-        prompt: The words around the texts.
-        max_length: Tokens a row has at most.
-        longest: Tokens that the model reads at most, which is what `max_length` could be raised to;
-            None: no more than that.
+    Uses a private copy of the tokenizer, a `tokenizers.Tokenizer`. A row has `max_length` tokens at
+    most, which could be raised to `longest`, what the model reads; None: to no more.
     """
 
     def __init__(
@@ -74,17 +60,13 @@ class PromptEncoder:
         self._prompt = prompt
         self._max_length = max_length
         self._longest = max_length if longest is None else longest
-        self._head = [*self._prefix(), *self._ids(prompt.passage)]
+        # What the tokenizer puts before every text: a begin-of-sequence token, or none.
+        whole = self._tokenizer.encode(prompt.passage)
+        begin = [*whole.special_tokens_mask, 0].index(0)
+        self._head = [*whole.ids[:begin], *self._ids(prompt.passage)]
 
     def _ids(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
-
-    def _prefix(self) -> list[int]:
-        """Return what the tokenizer puts before every text: a begin-of-sequence token, or none."""
-        encoding = self._tokenizer.encode(self._prompt.passage)
-        special = encoding.special_tokens_mask
-        begin = next((at for at, flag in enumerate(special) if not flag), len(special))
-        return list(encoding.ids[:begin])
 
     def encode(self, contexts: Sequence[str], query: str, response: str) -> Prompts:
         """Return the prompts. A context that is too long keeps its beginning and its end.
@@ -99,16 +81,14 @@ class PromptEncoder:
         tail = self._tokenizer.encode(text, add_special_tokens=False)
         room = self._max_length - len(self._head) - len(tail.ids)
         if room < 1:
-            raisable = self._max_length - room < self._longest
+            advice = (
+                "for such a response use a proxy exported with a longer window, or LexicalProxy"
+            )
+            if self._max_length - room < self._longest:
+                advice = f"raise max_length, this model reads {self._longest}"
             raise ProxyError(
                 f"query and response take {len(tail.ids)} tokens and leave no room for a context "
-                f"in the proxy's {self._max_length}; "
-                + (
-                    f"raise max_length, this model reads {self._longest}"
-                    if raisable
-                    else "for such a response use a proxy exported with a longer window, or "
-                    "LexicalProxy"
-                )
+                f"in the proxy's {self._max_length}; {advice}"
             )
         return Prompts(
             rows=[
@@ -120,8 +100,7 @@ class PromptEncoder:
         )
 
     def _context(self, text: str, room: int) -> list[int]:
-        # Beyond this the tokens of the middle are dropped anyhow; a token of more than 32
-        # characters on average is not known of any tokenizer.
+        # What is between is dropped anyhow: no tokenizer has tokens of 32 characters on average.
         reach = 32 * room
         if len(text) > 2 * reach:
             text = f"{text[:reach]} {text[-reach:]}"
@@ -129,7 +108,7 @@ class PromptEncoder:
         if len(ids) <= room:
             return ids
         last = room // 2
-        return ids[: room - last] + (ids[-last:] if last else [])
+        return ids[: room - last] + ids[len(ids) - last :]
 
 
 def _inside(offsets: Sequence[tuple[int, int]], span: tuple[int, int]) -> NDArray[np.int64]:
