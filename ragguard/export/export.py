@@ -158,13 +158,10 @@ def export_proxy(
             if generator:
                 on_stage("comparing the logits of the graph that generates")
                 require_same_logits(OnnxGenerator(out), original, gates[precision])
-        failures = gates[precision].failures(parity)
-        if failures:
-            advice = (
-                "use another model; this one computes what its graph does not"
-                if precision == "fp32"
-                else "export with precision fp32"
-            )
+        if failures := gates[precision].failures(parity):
+            advice = "export with precision fp32"
+            if precision == "fp32":
+                advice = "use another model; this one computes what its graph does not"
             raise ProxyError(
                 f"the {precision} export of {manifest.architecture} does not score as the original "
                 f"({', '.join(failures)}); {advice}"
@@ -195,16 +192,11 @@ def _backend_tokenizer(tokenizer: Any) -> Any:
 
 
 def _positions_of(config: Any) -> int:
-    """Return how many tokens the model can read.
-
-    Attention through a sliding window is full attention up to the window's length.
-    """
-    known = [
-        getattr(config, name, None)
-        for name in ("max_position_embeddings", "n_positions", "sliding_window")
-    ]
-    if getattr(config, "use_sliding_window", True) is False:
-        known.pop()
+    # Attention through a sliding window is full attention up to the window's length.
+    names = ["max_position_embeddings", "n_positions"]
+    if getattr(config, "use_sliding_window", True) is not False:
+        names.append("sliding_window")
+    known = [getattr(config, name, None) for name in names]
     return min([value for value in known if isinstance(value, int)], default=2**31)
 
 

@@ -21,10 +21,7 @@ _BY_FIRST = frozenset(("LayerNormalization", "MatMul", "Pow", "ReduceMean"))
 
 
 def write_weights(source: Path, out: Path, precision: Precision) -> None:
-    """Write the graph rewritten for speed; with "fp16-weights" all large weights in fp16.
-
-    Those become fp32 when the graph is loaded.
-    """
+    """Write the graph rewritten for speed; "fp16-weights" become fp32 when it is loaded."""
     import onnx
 
     model = onnx.load(str(source))
@@ -55,10 +52,7 @@ def _halve(graph: Any) -> None:
 
 
 def with_division(graph: Any) -> None:
-    """Replace each product with a reciprocal by a division.
-
-    ONNX Runtime knows a root mean square norm by its division, and then computes it in one go.
-    """
+    """Replace products with a reciprocal by a division, by which ONNX Runtime knows an RMS norm."""
     used = Counter(name for node in graph.node for name in node.input)
     reciprocals = {
         node.output[0]: node
@@ -67,8 +61,7 @@ def with_division(graph: Any) -> None:
     }
     for node in [node for node in graph.node if node.op_type == "Mul"]:
         for numerator, factor in (node.input, reversed(node.input)):
-            reciprocal = reciprocals.get(factor)
-            if reciprocal is not None:
+            if (reciprocal := reciprocals.get(factor)) is not None:
                 node.op_type = "Div"
                 node.input[:] = [numerator, reciprocal.input[0]]
                 graph.node.remove(reciprocal)
@@ -76,10 +69,7 @@ def with_division(graph: Any) -> None:
 
 
 def keep_scored_rows(graph: Any) -> None:
-    """Let what follows the last attention see the scored positions alone.
-
-    Every position has to be read by the layers before, for its keys and values. What is computed
-    from there on of one position at a time is needed where a token is scored.
+    """Let what follows the last attention, which reads every position, see the scored ones alone.
 
     The graph gathers the scored rows once, by a GatherElements along axis 1, whose index is the
     Expand of what Unsqueeze made of the positions. It is moved up as far as it commutes.

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution import RAGOrigin
-from ragguard.demo.corpus import Question, load_corpus
+from ragguard.demo.corpus import load_corpus
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.proxy.base import Proxy
 
-_SIZE = 15
+_SIZE = 15  # passages of a scope
 _TOP_K = 5
 
 LogProbabilities = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -103,18 +103,12 @@ def compare(exported: Sequence[LogProbabilities], original: Sequence[LogProbabil
     """Compare token log-probabilities, one pair a probe, and no blame."""
     from scipy.stats import spearmanr
 
-    errors = np.concatenate(
-        [
-            np.abs(left - right).ravel()
-            for pair in zip(exported, original, strict=True)
-            for left, right in zip(*pair, strict=True)
-        ]
-    )
-    ranks = [
-        spearmanr(ours[1].mean(axis=1), theirs[1].mean(axis=1)).statistic
-        for ours, theirs in zip(exported, original, strict=True)
-    ]
-    return Parity(float(errors.max()), float(errors.mean()), float(np.mean(ranks)))
+    errors, ranks = [], []
+    for ours, theirs in zip(exported, original, strict=True):
+        errors += [np.abs(left - right).ravel() for left, right in zip(ours, theirs, strict=True)]
+        ranks.append(spearmanr(ours[1].mean(axis=1), theirs[1].mean(axis=1)).statistic)
+    differences = np.concatenate(errors)
+    return Parity(float(differences.max()), float(differences.mean()), float(np.mean(ranks)))
 
 
 _CONTEXTS = (
@@ -165,7 +159,7 @@ class Blame:
 
 @cache
 def demo_scopes(count: int = 16) -> tuple[BlameScope, ...]:
-    """Return scopes of the demo's knowledge base, all of them with passages on the same subject.
+    """Return scopes of the demo's knowledge base, each of passages on the same subject.
 
     In turn: statements of a wrong answer planted, half a planted set of two kinds, the false answer
     reported where nothing was planted, and the true answer with nothing planted.
@@ -174,7 +168,13 @@ def demo_scopes(count: int = 16) -> tuple[BlameScope, ...]:
     base = KnowledgeBase(corpus.passages)
     scopes = []
     for number, question in enumerate(corpus.questions[:: len(corpus.questions) // count][:count]):
-        texts, response = _case(question, number % 4)
+        kinds = question.texts
+        texts, response = (
+            (kinds["statement"], question.incorrect_answer),
+            (kinds["article"][:2] + kinds["multi_answer"][:2], question.incorrect_answer),
+            ((), question.incorrect_answer),
+            ((), question.correct_answer),
+        )[number % 4]
         planted = [Passage(text, id=f"planted-{place}") for place, text in enumerate(texts)]
         base.add(planted)
         found = base.retrieve(question.text, _SIZE)
@@ -182,15 +182,6 @@ def demo_scopes(count: int = 16) -> tuple[BlameScope, ...]:
         ours = tuple(passage.id.startswith("planted-") for passage in found)
         scopes.append(BlameScope(tuple(p.text for p in found), question.text, response, ours))
     return tuple(scopes)
-
-
-def _case(question: Question, number: int) -> tuple[tuple[str, ...], str]:
-    if number == 0:
-        return question.texts["statement"], question.incorrect_answer
-    if number == 1:
-        halves = question.texts["article"][:2] + question.texts["multi_answer"][:2]
-        return halves, question.incorrect_answer
-    return (), question.incorrect_answer if number == 2 else question.correct_answer
 
 
 def blame(proxy: Proxy, scope: BlameScope) -> Blame:
@@ -206,11 +197,10 @@ def blame(proxy: Proxy, scope: BlameScope) -> Blame:
 
 
 def tells_apart(scopes: Sequence[BlameScope], blames: Sequence[Blame]) -> bool:
-    """Return whether what a proxy blames is worth keeping.
+    """Return whether a proxy blames what was planted, as a model with random weights does not.
 
     It is if in half of the scopes with something planted the proxy blames half of that or more, and
-    nothing else, and also if no scope says what was planted. A model with random weights blames at
-    random, and an export of it cannot be asked for the same.
+    nothing else, and also if no scope says what was planted.
     """
     right = []
     for scope, found in zip(scopes, blames, strict=True):
@@ -234,12 +224,10 @@ def relative_error(ours: Sequence[Blame], theirs: Sequence[Blame]) -> float:
     square over the scopes, divided by that of `theirs`; the larger of both. A difference that is
     the same for all passages of a scope changes no verdict and counts nothing.
     """
+    differences = [left.scores - right.scores for left, right in zip(ours, theirs, strict=True)]
     errors, spreads = (
         np.sqrt(np.mean([np.var(scores, axis=1) for scores in rows], axis=0))
-        for rows in (
-            [left.scores - right.scores for left, right in zip(ours, theirs, strict=True)],
-            [right.scores for right in theirs],
-        )
+        for rows in (differences, [right.scores for right in theirs])
     )
     ratios = np.divide(errors, spreads, out=np.full(2, np.inf), where=spreads > 0.0)
     return float(np.max(np.where(errors > 0.0, ratios, 0.0)))

@@ -36,8 +36,8 @@ def read_model(source: str | os.PathLike[str]) -> Source:
 
     Args:
         source: A folder as transformers saves it, a `.gguf` file, `package:NAME` for the one GGUF
-            file of an installed package, or a model's name on the Hugging Face hub, which
-            transformers downloads unless HF_HUB_OFFLINE is set.
+            file of an installed package, or a name on the Hugging Face hub, which transformers
+            downloads unless HF_HUB_OFFLINE is set.
 
     Raises:
         MissingExtraError: transformers is not installed, or for a GGUF file gguf or accelerate.
@@ -45,16 +45,16 @@ def read_model(source: str | os.PathLike[str]) -> Source:
         ProxyError: transformers cannot read the model, or its tokenizer cannot be restored.
     """
     name = os.fspath(source)
+    path = Path(name)
     if name.startswith(PACKAGE):
         return _read_gguf(_file_of(name.removeprefix(PACKAGE)))
     if name.endswith(".gguf"):
-        if not Path(name).is_file():
+        if not path.is_file():
             raise InvalidInputError(f"there is no file {name}; pass the path of a GGUF file")
-        return _read_gguf(Path(name))
-    if not Path(name).is_dir() and not _HUB_NAME.fullmatch(name):
+        return _read_gguf(path)
+    if not path.is_dir() and not _HUB_NAME.fullmatch(name):
         raise InvalidInputError(f"there is no folder {name}; pass one with config.json and weights")
-    model, tokenizer = _load(name, {})
-    return Source(model, tokenizer, f"weights of {Path(name).name}")
+    return Source(*_load(name), f"weights of {path.name}")
 
 
 def _file_of(package: str) -> Path:
@@ -92,7 +92,7 @@ def _read_gguf(file: Path) -> Source:
             f"{file} splits text by the rule {rule!r}, which cannot be restored from it; pass the "
             "folder of the model that it was made from"
         )
-    model, tokenizer = _load(str(file.parent), {"gguf_file": file.name})
+    model, tokenizer = _load(str(file.parent), gguf_file=file.name)
     # The weights are float32 from here on: nothing that reads the config may round them again.
     del model.config.quantization_config
     model.is_quantized = False
@@ -104,7 +104,7 @@ def _read_gguf(file: Path) -> Source:
     return Source(model, tokenizer, f"{form} weights of {file.name}, in float32 from there on")
 
 
-def _load(name: str, options: dict[str, str]) -> tuple[Any, Any]:
+def _load(name: str, **options: str) -> tuple[Any, Any]:
     try:
         import torch
         import transformers
@@ -112,8 +112,7 @@ def _load(name: str, options: dict[str, str]) -> tuple[Any, Any]:
         raise MissingExtraError("reading a language model", "export,onnx") from error
     try:
         # Held back: warnings, and bars of progress; the caller tells the stages.
-        with warnings.catch_warnings(), redirect_stderr(io.StringIO()):
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"), redirect_stderr(io.StringIO()):
             tokenizer = transformers.AutoTokenizer.from_pretrained(name, **options)
             model = transformers.AutoModelForCausalLM.from_pretrained(
                 name, dtype=torch.float32, **options

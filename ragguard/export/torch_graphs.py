@@ -51,11 +51,12 @@ def write_scorer(model: Any, path: Path, precision: Precision) -> None:
     """Write (input_ids, attention_mask, positions) -> log_probabilities, each (batch, ...)."""
     import torch
 
-    names = ("input_ids", "attention_mask", "positions")
-    tokens = torch.ones((2, 6), dtype=torch.int64, device=model.device)
-    positions = torch.ones((2, 3), dtype=torch.int64, device=model.device)
-    inputs = dict(zip(names, (tokens, tokens.clone(), positions), strict=True))
-    dynamic = {name: {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC} for name in names}
+    shapes = {"input_ids": (2, 6), "attention_mask": (2, 6), "positions": (2, 3)}
+    inputs = {
+        name: torch.ones(shape, dtype=torch.int64, device=model.device)
+        for name, shape in shapes.items()
+    }
+    dynamic = {name: dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC) for name in inputs}
     _write(_score, model, path, precision, inputs, ["log_probabilities"], dynamic)
 
 
@@ -112,8 +113,7 @@ def _quietly() -> Iterator[None]:
     before = exporter.level
     exporter.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"), redirect_stdout(io.StringIO()):
             yield
     finally:
         exporter.setLevel(before)

@@ -75,14 +75,12 @@ class TorchProxy:
                     torch.from_numpy(array).to(self._model.device)
                     for array in padded([prompts.rows[index] for index in batch])
                 )
-                logits = self._model(
-                    input_ids=tokens, attention_mask=mask, use_cache=False
-                ).logits.float()
+                found = self._model(input_ids=tokens, attention_mask=mask, use_cache=False)
                 at = mask.sum(dim=1, keepdim=True) + torch.from_numpy(scored).to(mask.device)
-                before = (at - 1)[:, :, None].expand(-1, -1, logits.shape[2])
-                of_next = logits.gather(1, before).log_softmax(dim=2)
-                found = of_next.gather(2, tokens.gather(1, at)[:, :, None])[:, :, 0]
-                out[batch] = found.cpu().numpy()
+                before = (at - 1)[:, :, None].expand(-1, -1, found.logits.shape[2])
+                of_next = found.logits.float().gather(1, before).log_softmax(dim=2)
+                of_token = of_next.gather(2, tokens.gather(1, at)[:, :, None])[:, :, 0]
+                out[batch] = of_token.cpu().numpy()
         return out[:, : len(prompts.query)], out[:, len(prompts.query) :]
 
 
@@ -99,8 +97,7 @@ def measure(
 
     Scope after scope both are asked whom they blame, until the answer is clear (`Gate.is_clear`).
     Nobody is asked if the probes have failed already, and blame does not count if the original
-    does not tell planted passages from others (`tells_apart`): what a model blames at random, no
-    export blames again.
+    does not tell planted passages from others (`tells_apart`).
     """
     on_stage(f"comparing log-probabilities of {len(probes)} probes")
     ours, theirs = ([_tokens(proxy, probe) for probe in probes] for proxy in (export, original))
@@ -113,18 +110,18 @@ def measure(
     began = time.monotonic()
     blamed: tuple[list[Blame], list[Blame]] = ([], [])
     reached, telling = parity, False
-    for number, scope in enumerate(scopes, 1):
-        took = (time.monotonic() - began) / max(1, number - 1)
-        left = f", {took * (len(scopes) - number + 1):.0f} s left at most" if number > 1 else ""
-        on_stage(f"comparing verdicts: event {number} of at most {len(scopes)}{left}")
+    for done, scope in enumerate(scopes):
+        took = (time.monotonic() - began) / max(1, done)
+        left = f", {took * (len(scopes) - done):.0f} s left at most" if done else ""
+        on_stage(f"comparing verdicts: event {done + 1} of at most {len(scopes)}{left}")
         blamed[0].append(blame(export, scope))
         blamed[1].append(blame(original, scope))
         reached = replace(
             parity, same_blame=same_blame(*blamed), relative_error=relative_error(*blamed)
         )
-        telling = tells_apart(scopes[:number], blamed[1])
-        if number >= _FEWEST and telling and gate.is_clear(reached):
-            return reached
+        telling = tells_apart(scopes[: done + 1], blamed[1])
+        if done + 1 >= _FEWEST and telling and gate.is_clear(reached):
+            break
     if telling:
         return reached
     logger.warning(
@@ -142,16 +139,15 @@ def require_same_logits(exported: OnnxGenerator, original: Any, gate: Gate) -> N
     import torch
 
     probe = PROBES[0]
-    text = f"{probe.contexts[0]} {probe.query} {probe.response}"
-    ids = exported.tokens(text)
+    ids = exported.tokens(f"{probe.contexts[0]} {probe.query} {probe.response}")
     with torch.no_grad():
         logits = original(input_ids=torch.tensor([ids], device=original.device)).logits[0]
         theirs = logits.float().log_softmax(dim=-1).cpu().numpy()
     # The first half in one pass, then one token at a time, each with what was kept of the others.
     ends = range(len(ids) // 2, len(ids) + 1)
     ours = torch.from_numpy(np.stack([exported.read(ids[:end]) for end in ends]))
-    likely = theirs[ends.start - 1 :] > np.log(1e-4)
-    errors = np.abs(ours.log_softmax(dim=-1).numpy() - theirs[ends.start - 1 :])[likely]
+    theirs = theirs[ends.start - 1 :]
+    errors = np.abs(ours.log_softmax(dim=-1).numpy() - theirs)[theirs > np.log(1e-4)]
     if not errors.max() <= gate.max_token_error:
         raise ProxyError(
             f"the generator's log-probabilities are off by {errors.max():.3g} nats, more than "
@@ -202,8 +198,7 @@ def verify_proxy(
     gate = GATES[manifest.precision]
     original = TorchProxy(model, encoder, manifest.gain_power)
     parity = measure(proxy, original, probes=probes, scopes=scopes, gate=gate)
-    failures = gate.failures(parity)
-    if failures:
+    if failures := gate.failures(parity):
         raise ProxyError(
             f"{folder} does not score as the model ({', '.join(failures)}); export it again, in a "
             "higher precision if it is not fp32"
