@@ -43,9 +43,11 @@ class Ranking:
             page = self._retrieve(self._query, self._limit)
             self._at_end = len(page) < self._limit or len(page) <= self._fetched
             self._fetched = len(page)
-            ranked = page[::-1]
-            keys = content_keys([passage.text for passage in ranked])
-            self._unique = list(dict(zip(keys, ranked, strict=True)).values())[::-1]
+            unique: dict[str, Passage] = {}
+            keys = content_keys([passage.text for passage in page])
+            for key, passage in zip(keys, page, strict=True):
+                unique.setdefault(key, passage)  # a copy further down moves nobody
+            self._unique = list(unique.values())
         return self._unique[:count]
 
 

@@ -171,3 +171,13 @@ def test_answer_probe_asks_once_a_set_and_does_not_weigh_the_standing():
     assert len(prompts) == 1
     assert probe.leads([Passage("Another.")], 0.0)
     assert len(prompts) == 2
+
+
+def test_a_copy_further_down_does_not_move_the_passage_that_it_is_of():
+    found = [
+        Passage("Orla built it.", id="a"),
+        Passage("It is red.", id="b"),
+        Passage("orla built it", id="c"),
+    ]
+    ranking = Ranking(lambda _, limit: found[:limit], "q")
+    assert [passage.id for passage in ranking.first(3)] == ["a", "b"]
