@@ -20,9 +20,7 @@ from ragguard.inline.scoring import SCORER
 _FORMAT = 1
 
 
-def as_calibration(
-    calibration: Calibration | str | os.PathLike[str] | None,
-) -> Calibration | None:
+def as_calibration(calibration: Calibration | str | os.PathLike[str] | None) -> Calibration | None:
     """Return the calibration that `calibration` names, checked for this version's scorer.
 
     Raises:
@@ -125,12 +123,7 @@ def _shipped_by_size(with_reference: bool) -> tuple[Calibration, ...]:
 
 
 def measure_for(
-    calibration: Calibration | None,
-    size: int,
-    *,
-    with_reference: bool,
-    naming: bool,
-    alpha: float,
+    calibration: Calibration | None, size: int, *, with_reference: bool, naming: bool, alpha: float
 ) -> Calibration:
     """Return what a query is compared with: the sample of its class, else the shipped one.
 

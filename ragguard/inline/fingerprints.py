@@ -60,12 +60,7 @@ NONE = np.empty(0, np.uint32)
 # out, and raised or circled numbers. Every repetition is bounded.
 _RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]")
 _BRACKETED = re.compile(r"[(\[{][^()\[\]{}]{0,200}[)\]}]")
-_ASIDES = (
-    _BRACKETED,
-    re.compile(r"<!--[^<>]{0,200}-->"),
-    re.compile(r"\\[nrt]"),
-    _RAISED,
-)
+_ASIDES = (_BRACKETED, re.compile(r"<!--[^<>]{0,200}-->"), re.compile(r"\\[nrt]"), _RAISED)
 _WIDE = "\uff08\uff09\uff3b\uff3d\uff5b\uff5d\u3010\u3011"  # brackets of full width
 _HAS_WIDE, _NARROW = re.compile(f"[{_WIDE}]"), str.maketrans(_WIDE, "()[]{}[]")
 _FEW_ASIDES = 2  # leave enough letters in a row

@@ -25,20 +25,9 @@ from ragguard.inline.evidence import gather
 from ragguard.inline.features import SIGNALS
 from ragguard.inline.features.verbatim import is_whole, longest_run
 from ragguard.inline.pipeline import ConformalFilter
-from ragguard.inline.query_form import (
-    ASKING_VERBS,
-    BEFORE,
-    INTERROGATIVES,
-    QUESTION_MARK,
-    TELLING,
-)
+from ragguard.inline.query_form import ASKING_VERBS, BEFORE, INTERROGATIVES, QUESTION_MARK, TELLING
 from ragguard.inline.scoring import BY_HAND
-from ragguard.inline.tokens import (
-    TokenizedQuery,
-    leading_label,
-    tokenize_passage,
-    tokenize_query,
-)
+from ragguard.inline.tokens import TokenizedQuery, leading_label, tokenize_passage, tokenize_query
 from ragguard.passage import Passage
 from ragguard.text import MAX_CHARS, STOP_WORDS, tokens
 from ragguard.text.ngrams import ngrams

@@ -23,12 +23,7 @@ from ragguard.inline.features.manner import shipped
 from ragguard.inline.ragdefender.filter import group_and_isolate
 from ragguard.inline.ragdefender.grouping import load_clustering
 from ragguard.inline.selection import alike, companions, rejected, select
-from ragguard.inline.tokens import (
-    ENDS,
-    tokenize_ends,
-    tokenize_passage,
-    tokenize_query,
-)
+from ragguard.inline.tokens import ENDS, tokenize_ends, tokenize_passage, tokenize_query
 from ragguard.passage import Passage
 from ragguard.trust import Trust
 

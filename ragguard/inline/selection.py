@@ -80,9 +80,7 @@ def alike(
 
 
 def companions(
-    p_values: NDArray[np.float64],
-    suspicion: NDArray[np.float64],
-    found: NDArray[np.bool_],
+    p_values: NDArray[np.float64], suspicion: NDArray[np.float64], found: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Mark the passages that go too if isolation puts them into one group with a found one.
 
@@ -97,9 +95,7 @@ def companions(
 
 
 def select(
-    p_values: NDArray[np.float64],
-    suspicion: NDArray[np.float64],
-    isolated: NDArray[np.bool_],
+    p_values: NDArray[np.float64], suspicion: NDArray[np.float64], isolated: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Mark the passages to drop from a set that the gate found attacked.
 

@@ -14,14 +14,7 @@ from ragguard.inline.query_form import INTERROGATIVES, names, tells
 from ragguard.inline.query_reduction import is_one_question, questions_in, told_in
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
-from ragguard.text import (
-    MOST_CHARS,
-    STOP_WORDS,
-    both_ends,
-    parted_words,
-    tokens,
-    tokens_counted,
-)
+from ragguard.text import MOST_CHARS, STOP_WORDS, both_ends, parted_words, tokens, tokens_counted
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams, ngrams_counted, words_meant
 

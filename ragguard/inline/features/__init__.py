@@ -45,11 +45,7 @@ from ragguard.inline.features.window import window_signals
 from ragguard.inline.normalize import normalized
 from ragguard.inline.tokens import ENDS, TokenizedPassage, TokenizedQuery, tokenize_ends
 
-__all__ = [
-    "SIGNALS",
-    "signal_matrix",
-    "signals_in_time",
-]
+__all__ = ["SIGNALS", "signal_matrix", "signals_in_time"]
 
 Floats = NDArray[np.float64]
 

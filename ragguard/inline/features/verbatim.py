@@ -13,12 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ragguard.inline.features.coverage import (
-    FEW_WORDS,
-    Match,
-    idf_coverage,
-    rescale,
-)
+from ragguard.inline.features.coverage import FEW_WORDS, Match, idf_coverage, rescale
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import tokens
 

@@ -34,10 +34,7 @@ Floats = NDArray[np.float64]
 
 
 def group_and_isolate(
-    query: str,
-    passages: Sequence[Passage],
-    embedder: Embedder,
-    strategy: Strategy,
+    query: str, passages: Sequence[Passage], embedder: Embedder, strategy: Strategy
 ) -> tuple[int, NDArray[np.bool_], Floats]:
     """Run RAGDefender's grouping and isolation on a set of at least two passages.
 
