@@ -1,4 +1,4 @@
-"""A question and a passage as lists of words, read once and shared by every feature."""
+"""Tokenisation: a query and a passage as lists of words, read once and shared by every feature."""
 
 from __future__ import annotations
 
@@ -91,11 +91,7 @@ class TokenizedPassage(_Tokenized):
 
     @property
     def joined(self) -> str:
-        """Its words between single spaces, with a space at both ends.
-
-        A run of words is in the passage if and only if it is in this string. Put together anew for
-        whoever asks, since that are few.
-        """
+        """Its words between single spaces, and around: a run is in it if it is in the passage."""
         return f" {' '.join(self.sequence)} "
 
 
@@ -109,10 +105,9 @@ class TokenizedQuery(_Tokenized):
         content: Its distinct words without English function words, in order; all of its words if
             it has no others.
         pairs: Its pairs of neighbours.
-        parted: Its pairs of content words that only function words part: neighbours in a string
-            of key words, but not in the question.
-        asking: The words that make it a question: its interrogatives, or else the verb or other
-            function word that it begins with; empty if it is no question.
+        parted: Its pairs of content words that only function words part, as no key words do.
+        asking: The words that make it a question: its interrogatives, or else the function word
+            that it begins with; empty if it is no question.
         names: True if it only names something (`ragguard.inline.query_form`).
         length: How many words it has; n-grams count as parts of one.
         tells: True if it tells something as well, as pasted text does.
@@ -144,41 +139,31 @@ def tokenize_passage(text: str) -> TokenizedPassage:
 
 def tokenize_ends(text: str) -> TokenizedPassage:
     """Read both ends of a passage, for which there is always time."""
-    (read,) = _read_passages([both_ends(text, ENDS)])
+    read = _read_passage(both_ends(text, ENDS))
     read.unread += max(0, len(text) - ENDS)
     return read
 
 
-def _read_passages(texts: Sequence[str]) -> list[TokenizedPassage]:
-    shown = [strip_markup(text) for text in texts]
-    counted = [tokens_counted(one) for one in shown]
+def _read_passage(text: str) -> TokenizedPassage:
+    shown = strip_markup(text)
+    words, unread = tokens_counted(shown)
+    ascii_only = shown.isascii()
+    sequence, left_out = (words, 0) if ascii_only else ngrams_counted(words, _MOST_NGRAMS)
     # Scripts without spaces are joined across every gap, so that nothing is parted there.
-    parted = [[word for word in parted_words(one) if not has_unspaced(word)] for one in shown]
-    cut = [
-        (words, 0) if one.isascii() else ngrams_counted(words, _MOST_NGRAMS)
-        for one, (words, _) in zip(shown, counted, strict=True)
-    ]
-    read = [
-        TokenizedPassage((*sequence, *parts), text, unread + left_out)
-        for text, (_, unread), (sequence, left_out), parts in zip(
-            texts, counted, cut, parted, strict=True
-        )
-    ]
-    for passage, (words, _), (sequence, _) in zip(read, counted, cut, strict=True):
-        # n-grams are shorter than all that may be misspelt.
-        long = passage.distinct
-        if sequence is not words:
-            long = frozenset([word for word in long if len(word) >= SHORTEST])
-        passage.oov = oov_words(long)
-    for passage, one in zip(read, shown, strict=True):
-        passage.injection = injection_strength(one, passage.distinct)
-        if one is not passage.text:
-            passage.unread += max(0, len(passage.text) - MOST_CHARS)
-    return read
+    parts = [word for word in parted_words(shown) if not has_unspaced(word)]
+    passage = TokenizedPassage((*sequence, *parts), text, unread + left_out)
+    if shown is not text:
+        passage.unread += max(0, len(text) - MOST_CHARS)
+    long = passage.distinct
+    if sequence is not words:  # n-grams are shorter than all that may be misspelt
+        long = frozenset([word for word in long if len(word) >= SHORTEST])
+    passage.oov = oov_words(long)
+    passage.injection = injection_strength(shown, passage.distinct)
+    return passage
 
 
-tokenize_passages = Remembered(
-    _read_passages,
+tokenize_passages: Remembered[str, TokenizedPassage] = Remembered(
+    lambda texts: [_read_passage(text) for text in texts],
     max_bytes=_MAX_BYTES,
     weigh=lambda text, read: 4 * len(text) + _WORD_BYTES * len(read.sequence) + 1000,
 )
