@@ -1,19 +1,19 @@
-"""Spelling: words of the question that a passage writes with a typing error.
+"""Spelling correction: words of the question that a passage writes with a typing error.
 
-A question with two letters swapped in each of its words is read by people, and by retrievers that
-see parts of words, as the question; a comparison word for word sees none of it (GARAG, Cho et al.
-2024, attacks with typing errors). A word that the language model does not list and that has
-all but one letter in common with a word of the question counts as that word. That two words have
-a form in common after at most one deletion each is the test of SymSpell (Garbe 2012); it finds one
-letter left out, put in, doubled, replaced, or swapped with the next. Words that differ in the order
-of their inner letters alone are alike as well: people read them with ease (Rawlinson 1976).
+    keys(u) & keys(v) not empty,    keys(w): w, w without one letter, w with inner letters sorted
+
+The first two keys are the test of SymSpell (Garbe 2012), which finds one letter left out, put in,
+doubled, replaced, or swapped with the next; the third is there since people read words with ease
+whose inner letters are in disorder (Rawlinson 1976). A word that the language model does not list
+and that passes counts as the word of the question: people and retrievers that see parts of words
+read through errors (GARAG, Cho et al. 2024, attacks with them).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from ragguard.inline.class_bigram import LONGEST, SHORTEST
 from ragguard.inline.normalize.leet import letters_of
@@ -26,10 +26,7 @@ _SEVERAL = 2  # misspelt words
 
 @lru_cache(maxsize=4096)  # of 34 forms at most: some 20 MB at worst
 def symspell_keys(word: str) -> frozenset[str]:
-    """Return what a word has in common with others that are read as it.
-
-    Its deletions, and its letters: those between the first and the last are sorted, behind a sign
-    that no word has.
+    """Return the keys of a word; that of its sorted letters begins with a sign that no word has.
 
     >>> sorted(symspell_keys("p1er"))
     ['*peir', 'ier', 'per', 'pie', 'pier', 'pir']
@@ -53,33 +50,22 @@ def deletions(word: str) -> list[str]:
     return [letters, *[letters[:at] + letters[at + 1 :] for at in range(len(letters))]]
 
 
-@dataclass(frozen=True)
 class Spellings:
-    """How the words of a question may be written.
+    """How words of a question may be written, each of `SHORTEST` letters at least.
 
     Attributes:
-        words: The words, each of `SHORTEST` letters at least.
+        words: The words.
         heads: The first two letters of every deletion.
         tails: The last two letters of every deletion.
         outer: The first and the last letter of every word.
     """
 
-    words: tuple[str, ...]
-    heads: frozenset[str]
-    tails: frozenset[str]
-    outer: frozenset[str]
-
-    @classmethod
-    def of(cls, words: Iterable[str]) -> Spellings:
-        """Collect how words of `SHORTEST` letters at least begin and end."""
-        words = tuple(words)
-        spelt = [letters_of(word) for word in words]
-        return cls(
-            words,
-            frozenset([head for w in spelt for head in (w[:2], w[1:3], w[0] + w[2])]),
-            frozenset([tail for w in spelt for tail in (w[-2:], w[-3:-1], w[-3] + w[-1])]),
-            frozenset([w[0] + w[-1] for w in spelt]),
-        )
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(words)
+        spelt = [letters_of(word) for word in self.words]
+        self.heads = frozenset([head for w in spelt for head in (w[:2], w[1:3], w[0] + w[2])])
+        self.tails = frozenset([tail for w in spelt for tail in (w[-2:], w[-3:-1], w[-3] + w[-1])])
+        self.outer = frozenset([w[0] + w[-1] for w in spelt])
 
     @cached_property
     def forms(self) -> dict[str, str]:
@@ -88,10 +74,7 @@ class Spellings:
         return {form: word for word in self.words for form in symspell_keys(word)}
 
     def candidates(self, words: Iterable[str]) -> list[str]:
-        """Return the words of `SHORTEST` letters or more that may have one of these symspell_keys.
-
-        Most words have none, and their edges show it at a fraction of the cost.
-        """
+        """Return the words whose edges, at a fraction of the cost, do not rule out a common key."""
         outer, heads, tails = self.outer, self.heads, self.tails
         return [
             word
@@ -108,10 +91,7 @@ class Spellings:
 
 
 def respelled(known: Spellings, asked: frozenset[str], odd: Iterable[str]) -> dict[str, str]:
-    """Return which word of the question, whose words are `asked`, each misspelt word is.
-
-    `odd` are words of `SHORTEST` letters at least that the language model does not list.
-    """
+    """Return which word of the question, whose words are `asked`, each misspelt one of `odd` is."""
     found = {}
     for word in known.candidates(odd):
         if word in asked:
@@ -126,9 +106,8 @@ def respelled(known: Spellings, asked: frozenset[str], odd: Iterable[str]) -> di
 
 def spellings_of(query: TokenizedQuery) -> Spellings:
     """Return how the question's words of 4 to 32 letters may be written."""
-    # A number that differs in one digit is another number.
-    words = dict.fromkeys(query.sequence)
-    return Spellings.of(
+    words = dict.fromkeys(query.sequence)  # without numbers: another digit is another number
+    return Spellings(
         [word for word in words if word.isalpha() and SHORTEST <= len(word) <= LONGEST]
     )
 
@@ -178,27 +157,16 @@ def _respelled(
 
 def _in_place(query: TokenizedQuery, said: list[str]) -> tuple[str, ...]:
     """Return the words with those replaced that are like what the question has in their place."""
-    pairs = query.pairs
-    firsts, seconds = {one for one, _ in pairs}, {other for _, other in pairs}
-    forms: dict[str, list[str]] = {}
-    for word in query.distinct:
-        if _SHORTEST_KNOWN <= len(word) <= LONGEST:
-            for form in symspell_keys(word):
-                forms.setdefault(form, []).append(word)
-    last = len(said) - 1
-    for at, word in enumerate(said):
+    following: dict[str, set[str]] = {}
+    preceding: dict[str, set[str]] = {}
+    for one, other in query.pairs:
+        following.setdefault(one, set()).add(other)
+        preceding.setdefault(other, set()).add(one)
+    nothing: set[str] = set()
+    for at, (word, after) in enumerate(pairwise([*said, ""])):
         before = said[at - 1] if at else ""
-        after = said[at + 1] if at < last else ""
-        if word in query.distinct or not (before in firsts or after in seconds):
+        if word in query.distinct or not (before in following or after in preceding):
             continue
-        if not _SHORTEST_KNOWN <= len(word) <= LONGEST:
-            continue
-        found = {one for form in symspell_keys(word) for one in forms.get(form, ())}
-        like = [
-            one
-            for one in found
-            if ((before, one) in pairs or (one, after) in pairs) and one_letter_off(word, one)
-        ]
-        if like:
-            said[at] = min(like)
+        meant = following.get(before, nothing) | preceding.get(after, nothing)
+        said[at] = min([one for one in meant if one_letter_off(word, one)], default=word)
     return tuple(said)

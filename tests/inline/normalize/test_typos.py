@@ -21,7 +21,7 @@ some_letters = st.text("abc134", max_size=7)
 
 def known(*asked):
     """How some words may be written."""
-    return Spellings.of(asked)
+    return Spellings(asked)
 
 
 def meant(asked, *odd):
