@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragguard.embedding.adapt import Embedder
@@ -46,22 +46,20 @@ class Screened:
     def _with_aside(self, decision: Decision) -> Decision:
         if not self.aside:
             return decision
-        free = [place for place in range(len(self.passages)) if place not in self.aside]
-        flagged = [place not in self.aside for place in range(len(self.passages))]
-        for place, flag in zip(free, decision.flagged, strict=True):
-            flagged[place] = flag
-        for place, one in self.aside.items():
-            flagged[place] = one.flagged
+        places = range(len(self.passages))
+        free = [place for place in places if place not in self.aside]
+        flags = dict(zip(free, decision.flagged, strict=True))
+        flags |= {place: one.flagged for place, one in self.aside.items()}
 
         def explain() -> list[Evidence]:
             by_place = dict(zip(free, decision.evidence, strict=True)) | dict(self.aside)
-            return [by_place[place] for place in range(len(self.passages))]
+            return [by_place[place] for place in places]
 
         signals = [one.signal for one in self.aside.values()]
         unreadable = signals.count("unreadable")
         return replace(
             decision,
-            flagged=flagged,
+            flagged=[flags[place] for place in places],
             explain=explain,
             unusual={
                 *[free[place] for place in decision.unusual],
@@ -69,7 +67,7 @@ class Screened:
             },
             undecided=[free[place] for place in decision.undecided],
             held="quarantine" in signals,
-            note=f"{unreadable} of {len(flagged)} passages cannot be read and are held back"
+            note=f"{unreadable} of {len(places)} passages cannot be read and are held back"
             if unreadable
             else decision.note,
         )
@@ -139,16 +137,17 @@ def _protected(
     if allowed.protected is None and trust is None:
         return frozenset()
     return frozenset(
-        place for place, passage in enumerate(passages) if _is_protected(passage, allowed, trust)
+        place
+        for place, passage in enumerate(passages)
+        if (trust is not None and trust.class_of(passage) == "protected")
+        or _says(allowed.protects, passage)
     )
 
 
-def _is_protected(passage: Passage, allowed: Allowed, trust: Trust | None) -> bool:
-    if trust is not None and trust.class_of(passage) == "protected":
-        return True
+def _says(ask: Callable[[Passage], bool], passage: Passage) -> bool:
     try:
-        return allowed.protects(passage)
-    except Exception:  # a mapping or a str with methods of its own
+        return ask(passage)
+    except Exception:  # a mapping or a str with methods of its own: it is judged as others are
         return False
 
 
@@ -165,27 +164,20 @@ def _set_aside(
     for place, copy in zip(others, found, strict=True):
         if isinstance(copy, Evidence):
             aside[place] = copy
-        elif copy is not None and (place not in protected or _is_decided(copy, quarantined)):
-            aside[place] = _held(passages[place], copy)
+        elif copy is not None:
+            by_a_person = copy.exact and copy.key not in quarantined.unconfirmed
+            if by_a_person or place not in protected:
+                aside[place] = _held(passages[place], copy)
     return aside
 
 
-def _is_decided(copy: NearCopy, quarantined: Quarantined) -> bool:
-    """Return whether a person has decided about the very same text."""
-    return copy.exact and copy.key not in quarantined.unconfirmed
-
-
 def _allowed(passages: Sequence[Passage], allowed: Allowed) -> dict[int, Evidence]:
-    found = {}
-    for place, passage in enumerate(passages):
-        try:
-            holds = allowed.holds(passage)
-        except Exception:  # a mapping or a str with methods of its own: it is judged as others are
-            holds = False
-        if holds:
-            reason = describe("allowed", 1.0)
-            found[place] = Evidence(passage.id, "allowed", 0.0, reason, {}, 0.0, flagged=False)
-    return found
+    reason = describe("allowed", 1.0)
+    return {
+        place: Evidence(passage.id, "allowed", 0.0, reason, {}, 0.0, flagged=False)
+        for place, passage in enumerate(passages)
+        if _says(allowed.holds, passage)
+    }
 
 
 def _left(k: int, passages: Sequence[Passage], aside: Mapping[int, Evidence]) -> int:
@@ -240,14 +232,9 @@ def _why(error: Exception) -> str:
 
 
 def _evidence(passage: Passage, signal: str, reason: str, *, decided: bool = True) -> Evidence:
-    told = decided  # what is set aside is flagged with all the strength there is
+    # What is set aside is flagged with all the strength there is.
+    signals = {signal: 1.0} if decided else {}
+    strength = float(decided)
     return Evidence(
-        passage_id=passage.id,
-        signal=signal,
-        strength=float(told),
-        reason=reason,
-        signals={signal: 1.0} if told else {},
-        suspicion=0.0,
-        flagged=told,
-        decided=decided,
+        passage.id, signal, strength, reason, signals, 0.0, flagged=decided, decided=decided
     )
