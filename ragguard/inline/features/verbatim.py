@@ -1,17 +1,15 @@
 """Word for word: the question's longest run in a passage, and its runs at the passage's ends.
 
-Reference: PoisonedRAG (Zou et al. 2025) joins the question S and a text I that states the answer,
-in the black-box attack as S + I. I is written to answer S, so that it says the question's words
-again. A page that quotes a question, a quiz for example, says it once and goes on to the next. And
-a page that answers says the question's words as well, but for those that ask: what begins with
-them and goes on is a sentence, where a heading ends.
+Reference: PoisonedRAG's black-box attack (Zou et al. 2025) plants S + I, the question and a text
+that answers it and says its words again. A page that quotes a question, as a quiz does, says it
+once. A page that answers says the question's words as well, but for those that ask: what begins
+with them and goes on is a sentence, where a heading ends.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ragguard.inline.features.coverage import FEW_WORDS, Match, idf_coverage, rescale
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
@@ -30,36 +28,9 @@ _BREAK = re.compile(r"[.:;?!\n]")
 _HEADING = 500  # characters; what has no break until then is a sentence
 
 
-class Runs(NamedTuple):
-    """What of a question stands in a passage word for word.
-
-    Attributes:
-        whole: True if the whole question, or nearly, stands there in one run.
-        at_boundary: 1 if the longest run is the whole question and begins the passage, a label such
-            as "Q:" or "FAQ 3." aside, or ends it; `_ANSWER` if it only begins an answer.
-        boundary_overlap: In [0, 1]: how much of the question the runs hold with which the passage
-            begins and ends, in words and in content words weighed by rarity, times how many of
-            those stand outside them as well; less if they begin an answer.
-    """
-
-    whole: bool
-    at_boundary: float
-    boundary_overlap: float
-
-
-_NOTHING = Runs(False, 0.0, 0.0)
-
-
 def verbatim_signals(match: Match) -> dict[str, float]:
     """Return the signals of the runs of the question in a passage."""
-    if match.share <= FEW_WORDS:
-        return {}
-    found = runs(match)
-    return {
-        "verbatim_question": float(found.whole),
-        "verbatim_at_boundary": found.at_boundary,
-        "boundary_overlap": found.boundary_overlap,
-    }
+    return runs(match) if match.share > FEW_WORDS else {}
 
 
 def quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
@@ -125,17 +96,24 @@ def _prefix(query: Sequence[str], words: Sequence[str]) -> int:
     return longest if longest >= _LEAST_BOUNDARY else 0
 
 
-def runs(match: Match) -> Runs:
-    """Read what of the question stands in the passage word for word."""
+def runs(match: Match) -> dict[str, float]:
+    """Read what of the question stands in the passage word for word.
+
+    - `verbatim_question`: 1 if the whole question, or nearly, stands there in one run.
+    - `verbatim_at_boundary`: 1 if that run begins the passage, a label such as "Q:" or "FAQ 3."
+      aside, or ends it; 0.3 if it only begins an answer.
+    - `boundary_overlap`: how much of the question the runs hold with which the passage begins and
+      ends, in words and in content words weighed by rarity, times how many of those stand outside
+      them as well; less if they begin an answer.
+    """
     query, passage = match.query, match.passage
     asked, said = query.sequence, passage.sequence
     length, start = longest_run(asked, passage)
     if length < _LEAST_BOUNDARY:
-        return _NOTHING
-    inside = asked[start : start + length]
-    whole = is_whole(length, query)
-    at_boundary = 0.0
-    if whole:
+        return {}
+    signals = {"boundary_overlap": _boundary_overlap(match)}
+    if is_whole(length, query):
+        inside = asked[start : start + length]
         stretch, joined = f" {' '.join(inside)} ", passage.joined
         before = joined[: joined.index(stretch)]
         # A heading and the question, where a page breaks off, hold no answer to it.
@@ -144,8 +122,9 @@ def runs(match: Match) -> Runs:
         lead = leading_label(said, query.distinct)
         begins = len(before.split()) <= lead
         answer = begins and not ends and begins_answer(query, passage, lead + length)
-        at_boundary = _ANSWER if answer else float(begins or ends)
-    return Runs(whole, at_boundary, _boundary_overlap(match))
+        signals["verbatim_question"] = 1.0
+        signals["verbatim_at_boundary"] = _ANSWER if answer else float(begins or ends)
+    return signals
 
 
 def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) -> bool:

@@ -1,5 +1,7 @@
 """Word for word: the question's longest run in a passage, and its runs at the edges."""
 
+from typing import NamedTuple
+
 import pytest
 import slow_signals
 from hypothesis import given
@@ -19,11 +21,26 @@ QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUARTERS = dict.fromkeys(tokenize_query(QUESTION).content, 0.25)
 
 
+class Runs(NamedTuple):
+    """The signals by shorter names."""
+
+    whole: float
+    at_boundary: float
+    boundary_overlap: float
+
+
+def read(match):
+    signals = runs(match)
+    names = "verbatim_question", "verbatim_at_boundary", "boundary_overlap"
+    assert signals.keys() <= set(names)
+    return Runs(*[signals.get(name, 0.0) for name in names])
+
+
 def found(question, text, weights=None):
     """What of a question stands in a passage, its content words of one weight."""
     query, passage = tokenize_query(question), tokenize_passage(text)
     even = dict.fromkeys(query.content, 1 / len(query.content))
-    return runs(Match(query, passage, weights or even, 1.0))
+    return read(Match(query, passage, weights or even, 1.0))
 
 
 # Longest run
@@ -179,7 +196,7 @@ def test_runs_equal_their_slow_reference(question, before, after):
     for text in (before, f"{before} {question} {after}", f"{question} {after}"):
         passage = tokenize_passage(text)
         weights = slow_signals.weights_of(query.sequence, [passage.sequence])
-        seen = runs(Match(query, passage, weights, 1.0))
+        seen = read(Match(query, passage, weights, 1.0))
         slow = slow_signals.word_for_word(query.sequence, list(passage.sequence), text, weights)
         assert seen.whole == slow["verbatim_question"]
         assert (seen.whole and seen.at_boundary) == slow["verbatim_at_boundary"]
