@@ -1,11 +1,11 @@
-"""Which quarantined text a passage is an edited copy of: an index from fingerprints to texts.
+"""Which quarantined text a passage is an edited copy of: an inverted index of fingerprints.
 
-A passage is a copy where it holds at least `CONTAINED` of what a quarantined text is recognised by
-(containment, whatever else it holds), or where at least `TAKEN` of it comes from one. Both shares
-are counted among the fingerprints that the signature covers (`ragguard.inline.fingerprints`). Of a
-text of which others were cleared less will do: honest pages hardly say any of what is left.
+    containment(P, Q) = |P & Q| / |Q| >= `CONTAINED`,    or    |P & Q| / |P| >= `TAKEN`
 
-The index is sorted by fingerprint, behind a Bloom filter, past which few honest passages come.
+of the fingerprints P of a passage and Q of a text in quarantine, among those that the signature
+covers (Broder 1997; `ragguard.inline.fingerprints`). Of a text of which others were cleared less
+will do: honest pages hardly say any of what is left. Few honest passages pass the Bloom filter
+before the index, which is sorted by fingerprint.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ _WORD = 32  # bits
 _SPREAD = np.uint32(0x9E3779B1)
 _PATTERN = np.uint32(1023)
 _HIGH, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+_SIGNED = np.dtype([("size", "i8"), ("least", "f8"), ("seed", "u4"), ("highest", "u4")])
 
 
 @dataclass(frozen=True)
@@ -70,13 +71,12 @@ class NearCopy:
 class NearCopies:
     """The texts in quarantine, by their signatures. Immutable, so that queries need no lock.
 
-    A text takes at most 1,500 bytes, its key not counted. Of n texts with m fingerprints are held
+    At most 1,500 bytes a text besides its key. Of n texts with m fingerprints are held
 
     - keys: str of each;
-    - sizes: int64 array of shape (n,): how many fingerprints each has;
-    - least: float64 array of shape (n,): which share of them makes a copy;
-    - seeds: uint32 array of shape (n,): of the order in which the fingerprints of each are chosen;
-    - highest: uint32 array of shape (n,): up to where, in that order, its signature covers a text;
+    - signed: `_SIGNED` array of shape (n,): of each its number of fingerprints, which share of them
+      makes a copy, the seed of the order in which they are chosen, and up to where in that order
+      its signature covers it;
     - hashes: uint32 array of shape (m,): fingerprints of all texts, sorted;
     - proofs: uint64 array of shape (m,): of the letters behind each;
     - texts: uint32 array of shape (m,): whose fingerprint each is.
@@ -84,9 +84,8 @@ class NearCopies:
 
     def __init__(self) -> None:
         self._keys: tuple[str, ...] = ()
-        self._sizes = np.empty(0, np.int64)
-        self._least = np.empty(0, np.float64)
-        self._seeds = self._highest = self._hashes = self._texts = np.empty(0, np.uint32)
+        self._signed = np.empty(0, _SIGNED)
+        self._hashes = self._texts = np.empty(0, np.uint32)
         self._proofs = np.empty(0, np.uint64)
         self._filter = BloomFilter.of(self._hashes)
 
@@ -101,41 +100,29 @@ class NearCopies:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        of_texts = self._sizes, self._least, self._seeds, self._highest
         of_fingerprints = self._hashes, self._proofs, self._texts, self._filter.words
-        return sum(one.nbytes for one in (*of_texts, *of_fingerprints))
+        return self._signed.nbytes + sum(one.nbytes for one in of_fingerprints)
 
     def changed(
         self, added: Mapping[str, bytes | None], removed: Collection[str] = ()
     ) -> NearCopies:
-        """Return the index without some keys, and with signatures by keys.
-
-        A key that is there already stays as it is.
-        """
+        """Return the index without some keys, and with signatures by keys that are not there."""
         made = self._without(removed) if removed else self
         known = set(made._keys)
         read = {key: Signature.read(one) for key, one in added.items() if key not in known}
         new = {key: one for key, one in read.items() if len(one.hashes) >= FEWEST}
-        sizes = np.array([len(one.hashes) for one in new.values()], np.int64)
-        least = [CONTAINED_REST if one.rest else CONTAINED for one in new.values()]
-        seeds = np.array([one.seed for one in new.values()], np.uint32)
-        highest = [
-            shuffled(one.hashes, one.seed).max() if len(one.hashes) == MOST else _ALL
-            for one in new.values()
-        ]
+        signed = np.array([_entry(one) for one in new.values()], _SIGNED)
         hashes = np.concatenate([np.empty(0, np.uint32), *[one.hashes for one in new.values()]])
         proofs = np.concatenate([np.empty(0, np.uint64), *[one.proofs for one in new.values()]])
-        texts = np.repeat(np.arange(len(made), len(made) + len(new), dtype=np.uint32), sizes)
+        numbers = np.arange(len(made), len(made) + len(new), dtype=np.uint32)
+        texts = np.repeat(numbers, signed["size"])
         order = np.argsort(hashes, kind="stable")
         hashes, proofs, texts = hashes[order], proofs[order], texts[order]
         places = made._hashes.searchsorted(hashes, side="right")
         fitting = made._filter.held + len(hashes) <= made._filter.room
         made = copy(made)
         made._keys += tuple(new)
-        made._sizes = np.append(made._sizes, sizes)
-        made._least = np.append(made._least, least)
-        made._seeds = np.append(made._seeds, seeds)
-        made._highest = np.append(made._highest, np.array(highest, np.uint32))
+        made._signed = np.append(made._signed, signed)
         made._hashes = np.insert(made._hashes, places, hashes)
         made._proofs = np.insert(made._proofs, places, proofs)
         made._texts = np.insert(made._texts, places, texts)
@@ -147,8 +134,7 @@ class NearCopies:
         kept = stays[self._texts]
         made = copy(self)
         made._keys = tuple(compress(self._keys, stays.tolist()))
-        made._sizes, made._least = self._sizes[stays], self._least[stays]
-        made._seeds, made._highest = self._seeds[stays], self._highest[stays]
+        made._signed = self._signed[stays]
         made._hashes, made._proofs = self._hashes[kept], self._proofs[kept]
         made._texts = (np.cumsum(stays, dtype=np.uint32) - 1)[self._texts[kept]]
         return made
@@ -185,7 +171,7 @@ class NearCopies:
         place, text, shared = self._shared(read, passing, proven=True)
         enough = self._contained(text, shared)
         for at in np.flatnonzero(enough).tolist():
-            share = float(shared[at] / self._sizes[text[at]])
+            share = float(shared[at] / self._signed["size"][text[at]])
             yield int(place[at]), NearCopy(self._keys[text[at]], share)
         pieces = np.flatnonzero(~enough & (shared >= _TAKEN_LEAST))
         for owner in np.unique(place[pieces]).tolist():
@@ -193,8 +179,8 @@ class NearCopies:
             mine = mine[np.argsort(-shared[mine], kind="stable")[:_MOST_WHOLES]]
             own = read.distinct(owner)
             covered = [
-                np.count_nonzero(shuffled(own, self._seeds[one]) <= self._highest[one])
-                for one in text[mine].tolist()
+                np.count_nonzero(shuffled(own, one["seed"]) <= one["highest"])
+                for one in self._signed[text[mine]]
             ]
             taken = shared[mine] / np.array(covered)
             for at in np.flatnonzero(taken >= TAKEN).tolist():
@@ -203,7 +189,8 @@ class NearCopies:
 
     def _contained(self, text: NDArray[np.intp], shared: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return of which texts so much is shared that who shares it is a copy."""
-        enough = shared / self._sizes[text] >= self._least[text]
+        signed = self._signed[text]
+        enough = shared / signed["size"] >= signed["least"]
         return np.asarray(enough & (shared >= _FEWEST_SHARED))
 
     def _shared(
@@ -239,6 +226,12 @@ class NearCopies:
         return (found >> _HIGH).astype(np.intp), (found & _LOW).astype(np.intp), shared
 
 
+def _entry(one: Signature) -> tuple[int, float, int, int]:
+    size = len(one.hashes)
+    highest = shuffled(one.hashes, one.seed).max() if size == MOST else _ALL
+    return size, CONTAINED_REST if one.rest else CONTAINED, one.seed, int(highest)
+
+
 # Words in each of which four bits are set: uint32 array of shape (1024,).
 _BITS = np.random.default_rng(0).permuted(np.tile(np.arange(_WORD), (1024, 1)), axis=1)[:, :4]
 _PATTERNS = (1 << _BITS).sum(axis=1).astype(np.uint32)
@@ -246,11 +239,11 @@ _PATTERNS = (1 << _BITS).sum(axis=1).astype(np.uint32)
 
 @dataclass(frozen=True)
 class BloomFilter:
-    """Fingerprints, as bits: most that no text has are told so at one look into memory. Immutable.
+    """A blocked Bloom filter, of whose non-members at most 1 % pass. Immutable.
 
-    Of what is not in it at most 1 % passes (Bloom, Space/time trade-offs in hash coding with
-    allowable errors, 1970). Blocked, so that all bits of a fingerprint are in one word (Putze,
-    Sanders and Singler, Cache-, hash- and space-efficient Bloom filters, 2007).
+    Bloom, Space/time trade-offs in hash coding with allowable errors, 1970; blocked, so that all
+    bits of a fingerprint are in one word, at one look into memory (Putze, Sanders and Singler,
+    Cache-, hash- and space-efficient Bloom filters, 2007).
 
     Attributes:
         words: uint32 array of shape (2^b,).
