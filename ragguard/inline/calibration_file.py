@@ -99,27 +99,23 @@ def _from_json(data: dict[str, Any], where: str) -> Calibration:
         raise CalibrationError(f"{where} is damaged ({error!r}); calibrate anew") from error
 
 
-@cache
-def _shipped() -> tuple[Calibration, ...]:
-    file = resources.files("ragguard.inline") / "default_calibration.json"
-    entries = json.loads(file.read_text(encoding="utf-8"))
-    read = (_from_json(entry, "the shipped calibration") for entry in entries)
-    return tuple(replace(entry, in_blocks=False, confident=True) for entry in read)
-
-
 def default_calibration(judged: int, *, with_reference: bool) -> Calibration:
     """Return the shipped calibration for a query with `judged` passages.
 
     The smallest calibrated size that is not below `judged`, else the largest.
     """
-    fitting = _shipped_by_size(with_reference)
+    fitting = _shipped(with_reference)
     return next((entry for entry in fitting if entry.size >= judged), fitting[-1])
 
 
 @cache
-def _shipped_by_size(with_reference: bool) -> tuple[Calibration, ...]:
-    fitting = [entry for entry in _shipped() if entry.with_reference == with_reference]
-    return tuple(sorted(fitting, key=lambda entry: entry.size))
+def _shipped(with_reference: bool) -> list[Calibration]:
+    file = resources.files("ragguard.inline") / "default_calibration.json"
+    entries = json.loads(file.read_text(encoding="utf-8"))
+    read = [_from_json(entry, "the shipped calibration") for entry in entries]
+    fitting = [entry for entry in read if entry.with_reference == with_reference]
+    fitting.sort(key=lambda entry: entry.size)
+    return [replace(entry, in_blocks=False, confident=True) for entry in fitting]
 
 
 def measure_for(
@@ -127,11 +123,9 @@ def measure_for(
 ) -> Calibration:
     """Return what a query is compared with: the sample of its class, else the shipped one.
 
-    Which class a query is of depends on its own words alone, so nobody who writes passages has a
-    hand in it.
-
-    The class says whether a query only names something. A `calibration` of None is the shipped one,
-    which alone minds whether passages below the `size` first ones are known.
+    The class is whether it only names something, which nobody who writes passages has a hand in. A
+    `calibration` of None is the shipped one, which alone minds `with_reference`: whether passages
+    below the `size` first ones are known.
     """
     own = None if calibration is None else calibration.of(naming, alpha)
     return own or default_calibration(size, with_reference=with_reference)
