@@ -10,6 +10,10 @@ WITHIN = (",", "'", "\u2019", "-", ":", "(", ")", "%", "$", "/", "&", "\u2013")
 BEFORE_A_SENTENCE = ("\x02", "\n", ".", "!", "?")
 
 
+def buckets(text):
+    return buckets_of(as_prose(prose_tokens(text)))
+
+
 def manner(model, text):
     """How a text is written: the higher of the text and, 2 nats lower, its sentences."""
     found = prose_tokens(text)

@@ -1,4 +1,4 @@
-"""Manner: how a passage is written, whatever it is about.
+"""Manner (stylometry): how a passage is written, whatever it is about.
 
     window = bias + sum of w[n-gram] over its n-grams / max(tokens, 48)
     whole  = the same of all n tokens
@@ -9,30 +9,27 @@
     company = max(0, min(least manner of the others + 3.5, 3)), of 8 others at least
     signal = (manner + relevance - company - 4.5) / 10.5, at least 0 and at most 1
 
+A linear n-gram classifier, as in the PAN shared task of 2024 on machine-written text, with hashed
+weights (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning") of a logistic
+regression on windows of planted and of honest texts (`benchmarks/fit_manner.py`). A text that is to
+state an answer with authority is written for that: complete, sure of itself, often by a language
+model (whose excess words Kobak et al. 2025 count); honest pages hardly are.
+
+A window is 48 tokens of the passage, whose beginning and end are tokens too; n-grams have one to
+three. A function word and a mark stand for themselves, a number for how many digits it has, a word
+with a capital for that alone, any other for its last three letters and for whether it is long: no
+name, number or subject has a weight. The sentences are read by themselves as well, since what
+stands around them is the attacker's to choose (`prose.sentence_tokens`).
+
 Of more windows the highest is higher by chance, hence ln(count) (a trials factor). u = -6 nats is
-what honest passages show at the median: the longer a text, the less its mean strays from there by
-chance, by the square root of its windows.
+the median of honest passages, from which the mean of a longer text strays less by chance, by the
+square root of its windows.
 
-A window is 48 tokens of the passage, whose beginning and end are tokens too. Its n-grams are those
-of one to three tokens. A function word and a mark stand for themselves, a number for how many
-digits it has, a word with a capital for that alone, and any other word for its last three letters
-and for whether it is long. So no name, no number and no subject has a weight. Weights are hashed
-into `BUCKETS` (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask Learning") and
-come from a logistic regression on windows of planted and of honest texts
-(`benchmarks/fit_manner.py`). What stands around the sentences of a text and between them is the
-attacker's to choose, so they are read by themselves as well (`prose.sentence_tokens`).
-
-A text that is to be retrieved for a question and to state an answer with authority is written for
-that: complete, short, sure of itself, often by a language model. Pages that people wrote are not,
-nor are the honest pages of language models on other things. But an honest page may be written so
-by chance, and counts only as far as it speaks of the question: by its coverage c of the question,
-by its lead, which is c less the mean of the others' from -0.1 (0) to 0.35 (1), and by how much of
-it the others say as well. Of a short question less is said by chance: long is min(words / 8, 1).
-A passage of few content words, m, shares them by chance: so do sentences of one form, as facts are.
-Where a machine wrote all that is retrieved, manner says less of each (company).
-Support: Kobak et al. (2025) on
-excess words of language models; the PAN shared task of 2024, where a linear model over n-grams was
-a strong baseline.
+An honest page may be written so by chance, and counts only as far as it speaks of the question: by
+its coverage c of it, by its lead, which is c less the mean of the others' from -0.1 (0) to 0.35 (1)
+and by how much of it the others say as well, unless by chance, having few content words, m. long is
+min(words of the question / 8, 1). Where a machine wrote all that is retrieved, manner says less of
+each (company).
 """
 
 from __future__ import annotations
@@ -108,20 +105,11 @@ _CLASSES = _Classes()
 on_forget(_CLASSES.clear)
 
 
-def buckets(text: str) -> NDArray[np.intp]:
+def buckets_of(found: list[str]) -> NDArray[np.intp]:
     """Return the buckets of the n-grams of one, two and three tokens that begin at each of n.
 
-    Args:
-        text: A passage without markup; of a long one both ends are read.
-
-    Returns:
-        int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
+    int array of shape (3, n); `BUCKETS` where the text ends before the n-gram does.
     """
-    return buckets_of(as_prose(prose_tokens(text)))
-
-
-def buckets_of(found: list[str]) -> NDArray[np.intp]:
-    """Return what `buckets` does, of the tokens of a text."""
     classes = np.array(list(map(_CLASSES.__getitem__, found)), dtype=np.uint64)
     out = np.full((3, len(classes)), BUCKETS, dtype=np.intp)
     one = (classes + np.uint64(1)) * _ODD
@@ -208,8 +196,7 @@ def manner_signals(match: Match) -> dict[str, float]:
 def _company(match: Match) -> float:
     """Return how much less manner says where all that was retrieved is written alike, in nats.
 
-    The least of the others decides: who floods a set must leave no honest passage in it. What is
-    too long to be read at any time is taken for one.
+    Who floods a set must leave no honest passage in it; what is too long to read counts as one.
     """
     least, most = _OTHERS
     others = [one for one in match.reference[:most] if one.text != match.passage.text]

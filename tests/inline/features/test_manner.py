@@ -23,7 +23,6 @@ from ragguard.inline.features.manner import (
     WINDOW,
     MannerModel,
     _Classes,
-    buckets,
     manner_signals,
     shipped,
     windows,
@@ -53,7 +52,7 @@ def test_a_longer_text_strays_less_from_the_usual_by_chance() -> None:
 
 def test_one_n_gram_counts_once_for_each_time_it_stands() -> None:
     weights = np.zeros(BUCKETS + 1)
-    weights[buckets("the")[0, 1]] = 12.0  # behind the token of the beginning
+    weights[slow_manner.buckets("the")[0, 1]] = 12.0  # behind the token of the beginning
     model = MannerModel(-1.0, weights)
     assert model.manner("the") == pytest.approx(-1.0 + 12.0 / WINDOW)
     assert model.manner("the pier the") == pytest.approx(-1.0 + 2 * 12.0 / WINDOW)
@@ -69,9 +68,11 @@ def test_it_is_what_the_formula_says(words: list[str]) -> None:
 @given(st.sampled_from(WORDS), st.sampled_from(WORDS), st.integers(1000, 9999))
 def test_names_numbers_and_subjects_have_no_weight(one: str, other: str, year: int) -> None:
     text = "In {} the keeper of {} built the old pier of {}, and it stands."
-    expected = buckets(text.format(1874, "Brannoch", "Keelworth"))
-    assert (buckets(text.format(year, one, other)) == expected).all()
-    assert (buckets(text.format(year, one, other).replace("keeper", "sleeper")) == expected).all()
+    expected = slow_manner.buckets(text.format(1874, "Brannoch", "Keelworth"))
+    assert (slow_manner.buckets(text.format(year, one, other)) == expected).all()
+    assert (
+        slow_manner.buckets(text.format(year, one, other).replace("keeper", "sleeper")) == expected
+    ).all()
 
 
 @pytest.mark.parametrize("size", [1, 47, 48, 49, 59, 60, 61, 200])
@@ -96,8 +97,8 @@ def test_signs_of_markdown_and_what_is_no_word_say_nothing() -> None:
     assert shipped().of(tokenize_passage(f"# {marked}")) <= shipped().of(tokenize_passage(text))
     assert shipped().manner(f"{'a1b2' * 8} {text}") == shipped().manner(text)
     # Words in a chain are words.
-    assert len(buckets("the_old_pier_of_norhaven_was_sold").T) == len(
-        buckets("the old pier of norhaven was sold").T
+    assert len(slow_manner.buckets("the_old_pier_of_norhaven_was_sold").T) == len(
+        slow_manner.buckets("the old pier of norhaven was sold").T
     )
 
 
@@ -105,10 +106,10 @@ def test_what_tokens_are_is_remembered_for_so_many_and_then_forgotten() -> None:
     tokens = " ".join(f"{'x' * (at % 9)}{chr(97 + at % 26)}{at:x}" for at in range(3 * 10**3))
     with patch.object(manner, "_MOST_KEPT", 1000), patch.object(manner, "_CLASSES", _Classes()):
         for start in range(0, len(tokens), 5000):
-            buckets(tokens[start : start + 5000])
+            slow_manner.buckets(tokens[start : start + 5000])
             assert len(manner._CLASSES) <= 1000
         before = len(manner._CLASSES)
-        assert buckets("somewhat").shape == (3, 3)
+        assert slow_manner.buckets("somewhat").shape == (3, 3)
         assert "somewhat" in manner._CLASSES
         assert before > 0
 
@@ -119,7 +120,7 @@ def test_any_text_has_a_manner(text: str) -> None:
 
 
 def test_of_a_very_long_text_both_ends_are_read() -> None:
-    assert buckets("so it was. " * 100_000).shape[1] < 20_000
+    assert slow_manner.buckets("so it was. " * 100_000).shape[1] < 20_000
 
 
 def test_a_text_that_does_not_speak_of_the_question_counts_less() -> None:
