@@ -1,12 +1,13 @@
 """What a new calibration must pass before it is put in force without its owner's word.
 
-Whoever can ask questions or plant passages has a hand in the traffic that a guard is calibrated on,
-and what scores high there raises the threshold. So a threshold may not rise far at a time, and
-however often it rises, the reference attacks must still be found. Those are written by this project
-on its own fictional knowledge base (`benchmarks.make_reference`): questions of several forms, each
-carried into one and into three planted passages in four ways. Everybody can read them, so they say
-nothing of an attack that was made to pass; they say how far a threshold has risen, in attacks that
-are no longer found.
+    new threshold <= old + `MAX_STEP`,    found >= min(`REFERENCE_SHARE` shipped finds, found now)
+
+Whoever can ask or plant passages has a hand in the traffic that a guard is calibrated on, and what
+scores high there raises the threshold. So it may not rise far at a time, and however often it
+rises, the reference attacks must still be found. Those are on this project's own fictional
+knowledge base (`benchmarks.make_reference`): questions of several forms, each carried into one and
+into three planted passages in four ways. Everybody can read them: they do not stand for attacks
+that are made to pass, but say how far a threshold has risen.
 """
 
 from __future__ import annotations

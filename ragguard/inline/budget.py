@@ -1,4 +1,4 @@
-"""How long the reading of one set may take before only the ends of its long texts are read."""
+"""Time budget: how long a set may be read before of its long texts only the ends are."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ from time import perf_counter, thread_time
 
 
 class Budget:
-    """Processor time of the calling thread, from now on.
+    """Processor time of the calling thread, from now on; that of an embedder is not counted.
 
-    Not time on the clock: a busy machine must not decide what is read whole. The time of an
-    embedder is not counted. A pause of the garbage collector may fall into any step, so that the
-    time comes in two halves: a single long step ends one of them, not both.
-
-    Args:
-        max_ms: Milliseconds.
+    Not time on the clock: a busy machine must not decide what is read whole. In two halves: a
+    pause of the garbage collector, which may fall into any step, ends one of them, not both.
     """
 
     def __init__(self, max_ms: float = inf) -> None:

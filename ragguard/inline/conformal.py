@@ -1,4 +1,4 @@
-"""Split conformal: the sample of clean traffic that turns a score into a p-value.
+"""Split conformal prediction: the sample of clean traffic that turns a score into a p-value.
 
     p = (1 + #{calibration scores >= score}) / (1 + n),    P(p <= alpha) <= alpha for clean traffic
 
@@ -53,9 +53,7 @@ class Calibration:
             queries that look most attacked, so that only the passages that rank first are judged.
         naming: The same as `scores`, of queries that only name something.
         passage_naming: The suspicion of their passages.
-        confident: Whether `scores` are upper bounds (`lifted`): at most a share alpha of clean
-            queries with up to `size` passages is then touched under 90 % of calibrations; else it
-            is so in the mean over calibrations.
+        confident: Whether `scores` are upper bounds (`lifted`).
     """
 
     scores: Floats = field(repr=False)
@@ -106,8 +104,7 @@ class Calibration:
     ) -> Self:
         """Return the calibration of clean queries.
 
-        Of each query is given whether it only names something, its score, and the suspicions of
-        its passages; the rest are the attributes.
+        Of each: whether it only names something, its score, and the suspicions of its passages.
 
         Raises:
             CalibrationError: There are none.
@@ -138,12 +135,11 @@ class Calibration:
         return max(len(self.scores), len(self.naming)) < _needed(alpha) <= self.queries
 
     def of(self, naming: bool, alpha: float) -> Calibration | None:
-        """Return the sample of one class, or None where it has fewer than 1 / alpha - 1 queries.
+        """Return the sample of the class that asks, or of that `naming` something.
 
-        Where that is so of both, and together they have enough, all queries serve both. The scores
-        are lifted to upper bounds where that raises the threshold by `MOST_LIFTED` nats at most and
-        there are queries enough for it (`Calibration.confident`). One class only names something,
-        which is `naming`, and the other asks.
+        None where it has fewer than 1 / alpha - 1 queries; if neither has as many, but both
+        together, all queries serve both. The scores are `lifted` to upper bounds where there are
+        queries enough for that and it raises the threshold by `MOST_LIFTED` nats at most.
         """
         if (naming, alpha) not in self._classes:
             self._classes[naming, alpha] = self._of(naming, alpha)
@@ -173,13 +169,7 @@ class Calibration:
         return bounded if enough and rise <= MOST_LIFTED else self
 
     def p_value(self, score: float, judged: int) -> float:
-        """Return the conformal p-value of "a query with this score is clean traffic".
-
-        For a clean query exchangeable with the calibration's, P(p <= alpha) <= alpha (Vovk et al.,
-        2005; split conformal). A query of which more passages were `judged` than of the
-        calibration's is judged block by block, so its p-value is multiplied by the number of blocks
-        (Bonferroni).
-        """
+        """Return the p-value of "a query of `judged` passages with this score is clean traffic"."""
         at_least = len(self.scores) - int(self.scores.searchsorted(score, side="left"))
         blocks = max(1, ceil(judged / self.size))
         return min(1.0, blocks * (1 + at_least) / (1 + len(self.scores)))
@@ -213,9 +203,7 @@ class Calibration:
     def reach(self, alpha: float) -> int:
         """Return how many passages of a query may be counted so that `alpha` is still reachable.
 
-        Every block of `size` passages beyond the first multiplies the smallest p-value; past this
-        many the gate could never fire. What ranks below is held to the same line: poison must not
-        pass by its rank.
+        Past so many blocks the gate could never fire: what ranks below is held to the same line.
         """
         if not self.in_blocks:
             return self.size

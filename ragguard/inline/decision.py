@@ -1,4 +1,4 @@
-"""What a filter answers: the arrays of a set, what is left open past the gate, and what goes."""
+"""What a filter answers: the evidence of a set, what is left open past the gate, and what goes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Decision:
         attacked: True if the gate fired.
         p_value: Of "this is clean traffic".
         flagged: For every passage, in order, whether it is to be dropped.
-        explain: Puts the evidence into words, one entry a passage. Called when somebody reads it:
+        explain: Puts the evidence into words, one entry a passage, when somebody reads it:
             explaining costs more than deciding.
         scored: What the gate decided on, or None where nothing was scored.
         unusual: The places of passages that are marked if they are kept: those flagged, and those
@@ -156,8 +156,8 @@ class SetFilter(Protocol):
     ) -> Gated:
         """Do what needs no vectors, so that a batch can be embedded in one call.
 
-        `passages` are in rank order; the first `k` would reach the generator. What the budget does
-        not suffice for is left undecided; a filter that reads no text needs none.
+        Of the passages, in rank order, the first `k` would reach the generator. What the budget
+        does not suffice for is left undecided.
         """
         ...
 

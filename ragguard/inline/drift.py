@@ -1,8 +1,11 @@
-"""Drift: does the calibration still speak for the traffic of today?
+"""Drift detection: does the calibration still speak for the traffic of today?
 
-The gate's promise, at most a share alpha of clean queries touched, holds for traffic that is
-exchangeable with the calibration's. What breaks it shows in the upper tail: more queries score
-above the calibrated quantile than alpha allows.
+    X ~ BetaBinomial(m, r, n + 1 - r),    r = floor(alpha (n + 1)),    drift: P(X >= x) <= 0.001
+
+X of m queries score above the (1 - alpha) quantile, the r-th largest of n calibration scores, if
+they are exchangeable with the calibration's. Their share is not alpha but Beta(r, n + 1 - r), since
+the calibration is a sample too; as n grows this becomes the binomial test with alpha, which would
+mistake the luck of a small calibration for drift.
 """
 
 from __future__ import annotations
@@ -44,15 +47,9 @@ class Drift:
 
 
 def tail_probability(above: int, queries: Mapping[int, int], alpha: float) -> float:
-    """Return P(X >= above): so many of m exchangeable queries above the calibrated quantile.
+    """Return P(X >= above), where `queries` says how many are compared with each sample: m, by n.
 
-    The quantile is the r-th largest of n calibration scores, r = floor(alpha (n + 1)). The share of
-    clean traffic above it is not alpha but Beta(r, n + 1 - r), since the calibration is a sample
-    too, so X is beta-binomial with m, r and n + 1 - r; as n grows this becomes the binomial test
-    with alpha. A plain binomial test would mistake the luck of a small calibration for drift.
     Where the classes of queries have samples of their own, X is the sum over these.
-
-    `queries` says how many are compared with each sample: m, by n.
     """
     if above <= 0:
         return 1.0

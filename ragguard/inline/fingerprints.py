@@ -1,18 +1,18 @@
 """Fingerprints of a text: hashes of its letters, 16 in a row, which survive small edits.
 
-Compared are letters alone, as the filter reads them: without markup, case, accents, look-alikes,
-invisible characters, white space and punctuation, and with letters for the signs and digits that
-stand for them ("d00r$"). So an edit changes the few fingerprints that it touches, and where words
-are parted or joined nothing changes. Notes in brackets, of which one behind every third word leaves
-no 16 letters in a row, are read and left out. A deterministic half of the fingerprints is kept
-(mod-p sampling: Broder, On the resemblance and containment of documents, 1997), and of a text in
-quarantine the lowest ones (a bottom-k sketch: Cohen and Kaplan, 2007): shares of them estimate the
-shares of the texts.
+Shingles of letters, of which a deterministic half is kept (mod-p sampling: Broder, On the
+resemblance and containment of documents, 1997), and of a text in quarantine the lowest `MOST` (a
+bottom-k sketch: Cohen and Kaplan, 2007): shares of them estimate the shares of the texts.
 
-Fingerprints are fast to compute, and so are other letters with the same: whoever plants a text
-could have it share those of an honest page. So a signature has a cryptographic hash of the letters
-behind each, which the letters of a copy must have as well. And which fingerprints are the lowest
-depends on all of the text, or filler could be written that takes the places of the rest.
+Compared are letters alone, without markup, case, accents, look-alikes, invisible characters, white
+space and punctuation, and with letters for what stands for them ("d00r$"): an edit changes the few
+fingerprints that it touches, and other gaps none. Notes in brackets, of which one behind every
+third word leaves no 16 letters in a row, are read and left out.
+
+Other letters with the same fingerprints are fast to find: a planted text could share those of an
+honest page. So a signature has a cryptographic hash of the letters behind each, which those of a
+copy must have as well. And which are the lowest depends on all of the text, or filler could be
+written that takes the places of the rest.
 """
 
 from __future__ import annotations

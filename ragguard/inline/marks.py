@@ -1,16 +1,14 @@
 """Marks of an attack that whoever asks cannot arrange.
 
-A report names the question, and whoever reports can copy it from the page that they want gone: that
-the page repeats it is then their doing. But they cannot make the page ask. A planted text in
-PoisonedRAG's form begins with the question and answers it; an honest page tells, and only here and
-there begins or ends with a question; and one that holds other questions too lists them, as an FAQ
-does. Nor can they make it address the language model. So a repetition counts if the passage asks
-what it repeats and asks nothing else, and prompt injection as it is.
+Whoever reports an answer can copy the question from the page that they want gone: that the page
+repeats it is then their doing. But they cannot make the page ask, as a planted text in the form of
+PoisonedRAG does (S + I), nor address the language model. Honest pages tell, or list many questions.
+So a repetition counts if the passage asks what it repeats and nothing else; prompt injection does.
 
-Where one in twenty of the passages beside it has another question for its heading, that is how
-pages are written there: the only one with this question for its heading then shows no mark, if
-nothing in its manner speaks against it. But no page is written so that the question stands in small
-letters, as somebody types it, before a text that gives the names in it their capitals.
+Where one in twenty of the passages beside it has another question for its heading, the only one
+with this question for its heading shows no mark, if nothing in its manner speaks against it. But no
+page is written so that the question stands in small letters, as somebody types it, before a text
+that gives the names in it their capitals.
 """
 
 from __future__ import annotations

@@ -5,18 +5,14 @@
     expected of a passage with a part of that form which holds some of it, where usual(form) is at
     least 2/5, and two others have such a part
 
-A page of a manual begins with its heading, a page of questions and answers asks, and indexers write
-questions on a page, so that it is found by them (Nogueira et al. 2019, "Document expansion by query
-prediction"). Who types either finds a page that repeats the query, and says nothing by that. A
-planted text that repeats the query does so among passages of another form. So where a form is
-usual, its repetition is to be expected, and speaks less against a passage (`EXPECTED` nats).
+Manuals begin with headings, FAQs ask, and indexers write questions on a page, so that it is found
+by them (Nogueira et al. 2019, "Document expansion by query prediction"). Who types either finds a
+page that repeats the query; a planted text repeats it among passages of another form. So where a
+form is usual, its repetition speaks less against a passage (`scoring.EXPECTED` nats).
 
-A form has a part: all that asks, wherever it stands, and within the first words of a page also what
-is asked in a sentence ("The user asked who lit it"); or a heading, which is the first line if it is
-short, or else all up to a full stop or colon of a few words; or all first lines that are short; or
-the first field of a record. What repeats the query, in whatever spelling, is no company, or what is
-planted would make itself usual. Nor is a heading in one line with the text that has an
-interrogative of the query: that is a question without its mark.
+The forms are `questions`, `heading`, `first_lines` and `field`. What repeats the query, in whatever
+spelling, is no company, or what is planted would make itself usual. Nor is a heading in one line
+with the text that has an interrogative of the query: that is a question without its mark.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat. And where a page
 has the name for its heading that is the query, the others refer to it.
@@ -82,10 +78,9 @@ def first_lines(text: str) -> str:
 
 
 def heading(text: str) -> str:
-    r"""Return the first line of a text if it is short, or else all up to a first stop.
+    r"""Return the first line of a text if it is short, or else all up to a stop behind a few words.
 
-    That is a full stop or colon behind a few words. Something must follow. So where pages begin
-    with "Name. Text", more lines than the first are none of their headings.
+    Something must follow. Where pages begin with "Name. Text", no further line is a heading.
 
     >>> heading("2.1 Lamps\n\nEach has a wick."), heading("Marrow Light. It was lit in 1874.")
     ('2.1 Lamps\n', 'Marrow Light. ')
@@ -160,8 +155,8 @@ def repeats_as_expected(
 ) -> NDArray[np.bool_] | None:
     """Return which passages repeat no more than honest ones do for such a query; None if none does.
 
-    Judged are the first k passages, as a bool array of shape (k,); `rows` are those of them that
-    repeat something of the query, and the first 50 of all are the company.
+    A bool array of shape (k,), of the first k passages, of which `rows` repeat something of the
+    query. The first 50 of all are the company.
     """
     if query.tells:
         return np.ones(k, dtype=np.bool_)

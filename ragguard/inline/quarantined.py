@@ -1,4 +1,4 @@
-"""What people decided, as a query meets it: texts in quarantine, copies of them, allowances."""
+"""Blocklist and allowlist, as a query meets them: quarantined texts, their copies, allowances."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from ragguard.trust import source_of
 _MAX_BYTES = 16 * 2**20  # of the answers remembered, with their texts
 _ENTRY_BYTES = 400
 
-# One cache for all quarantines, so that many tenants take no more of it than one. Numbers tell them
-# apart: one that is no more in use is not held.
+# One cache, so that many tenants take no more than one; by number, so that none is held for it.
 _answers: LRU[tuple[int, str], NearCopy | None] = LRU(_MAX_BYTES)
 _numbers = count()
 on_forget(_answers.clear)
@@ -28,8 +27,7 @@ on_forget(_answers.clear)
 class Allowed:
     """Texts and sources that a person lets through, each until a moment. Immutable.
 
-    They are never dropped, whatever the filter and the quarantine say. Moments are seconds since
-    1970.
+    They are never dropped, whatever else says so. Moments are seconds since 1970.
 
     Attributes:
         keys: By `content_key`.
@@ -111,9 +109,8 @@ class Quarantined:
 
         With None what is allowed stays as it is.
         """
-        copies = self.copies
-        if keys != self.keys:
-            copies = copies.changed(signatures, self.keys - keys)
+        same = keys == self.keys
+        copies = self.copies if same else self.copies.changed(signatures, self.keys - keys)
         now_allowed = self.allowed if allowed is None else allowed
         return Quarantined(keys, copies, spared, now_allowed, unconfirmed)
 
@@ -125,8 +122,8 @@ class Quarantined:
         """
         if not self.keys:
             return [None] * len(texts)
-        number = self._number
-        return _answers.answers([(number, text) for text in texts], self._worked_out, _bytes)
+        numbered = [(self._number, text) for text in texts]
+        return _answers.answers(numbered, self._worked_out, _bytes)
 
     def _worked_out(self, numbered: Sequence[tuple[int, str]]) -> list[NearCopy | None]:
         texts = [text for _, text in numbered]

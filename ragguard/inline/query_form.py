@@ -1,11 +1,9 @@
-"""The form of a query: does it ask something, name what it is about, or tell something?
+"""The form of a query (query intent): does it ask, name what it is about, or tell something?
 
-Honest pages repeat what is named: a page begins with its title, and whoever types the title, or
-"what is" and the title, finds it. They repeat what is told, too: a pasted sentence stands in the
-page that it is from, and an error message in the page that explains it. They hardly ever repeat a
-question of many words. So the same repetition speaks against a passage in one form and says little
-in the others. Broder (2002, "A taxonomy of web search") tells the forms apart by what people want;
-here words must do, and a look at the pages (`ragguard.inline.page_form`).
+Broder (2002, "A taxonomy of web search") tells queries apart by what people want; here words must
+do, and a look at the pages (`ragguard.inline.page_form`). Honest pages repeat what is named, their
+title, and what is told, a pasted sentence or an error message. They hardly ever repeat a question
+of many words, so that alone speaks against a passage.
 """
 
 from __future__ import annotations
@@ -121,11 +119,10 @@ def is_to_complete(words: Sequence[str]) -> bool:
 def tells(text: str, words: Sequence[str]) -> bool:
     """Return True if a query tells something and asks nothing, as pasted text does.
 
-    It has more words than a name and no question mark, and does not begin with a request or a verb
-    that asks. Further,
+    It has more words than a name, no question mark, begins with no request or verb that asks, and
 
-    - it is a sentence: a full stop ends it, nobody says "I", and it does not begin as a question;
-    - or it is English, has a comma or stop or a dozen words, and does not end as what is to be
+    - is a sentence: a full stop ends it, nobody says "I", and it does not begin as a question;
+    - or is English, has a comma or stop or a dozen words, and does not end as what is to be
       completed ("is called the"); no interrogative is among its first or last three words, and in
       thirty words or less none but "who", "when" and "where" anywhere.
 

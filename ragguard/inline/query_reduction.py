@@ -1,11 +1,9 @@
 """Query reduction: what of a long query asks, and what does it tell?
 
-A query often holds more than its question: a greeting, what was said before, an instruction how to
-answer, the template of a prompt. A planted text repeats the question that its author expects, and
-of the longer query that is a small share. Reducing a verbose query to a part of it is known from
-retrieval (Kumaran and Carvalho 2009, "Reducing long queries using query quality predictors"). Here
-each sentence that asks is a query too, and so is what is left of it without the words that only
-lead to the question. A passage is as suspicious as the one of them says for which it is most so.
+Kumaran and Carvalho (2009), "Reducing long queries using query quality predictors". A planted text
+repeats the question that its author expects, which is a small share of a query that has a greeting,
+a conversation, an instruction or a prompt's template around it. So each sentence that asks is a
+query too, without the words that only lead to the question.
 
 What a query quotes or tells beside its question stands in the page that it is from, and that page
 repeats it (`ragguard.inline.query_form.tells`).

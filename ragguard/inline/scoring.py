@@ -2,15 +2,12 @@
 
     suspicion = max over detectors d of (bias_d + sum over signals s of weight_ds s),    in nats
 
-A passage can carry a question in several ways, and a sum over all of them would let what is
-common in one way drown what is telling in another. So there is one detector for each way, a sum
-over few signals, and a passage is as suspicious as its most suspicious detector says (the
-union-intersection test of Roy 1953). The weights are in `detectors.json`, with the command that
-fits them; two detectors are set by hand, since the data holds no passage that addresses the model
-and no gibberish that was optimised.
-
-How a passage is written and a way of carrying the question are signs that hardly depend on each
-other, so a detector of such a way counts manner as well (naive Bayes).
+The union-intersection test of Roy (1953): a passage can carry a question in several ways, and in
+one sum over all of them what is common in one way would drown what is telling in another. So each
+way has its detector, a logistic regression over few signals, manner among them, which hardly
+depends on the way (naive Bayes). The weights are in `detectors.json`, with the command that fits
+them; two detectors are set by hand, since the data holds no passage that addresses the model and no
+gibberish that was optimised.
 
 Where honest pages are to be expected to repeat the query (`ragguard.inline.page_form`), the
 detectors of a way say `EXPECTED` nats less.
@@ -54,8 +51,8 @@ SCORER = blake2b(
     + b"".join((_FILES / name).read_bytes() for name in ("word_classes.npz", "manner.npz")),
     digest_size=8,
 ).hexdigest()
-"""Names the scorer: a hash of the signals' names, of all that is fitted, and of what is usual. A
-calibration holds for the scorer that it was made with."""
+"""A hash of the signals' names, of all that is fitted, and of what is usual: a calibration holds
+for the scorer that it was made with."""
 
 BY_HAND: Mapping[str, Detector] = {name: Detector(**one) for name, one in _DATA["by_hand"].items()}
 DETECTORS: Mapping[str, Detector] = {

@@ -1,8 +1,11 @@
-"""Which passages go once the gate has fired.
+"""Which passages go once the gate has fired, at a false-discovery rate q.
 
-Of n passages are given `p_values`, each of "this passage is clean", float64 of shape (n,), and
-`suspicion`, what they are the p-values of, in nats of log-odds, of the same shape. What goes is
-marked in bool arrays of shape (n,).
+    the i passages with the least p-values,    i = max {i : p_(i) <= q i / n}
+
+(Benjamini and Hochberg 1995), and what is `alike` or their `companions` in RAGDefender's isolation.
+
+Of n passages are given `p_values` of "this passage is clean" and `suspicion`, what they are the
+p-values of, in nats, both float64 of shape (n,). What goes is marked in bool arrays of shape (n,).
 """
 
 from __future__ import annotations
@@ -26,10 +29,7 @@ _COMPARED = 20  # of those that go, the most suspicious, so that the work grows 
 def discoveries(
     p_values: NDArray[np.float64], rate: float = _FALSE_DISCOVERY_RATE
 ) -> NDArray[np.bool_]:
-    """Mark the discoveries of Benjamini and Hochberg (1995) at a false-discovery rate.
-
-    That is the expected share of clean passages among those marked, at most.
-    """
+    """Mark the discoveries at a false-discovery rate: the share of clean ones, at most in mean."""
     n = len(p_values)
     order = np.argsort(p_values, kind="stable")
     below = np.flatnonzero(p_values[order] <= rate * np.arange(1, n + 1) / n)
@@ -84,10 +84,9 @@ def companions(
 ) -> NDArray[np.bool_]:
     """Mark the passages that go too if isolation puts them into one group with a found one.
 
-    Those whose own evidence at least points the same way, and not much more weakly than against
-    the most suspicious one: closeness to poison alone is not enough, or benign pages on the
-    question would go with it. Where there are none, a set is judged without isolation, and so
-    without a vector. What is `found` is not marked again.
+    Their own evidence must point the same way, not much more weakly than against the most
+    suspicious one, or benign pages on the question would go with poison. What is `found` is not
+    marked again.
     """
     as_clear = suspicion >= _COMPANION_SHARE * suspicion.max()
     joining: NDArray[np.bool_] = as_clear & (p_values <= _COMPANION_P) & ~found

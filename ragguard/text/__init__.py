@@ -1,13 +1,10 @@
-"""How ragguard reads text: one folding and one tokenisation for every signal.
+"""Case folding and tokenisation: how every signal reads text.
 
-An attacker who may choose the characters would otherwise hide the question from a word-for-word
-comparison: full-width or accented letters, look-alikes from other scripts, invisible characters
-between letters, padding around it. Folding undoes these, so that all signals read what a person
-would read.
-
-Not undone are markup (`ragguard.text.html`), and digits for letters, words run together or
-spelled out: to read every text so would spoil others. `ragguard.inline.normalize` undoes them where
-the question appears by it.
+An attacker could hide the question from a word-for-word comparison by full-width or accented
+letters, look-alikes from other scripts, invisible characters between letters, padding around it.
+Folding undoes these. Markup is undone in `ragguard.text.html`; digits for letters, words run
+together or spelled out in `ragguard.inline.normalize`, where the question appears by it: to read
+every text so would spoil others.
 """
 
 from __future__ import annotations
@@ -38,10 +35,9 @@ __all__ = [
 ]
 
 MAX_CHARS = 20_000
-"""Signals read this many characters of a folded passage; of a longer one they read both ends.
+"""Signals read this many characters of a folded passage; of a longer one both ends.
 
-What lies between the ends is unread: it counts neither for nor against a passage, and the verdict
-says so.
+What lies between counts neither for nor against a passage, and the verdict says so.
 """
 
 MOST_CHARS = 10 * MAX_CHARS
@@ -193,9 +189,8 @@ def sentences(text: str) -> list[str]:
 def parted_words(text: str) -> list[str]:
     r"""Return the parts of every word that is several words to some retrievers, in order.
 
-    Some drop a zero-width space, which may then hide in a word, and some read it as a space, which
-    it may then replace. `tokens` reads a text as the former do; these are what the latter read
-    besides.
+    Some drop a zero-width space, as `tokens` does; these are what others, to whom it is a space,
+    read besides.
 
     >>> parted_words("Who\u200bwrote\u200bit? M\u00e9lanie\u200b did.")
     ['who', 'wrote', 'it']
@@ -237,8 +232,7 @@ def encodable(text: str) -> str:
 def printable(text: str) -> str:
     r"""Return `text` on one line, with what would steer a terminal made visible.
 
-    Passages are written by strangers: an escape sequence or a right-to-left override in one could
-    hide the very line that accuses it.
+    An escape sequence or a right-to-left override in a passage could hide what accuses it.
 
     >>> printable("one\n two \x1b[2J")
     'one two \\x1b[2J'

@@ -1,11 +1,10 @@
 """Markup: what a passage says once a browser has drawn it.
 
-A question whose letters are written as character references, or whose words stand in tags of their
-own, is read by people and by language models as the question; a comparison word for word sees the
-markup. Taken out are tags, character references, percent-encoding, and the escapes of JSON and of
-programs for a character by its number. What a tag holds besides its name is text to a retriever, so
-it is not dropped but put behind the text. A name that is no element's and that no tag closes is a
-word in angle brackets, and stays where it is. Where an element begins a new line, a line begins.
+People and language models read through markup; a comparison word for word would not. Taken out are
+tags, character references, percent-encoding, and the escapes of JSON and of programs for a
+character by its number. What a tag holds besides its name is text to a retriever, so it is put
+behind the text. A name that is no element's and that no tag closes is a word in angle brackets, and
+stays. Where an element begins a new line, a line begins.
 """
 
 from __future__ import annotations

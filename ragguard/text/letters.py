@@ -1,4 +1,4 @@
-"""The letters of a text and nothing between them: what two spellings of one text have in common."""
+"""Canonical form: the letters of a text and nothing between, which two spellings of it share."""
 
 from __future__ import annotations
 

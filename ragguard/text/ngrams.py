@@ -1,11 +1,10 @@
-"""Words of scripts that put no spaces between them: overlapping character n-grams.
+"""Character n-grams: words of scripts that put no spaces between them.
 
-Chinese, Japanese, Thai, Lao, Khmer and Burmese have no spaces between words: what stands between
-two spaces is a clause. So every n letters in a row are read as a word, as search engines without a
-dictionary do (Lucene's CJKBigramFilter; McNamee and Mayfield 2004, "Character n-gram tokenization
-for European language text retrieval"): `_SIGNS` of Han and Kana, where a sign is a syllable or a
-word, and `_LETTERS` of the others, where a syllable has several. Only a word of another script
-ends a row, so that neither spaces nor signs between letters hide anything.
+In Chinese, Japanese, Thai, Lao, Khmer and Burmese every n letters in a row are read as a word, as
+search engines without a dictionary do (Lucene's CJKBigramFilter; McNamee and Mayfield 2004,
+"Character n-gram tokenization for European language text retrieval"): `_SIGNS` of Han and Kana,
+where a sign is a syllable or a word, and `_LETTERS` of the others, where a syllable has several.
+Only a word of another script ends a row: neither spaces nor signs between letters hide anything.
 """
 
 from __future__ import annotations

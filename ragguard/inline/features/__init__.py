@@ -1,10 +1,9 @@
 """The features: what may speak against one passage of a retrieved set, one file each.
 
 Every signal is a number in [0, 1] that grows with suspicion and is read from the words alone, so
-that it means the same with any embedder. An attack needs its passage retrieved, and the surest way
-is to repeat the question (PoisonedRAG, Zou et al. 2025: the retrieval part S of a poisoned text
-S + I is the question itself). So most features ask how much of the question the passage contains,
-and in what form; clean passages contain its words too, but hardly ever in these forms:
+that it means the same with any embedder. The surest way to have a planted passage retrieved is to
+repeat the question (PoisonedRAG, Zou et al. 2025: the retrieval part S of a poisoned text S + I is
+the question itself). Clean passages contain its words too, but hardly ever in these forms:
 
 - `verbatim`: word for word, as a whole, and at the boundaries;
 - `window`: in any order, all in one window as long as the question;
@@ -14,11 +13,9 @@ and in what form; clean passages contain its words too, but hardly ever in these
 - `manner`: in text that is written as planted ones are, the more so where it holds more of the
   question than its company, and where others of the set say the same (`concentration`).
 
-Manner and `ragguard.prompt_injection` do without the question's wording.
-
 The shorter the question, the likelier its words meet by chance: shares of it are discounted by
 its length. Every signal of a passage that holds less than `LEAST_COVERAGE` of the question's
-content is 0, prompt injection excepted: such a passage does not repeat the question.
+content is 0, `ragguard.prompt_injection` excepted, which does without the question.
 """
 
 from __future__ import annotations
@@ -61,7 +58,7 @@ FEATURES: tuple[Feature, ...] = (
     manner_signals,
 )
 
-OWN = (
+SIGNALS = (
     "verbatim_question",
     "verbatim_at_boundary",
     "boundary_overlap",
@@ -71,8 +68,8 @@ OWN = (
     "keywords_at_boundary",
     "gibberish",
     "manner",
+    "prompt_injection",
 )
-SIGNALS = (*OWN, "prompt_injection")
 """The names of the columns of `signal_matrix`, in order."""
 
 _AT = {name: column for column, name in enumerate(SIGNALS)}

@@ -3,12 +3,10 @@
     s_ij = |W_i and W_j| / sqrt(|W_i| |W_j|),    W_i the distinct content words of passage i
     concentration_i = mean of s_ij over the other passages of the set, of many over the first 10
 
-It is s_mean of RAGDefender's concentration factor (Kim, Lee and Koo 2025, Section 4.1). The paper
-takes the similarity of embeddings; the cosine of passages as binary vectors of terms finds as much,
-needs no embedder, and means the same with any.
-
-Texts that are planted for one question say one thing. But so do good pages on one subject: by
-itself concentration is as high in clean sets. So it only adds to `manner`.
+s_mean of RAGDefender's concentration factor (Kim, Lee and Koo 2025, Section 4.1), which takes the
+similarity of embeddings; the cosine of binary vectors of terms finds as much, and needs no
+embedder. Texts that are planted for one question say one thing. But so do good pages on one
+subject, so that it only adds to `manner`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Coverage: how much of a question's content stands in a passage, or in a stretch of it.
+"""Query coverage: how much of a question's content stands in a passage, or in a stretch of it.
 
     idf(w) = log((n + 1) / (df(w) + 1/2)) + 1/2,    scaled to sum 1 over the content words
 
@@ -72,10 +72,7 @@ class Match:
         return Counter([word for _, word in self.places])
 
     def outside(self, stretch: Sequence[str]) -> float:
-        """Return the weight of the content words that the passage says outside a stretch as well.
-
-        The stretch is given by its words.
-        """
+        """Return the weight of the content words said outside a stretch (its words), too."""
         found = [
             weight
             for word, weight in self.weights.items()
@@ -84,10 +81,9 @@ class Match:
         return min(1.0, sum(found))
 
     def quotation(self, stretch: Sequence[str]) -> float:
-        """Return how much of the question's content a stretch holds and the passage says again.
+        """Return in [0, 1] how much of the content a stretch holds and the passage says again.
 
-        That is a number in [0, 1]; 0 if none of the words that make it a question is in the
-        stretch, since a sentence that answers it holds the others.
+        0 if the stretch has none of the words that ask: a sentence that answers holds the others.
         """
         if self.query.asking.isdisjoint(stretch):
             return 0.0

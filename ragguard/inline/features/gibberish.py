@@ -2,22 +2,19 @@
 
     gibberish = o / (o + 32),    o = max over stretches of the sum of oddness(a, b), in nats
 
-over stretches of the runs of a text: lower-case words with one space between each two.
+over stretches of the runs of a text: lower-case words with one space between each two. The
+cumulative sum (CUSUM) of Page (1954) over the surprisal of a class bigram model (`class_bigram`).
 
-Passages whose words were chosen by search do not read like language. Corpus poisoning by gradient
-(Zhong et al. 2023, "Poisoning Retrieval Corpora by Injecting Adversarial Passages", with the token
-swaps of HotFlip, Ebrahimi et al. 2018), PoisonedRAG's white box (Zou et al. 2025), GASLITE (Ben-Tov
-and Sharif 2025) and adversarial suffixes (Zou et al. 2023) put a jumble of words and word pieces
-into a passage. Perplexity under a language model tells them apart (Jain et al. 2023; Alon and
-Kamfonas 2023). Here the model is as small as one can be: how likely a word of one class is after a
-word of another (Brown et al. 1992), which costs one lookup a word. Names, lists, tables and code
-read as oddly, so words with capitals, digits or signs between do not count.
+Words that a search chose do not read like language: those of corpus poisoning by gradient (Zhong et
+al. 2023, "Poisoning Retrieval Corpora by Injecting Adversarial Passages"; HotFlip, Ebrahimi et al.
+2018), of PoisonedRAG's white box (Zou et al. 2025), of GASLITE (Ben-Tov and Sharif 2025) and of
+adversarial suffixes (Zou et al. 2023). Perplexity tells them apart (Jain et al. 2023; Alon and
+Kamfonas 2023). Names, lists, tables and code read as oddly, so words with capitals, digits or signs
+between do not count.
 
-The model knows English alone. In another language every word is odd to it, and most of all in one
-that is written in short syllables of English letters, as Vietnamese is once its accents are folded.
-A text shows its language in its function words (Grefenstette 1995, "Comparing two language
-identification schemes"), and what has few of them, as tables and key words have, in whether its
-words are listed.
+To the model every other language than English is odd. A text shows its language in its function
+words (Grefenstette 1995, "Comparing two language identification schemes"), and what has few, as
+tables and key words have, in whether its words are listed.
 """
 
 from __future__ import annotations
@@ -73,13 +70,10 @@ def runs(text: str) -> list[str]:
 
 
 def gibberish(words: Sequence[str], model: ClassBigram | None = None) -> float:
-    """Return how odd the oddest stretch of words is, in [0, 1).
+    """Return how odd the oddest stretch of words is, in [0, 1), by the shipped model or another.
 
-    The oddness of neighbouring words is summed over the stretch where the sum is largest (the
-    statistic of Page 1954). Neither its length nor its place matters, and no natural text around
-    it hides it. A word of another script ends a stretch. The words are folded
-    (`ragguard.text.tokens`); interned ones are looked up fastest. The shipped model judges them
-    unless another is given.
+    Neither its length nor its place matters, and no natural text around hides it. A word of another
+    script ends a stretch. The words are folded (`ragguard.text.tokens`).
 
     >>> natural = "the lamp in the tower was lit every evening by the keeper and his sons"
     >>> optimised = "lamp fiction tower mayor lit sons obviously quarter keeper genus wrote"

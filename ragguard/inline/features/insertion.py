@@ -1,10 +1,10 @@
-"""Inserted: words of the question that the passage reads better without.
+"""Insertion: words of the question that the passage reads better without.
+
+    saved(w) = oddness(a, w) + oddness(w, b) - oddness(a, b),    a and b the words around w
 
 Reference: ONION (Qi et al. 2021, "ONION: A Simple and Effective Defense Against Textual Backdoor
-Attacks") leaves out one word at a time and asks a language model whether the text reads more
-fluently: an inserted word does not fit its neighbours, and they fit each other. Here only the
-question's words are left out, and the model is the pairs of word classes of
-`ragguard.inline.features.gibberish`.
+Attacks") leaves out one word at a time and asks a language model how much more fluent the text is.
+Here only the question's words are left out, and the model is `ragguard.inline.class_bigram`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ def insertion_signals(match: Match) -> dict[str, float]:
 def inserted_share(match: Match) -> float:
     """Return the share of the question's distinct words that do not fit where they stand.
 
-    A word that stands in several places counts where it fits least, and the less the more places
-    there are; where it stands beside its neighbour of the question it is not looked at, since
-    there it is part of a quotation.
+    A word counts where it fits least, and the less the more places there are; beside its neighbour
+    of the question, where it is part of a quotation, it does not count.
     """
     classes = class_bigram().classes
     odd = _oddness()
@@ -61,7 +60,6 @@ def inserted_share(match: Match) -> float:
         one = classes[before] if before else OTHER_SCRIPT
         other = _PAIRS * (classes[after] if after else OTHER_SCRIPT)
         own = classes[word]
-        # By how much less odd the text is without the word.
         saved = odd[one + _PAIRS * own] + odd[own + other] - odd[one + other]
         if saved > misfit.get(word, _NONE):
             misfit[word] = saved

@@ -1,8 +1,8 @@
-"""Key words in a row: the question's content words without what parts them in a sentence.
+"""Keyword stuffing: the question's content words without what parts them in a sentence.
 
-Reference: keyword stuffing (Ntoulas et al. 2006, "Detecting Spam Web Pages through Content
-Analysis"). A person who writes "built pier" for "who built the old pier" writes to be found. Names
-and terms stand side by side in the question too, and say nothing.
+Reference: Ntoulas et al. (2006), "Detecting Spam Web Pages through Content Analysis". Who writes
+"built pier" for "who built the old pier" writes to be found. Names and terms stand side by side in
+the question too, and say nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Prose: the tokens of a text as prose has them, whoever typed it.
+"""Tokenisation and truecasing for `manner`: the tokens of a text as prose has them.
 
-How a text is written (`manner`) is read from its words, marks and capitals, and an attacker is free
-to choose the latter two, at no cost to the reader: capitals at every word, marks or numbers between
-words, a menu or the head of an e-mail around the whole. So what is typed otherwise is read as prose
-(`as_prose`), and the sentences of a text are read by themselves as well (`sentence_tokens`).
+An attacker is free to choose marks and capitals, at no cost to the reader: capitals at every word,
+numbers between words, a menu or the head of an e-mail around the whole. So what is typed otherwise
+is read as prose (`as_prose`), and sentences by themselves as well (`sentence_tokens`).
 """
 
 from __future__ import annotations
@@ -70,10 +69,10 @@ def _in_small_letters(found: list[str]) -> list[str]:
 def sentence_tokens(found: list[str]) -> list[str]:
     """Return the sentences of a text by themselves, without what stands around and between.
 
-    A sentence is what stands between marks that no sentence has within, if it has five words and a
-    fifth of them are function words; it begins at its first word, with a capital, and ends with a
-    full stop. What the end of the text cuts off counts only where nothing else does. Where
-    sentences hold less than half of the words, all words are taken for one, if they can be one.
+    That is what stands between marks that no sentence has within, with five words of which a fifth
+    are function words; from its first word on, with a capital, up to a full stop. What the end of
+    the text cuts off counts only where nothing else does. Where sentences hold less than half of
+    the words, all words are taken for one, if they can be one.
     """
     kept: list[str] = []
     words = held = 0

@@ -1,8 +1,8 @@
-"""In any order: how densely a passage holds the question's words.
+"""Unordered windows: how densely a passage holds the question's words, in any order.
 
-Reference: the unordered windows of Metzler and Croft (2005), "A Markov Random Field Model for Term
-Dependencies". Language puts words where grammar wants them: a passage that holds nearly all of the
-question's words within the question's length quotes it.
+Reference: Metzler and Croft (2005), "A Markov Random Field Model for Term Dependencies". Language
+puts words where grammar wants them: a passage that holds nearly all of the question's words within
+the question's length quotes it.
 """
 
 from __future__ import annotations
@@ -60,9 +60,6 @@ def densest_window(match: Match) -> tuple[float, tuple[str, ...]]:
 
 
 def window_density(match: Match, share: float, words: Sequence[str]) -> float:
-    """Return how much of the question its densest window holds, if it is said outside it as well.
-
-    That is a number in [0, 1]; `share` and `words` are what `densest_window` returns.
-    """
+    """Return in [0, 1] how much the densest window holds, if it is said outside it as well."""
     held = rescale(share, _DENSITY)
     return held and held * match.quotation(words)

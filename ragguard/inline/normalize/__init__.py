@@ -1,10 +1,9 @@
 """Normalization: the question's words, where a passage writes them in another way.
 
 Retrievers that see parts of words, and people, read "howmanydoors", "h-o-w m-a-n-y d-o-o-r-s" and
-"hwo mnay d00r$" as the question that they are; a comparison word for word sees none of it. So
-these ways of writing are undone before any feature is read: signs for letters (`leet`), the
-question as a whole with other gaps, words alike, words between or two pieces (`alignment`), and
-typing errors anywhere (`typos`). Markup is undone before (`ragguard.text.html`).
+"hwo mnay d00r$" as the question; a comparison word for word does not. So these are undone before
+any feature is read: signs for letters (`leet`), the question as a whole with other gaps, words
+alike, words between or two pieces (`alignment`), and typing errors anywhere (`typos`).
 """
 
 from __future__ import annotations

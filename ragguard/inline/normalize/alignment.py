@@ -2,7 +2,7 @@
 
     Dice(u, v) = 2 |letters(u) & letters(v)| / (|letters(u)| + |letters(v)|) >= 2/3
 
-Dice's coefficient (1945) says which words are alike, of which a typing error changes few letters.
+Dice's coefficient (1945) says which words are alike: a typing error changes few of their letters.
 """
 
 from __future__ import annotations
@@ -127,10 +127,7 @@ def _quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
 def _strewn_through(
     asked: tuple[str, ...], said: tuple[str, ...]
 ) -> tuple[tuple[str, ...], int] | None:
-    """Return the single words between those of the question, and how many words all are.
-
-    None if said does not begin so, with every word of the question the next one or the one after.
-    """
+    """Return the single words between those with which `said` begins, and how many all are."""
     # Shift-And (Baeza-Yates and Gonnet 1992): bit i of `ends` stands for "i words said so far".
     behind: dict[str, int] = {}
     for stop, word in enumerate(said[: 2 * len(asked)], start=1):

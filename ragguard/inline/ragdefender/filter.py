@@ -1,8 +1,8 @@
 """RAGDefender as its paper states it, without a gate: the baseline that everything is held against.
 
 Kim, Lee and Koo, "Rescuing the Unpoisoned: Efficient Defense against Knowledge Corruption Attacks
-on RAG Systems" (2025), Sections 4.1 and 4.2. It supposes that every set holds poison, so it drops
-passages from clean sets as well: use it to compare, not to protect.
+on RAG Systems" (2025), Sections 4.1 and 4.2. It drops passages from clean sets as well: use it to
+compare, not to protect.
 """
 
 from __future__ import annotations
