@@ -66,8 +66,7 @@ def require_calm(fired: Drift) -> None:
 def require_admissible(made: Calibration, in_force: Calibration | None, alpha: float) -> None:
     """Check that a calibration raises the threshold by little, and that attacks are still found.
 
-    For queries that ask and for those that only name something, each with their own reference
-    attacks. A class without a sample of its own goes by the shipped one, which may always be. It
+    So for each class of queries that it has a sample of, with the class's own reference attacks. It
     would replace what is `in_force`; None for the shipped one.
 
     Raises:

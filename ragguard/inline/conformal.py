@@ -37,8 +37,7 @@ MOST_LIFTED = 1.0
 class Calibration:
     """Scores of clean queries and of their passages, each sorted in ascending order.
 
-    `of` gives the sample that the queries of one class are compared with; the other methods speak
-    of `scores`.
+    `of` gives the sample of one class of queries; the other methods speak of `scores`.
 
     Attributes:
         scores: float64 array of shape (n,): the set-level nonconformity of n clean queries that
@@ -177,9 +176,8 @@ class Calibration:
     def shared_p_value(self, suspicion: Floats, shares: Floats, judged: int) -> float:
         """Return the p-value of "this query is clean" where classes share alpha.
 
-        It is the least over the classes of p(most suspicious passage) / share (`ragguard.trust`);
-        both arrays have shape (k,). A class that may spend nothing is no evidence. `judged` as in
-        `p_value`.
+        The least over the classes of p(most suspicious passage) / share (`ragguard.trust`); both
+        arrays have shape (k,). A class that may spend nothing is no evidence.
         """
         highest: dict[float, float] = {}
         for share, nats in zip(shares.tolist(), suspicion.tolist(), strict=True):
@@ -234,10 +232,9 @@ def lifted(
 ) -> Floats:
     """Return scores whose ranks give, in place of p-values, upper bounds of them.
 
-    With split-conformal p-values the share of clean queries touched is at most alpha in the mean
-    over calibrations; with these it is so in at least a share `confidence` of them (Vovk 2012,
-    "Conditional Validity of Inductive Conformal Predictors", by the bound of Clopper and Pearson
-    1934).
+    At most a share alpha of clean queries is touched in the mean over calibrations by p-values, by
+    these in at least a share `confidence` of them (Vovk 2012, "Conditional Validity of Inductive
+    Conformal Predictors", by the bound of Clopper and Pearson 1934).
 
     Args:
         scores: N scores of clean sets.

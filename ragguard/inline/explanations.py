@@ -48,9 +48,8 @@ def describe(signal: str, strength: float, key: str = "") -> str:
 def named(signals: Mapping[str, float], added: Mapping[str, float]) -> list[str]:
     """Return the signals to name as reasons, at most two, the main one first.
 
-    A question at the passage's boundary comes first: anybody sees it there, and passages that
-    share it share their main reason, whichever detector weighs more for each of them. Of every
-    signal, by its name, `added` says what it adds to the suspicion, in nats.
+    A question at the passage's boundary comes first: anybody sees it there, and passages that share
+    it share their main reason. `added` says what each signal, by name, adds to suspicion, in nats.
     """
     telling = [name for name in signals if added[name] >= _EVIDENT]
     telling.sort(key=lambda name: -added[name])  # stable: of equal ones the first

@@ -55,8 +55,7 @@ def mark_p_values(
     """Return the conformal p-value of "this query is clean", by such marks of each passage alone.
 
     Compared is with whole queries, so that what one in ten clean queries retrieves is no mark.
-    Passages from `k` on are the reference; `beside` are texts that were found for the question and
-    that nobody accuses.
+    Passages from `k` on are the reference; `beside` are texts found for it that nobody accuses.
 
     Returns:
         float64 array of shape (k,), in (0, 1]; 1 for a passage without a mark.
@@ -94,9 +93,8 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
 
     Nine tenths of the question's words stand there in a row. At the beginning these are a question
     if they begin as one ("who lit", "in what year", "is there", but not "when Ann lit") or end with
-    a question mark; at the end with a question mark alone. Any other question mark is of another
-    question. With `headings` a question with its mark at the beginning is a heading, and asks
-    nothing.
+    a question mark, which of `headings` says nothing; at the end with the mark alone. Any other
+    mark is of another question.
 
     >>> query = tokenize_query("Who lit the Marrow lamp?")
     >>> asks(query, "Q: who lit the Marrow lamp? Ann did."), asks(query, "Ann lit the Marrow lamp.")

@@ -55,15 +55,15 @@ def alike(
 ) -> NDArray[np.bool_]:
     """Mark the passages that go because they say what a found one says besides the question.
 
-        suspicion_i + 12 min(max over found j of cosine(W_i, W_j), 0.3) >= max(line, 5)
+        suspicion_i + 12 min(max over found j of cosine(W_i, W_j), 0.3) >= max(line, 5.8)
 
-    Texts that are planted for one question say one thing, and not each is written as clearly as the
-    first: likeness adds to the evidence of a passage, which is log-odds. It does not suffice by
-    itself, or a decoy that copies a good page would take it along.
+    Texts that are planted for one question say one thing: likeness adds to the evidence of a
+    passage, which is log-odds. It does not suffice by itself, or a decoy that copies a good page
+    would take it along.
 
     `found` goes by itself, and is not marked again; `line` is the suspicion from which on a passage
-    does. Where a guard's traffic or alpha sets it lower, likeness still needs what it needs as
-    shipped. `words` gives W, the content words of a passage by its row, without the question's.
+    does, here at least that of the shipped calibration. `words` gives W, the content words of a
+    passage by its row, without the question's.
     """
     line = max(line, _ENOUGH)
     near: NDArray[np.bool_] = (suspicion >= line - _LIKENESS * _ALIKE) & ~found

@@ -145,10 +145,8 @@ def choose_strategy(query_words: Sequence[str]) -> GroupingStrategy:
     """Choose the grouping for a question: the rule behind `strategy="auto"`.
 
     RAGDefender picks by hand: clustering where one passage answers, concentration where several
-    must be put together. A question that needs several passages compares two things, or asks for
-    something of something of something. So "concentration" is chosen if the question holds a word
-    of comparison ("both", "same", "or", "than", ...), or at least two of the links "of", "that",
-    "who", "which", "where", "whose", "'s" beyond its first word; else "clustering".
+    must be put together, as where a question compares, or asks for something of something of
+    something: it has one of `_COMPARISONS`, or two of `_LINKS` beyond its first word.
     """
     if _COMPARISONS.intersection(query_words):
         return "concentration"
