@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from ragguard.content import HEAD, content_heads, content_key, content_keys, content_letters
-from ragguard.inline.fingerprints import signature
+from ragguard.content import HEAD, content_heads, content_key, content_letters
 from ragguard.inline.near_copies import NearCopies, NearCopy
 from ragguard.lru import LRU, on_forget
 from ragguard.passage import Passage
@@ -88,14 +87,6 @@ class Quarantined:
     def __post_init__(self) -> None:
         """Collect the heads."""
         object.__setattr__(self, "heads", frozenset([key[:HEAD] for key in self.keys]))
-
-    @classmethod
-    def of(cls, texts: Iterable[str]) -> Quarantined:
-        """Return a quarantine that holds these texts."""
-        texts = list(texts)
-        keys = content_keys(texts)
-        signatures = dict(zip(keys, map(signature, texts), strict=True))
-        return cls().changed(frozenset(keys), signatures, frozenset())
 
     def changed(
         self,

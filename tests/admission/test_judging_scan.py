@@ -6,6 +6,7 @@ from ragguard import Passage
 from ragguard.admission import Scan, admit
 from ragguard.content import content_key
 from ragguard.inline.quarantined import Allowed, Quarantined
+from tests.quarantines import quarantine_of
 
 from .conftest import page
 
@@ -16,7 +17,7 @@ def test_more_than_one_part_is_judged_together_and_in_order(pages):
 
 
 def test_what_is_in_quarantine_is_refused_edited_or_not(pages):
-    held = Quarantined.of([page(1), page(2)])
+    held = quarantine_of([page(1), page(2)])
     found = admit([Passage(page(1)), Passage(page(2) + " And more."), pages[3]], held=held)
     assert [one.status for one in found] == ["refused", "refused", "admitted"]
     assert found[0].reasons == ("it is in quarantine",)

@@ -19,6 +19,7 @@ from ragguard.inline.quarantined import Quarantined
 from ragguard.inline.ragdefender.filter import RAGDefenderFilter
 from ragguard.inline.scoring import SCORER
 from ragguard.inline.screening import screened, undecided
+from tests.quarantines import quarantine_of
 
 QUESTION = "When was the lighthouse of Marrow Bay built?"
 QUIET = [
@@ -259,7 +260,7 @@ def test_the_baseline_judges_the_first_k_and_keeps_the_rest():
 def test_quarantined_passages_are_flagged_and_the_others_judged_without_them():
     held, free = Passage(" THE  Tide turns ", id="held"), passages(*POISON, *QUIET[:2])
     shown = [*free[:2], held, *free[2:]]
-    opened = screened(QUESTION, shown, 6, judge(), Quarantined.of([held.text]))
+    opened = screened(QUESTION, shown, 6, judge(), quarantine_of([held.text]))
     found = opened.decide(HashedEmbedder())
     plain = judge().decide(QUESTION, free, 6)
     assert found.attacked == plain.attacked
@@ -276,7 +277,7 @@ def test_quarantined_passages_are_flagged_and_the_others_judged_without_them():
 def test_a_set_in_quarantine_as_a_whole_is_no_attack_but_goes():
     shown = passages(*POISON[:2])
     assert judge().decide(QUESTION, shown, 2).attacked
-    opened = screened(QUESTION, shown, 2, judge(), Quarantined.of(POISON))
+    opened = screened(QUESTION, shown, 2, judge(), quarantine_of(POISON))
     found = opened.decide(HashedEmbedder())
     assert not found.attacked
     assert found.flagged == [evidence.flagged for evidence in found.evidence] == [True, True]

@@ -12,6 +12,7 @@ from ragguard.inline.fingerprints import signature
 from ragguard.inline.near_copies import NearCopy
 from ragguard.inline.quarantined import Quarantined
 from ragguard.lru import forget_all
+from tests.quarantines import quarantine_of
 
 LIE = (
     "The harbour light of Skelby was raised by Hale Orrin, who came with forty workers in spring "
@@ -23,7 +24,7 @@ SHORT = "It costs -5 \u20ac."
 
 
 def test_the_same_text_an_edited_one_and_another_are_told_apart():
-    held = Quarantined.of([LIE, SHORT])
+    held = quarantine_of([LIE, SHORT])
     written = LIE.upper().replace(" ", "  ")
     same, short, edited, other = held.find([written, "it costs -5\u20ac", EDITED, OTHER])
     assert same == NearCopy(content_key(LIE), 1.0, exact=True)
@@ -34,7 +35,7 @@ def test_the_same_text_an_edited_one_and_another_are_told_apart():
 
 
 def test_what_has_the_same_letters_and_says_something_else_is_not_the_same():
-    assert Quarantined.of([SHORT]).find(["It costs 5 \u20ac.", "I t costs -5 \u20ac."]) == [
+    assert quarantine_of([SHORT]).find(["It costs 5 \u20ac.", "I t costs -5 \u20ac."]) == [
         None,
         None,
     ]
@@ -50,7 +51,7 @@ def test_a_text_that_a_person_let_through_is_no_copy_but_may_be_held_itself():
 
 
 def test_answers_are_those_of_one_moment():
-    before = Quarantined.of([LIE])
+    before = quarantine_of([LIE])
     after = before.changed(frozenset([content_key(OTHER)]), {}, frozenset())
     for _ in range(2):
         assert [copy is None for copy in before.find([LIE, OTHER])] == [False, True]
@@ -59,7 +60,7 @@ def test_answers_are_those_of_one_moment():
 
 @pytest.mark.usefixtures("forgotten")
 def test_no_key_is_worked_out_for_what_has_other_letters():
-    held = Quarantined.of([LIE, SHORT])
+    held = quarantine_of([LIE, SHORT])
     with patch.object(quarantined, "content_key", side_effect=AssertionError):
         assert held.find([OTHER, "", f"{SHORT} Or 6."]) == [None] * 3
 
@@ -81,7 +82,7 @@ _SIGNS = " \n-+#5<$%&;<b>\u200b\u00a0\u2212\ud800\x00\u00df\u0345\ufdfa"
 )
 def test_a_key_begins_with_the_head_of_its_letters(texts):
     forget_all()
-    held = Quarantined.of(texts)
+    held = quarantine_of(texts)
     assert [copy is not None and copy.exact for copy in held.find(texts)] == [True] * len(texts)
     forget_all()
     assert content_letters(texts) == [content_letters([text])[0] for text in texts]
@@ -89,7 +90,7 @@ def test_a_key_begins_with_the_head_of_its_letters(texts):
 
 @given(st.text(st.sampled_from("aAbc \n\u200b\u0430\uff41-.") | st.characters(), max_size=40))
 def test_however_a_text_is_written_what_has_its_key_is_found(text):
-    held = Quarantined.of([text])
+    held = quarantine_of([text])
     for written in (
         text.upper(),
         text.replace(" ", "\n "),
