@@ -15,7 +15,7 @@ from ragguard.text import (
     without_padding,
 )
 from ragguard.text.characters import Characters, respelled
-from ragguard.text.letters import CURRENCY, RAISED, VERDICTS, letters_of, letters_whole
+from ragguard.text.letters import CURRENCY, RAISED, VERDICTS, letters_of, letters_whole, struck_out
 
 __all__ = ["content_key"]
 
@@ -129,7 +129,7 @@ def _long(text: str) -> bytes:
 def _with_signs(words: Sequence[str], normal: str, text: str) -> bytes:
     # A text without any word is told by its signs.
     spelled = " ".join(words or normal.casefold().split())
-    told = () if text.isascii() else _TOLD.findall(text)
+    told = () if text.isascii() else _TOLD.findall(struck_out(text))
     signs = "".join(["\n" + sign for sign in (*_signs(normal), *_marks(normal), *told)])
     return (spelled + signs).encode("utf-8", "surrogatepass")
 

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from ragguard import Guard, Passage, Verdict
 from ragguard.audit import QuarantineEntry
-from ragguard.content import content_key, content_keys
+from ragguard.content import content_key, content_letters
 from ragguard.embedding import HashedEmbedder
 from ragguard.errors import EmbeddingError, JudgingError, RagguardError
 from ragguard.inline.conformal import Calibration
@@ -208,11 +208,11 @@ def unreadable(monkeypatch):
             raise RuntimeError("must not matter to the guard's contract")
         return strip_markup(text)
 
-    def failing_keys(texts):
-        return content_keys([failing(text) for text in texts])
+    def failing_letters(texts):
+        return content_letters([failing(text) for text in texts])
 
     monkeypatch.setattr("ragguard.inline.tokens.strip_markup", failing)
-    monkeypatch.setattr("ragguard.inline.quarantined.content_keys", failing_keys)
+    monkeypatch.setattr("ragguard.inline.quarantined.content_letters", failing_letters)
     forget_all()
     return "a"
 

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import unicodedata
 from array import array
 from collections import OrderedDict
@@ -19,6 +20,7 @@ from ragguard.content import content_key
 from ragguard.errors import EmbeddingError, InvalidInputError
 from ragguard.passage import as_passages
 from ragguard.text import tokens_whole
+from ragguard.text.letters import RAISED
 
 # Every string that Python can hold: lone surrogates and control characters as well.
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -212,9 +214,13 @@ def test_every_text_has_a_key_and_white_space_around_it_does_not_count(text):
 
 @given(st.text())
 def test_normalisation_forms_of_a_text_have_one_key(text):
-    keys = {
-        content_key(unicodedata.normalize(form, text)) for form in ("NFC", "NFD", "NFKC", "NFKD")
-    }
+    # Ten to the sixth is not 106: the forms with a K make it so, and the key does not.
+    forms = (
+        ("NFC", "NFD")
+        if re.search(f"[{RAISED}\uffe2\uffe9-\uffec]", text)
+        else ("NFC", "NFD", "NFKC", "NFKD")
+    )
+    keys = {content_key(unicodedata.normalize(form, text)) for form in forms}
     assert keys == {content_key(text)}
 
 

@@ -1,4 +1,4 @@
-"""Time budget: how long a set may be read before of its long texts only the ends are."""
+"""Time budget: how long a set is read before only the ends of its other long texts are."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from hashlib import blake2b
 
@@ -27,7 +28,7 @@ RAISED = "\u00b2\u00b3\u00b9\u00bc-\u00be\u2070-\u2089\u2150-\u215f\u2460-\u24ff
 """Numbers that are raised, lowered, circled or parts of one; ten to the sixth is not 106."""
 
 VERDICTS = (
-    "\u00ac\u2190-\u2193\u21d0-\u21d3\u2260\u2264-\u226b\u25b2\u25bc\u2610-\u2612\u2705\u2713-\u2718\u274c\u274e"
+    "\u00ac\u2190-\u2193\u21d0-\u21d3\u2260\u2264-\u2271\u25b2\u25bc\u2610-\u2612\u2705\u2713-\u2718\u274c\u274e"
     "\u2a7d\u2a7e\u2b05-\u2b07\U0001f44d\U0001f44e\U0001f4c8\U0001f4c9\U0001f534\U0001f7e2"
 )
 """Ticks, crosses, arrows and comparisons, of which one is the opposite of another."""
@@ -37,6 +38,7 @@ _TOLD = {"\u2212": "-", "\u2013": "-"}
 _SIGNS = re.compile(
     f"[\u00b1\u2030\u2212\u2013{CURRENCY[1:]}{RAISED}{VERDICTS}]|(?<=\\d)[/,:*](?=\\d)|!(?==)"
 )
+_STRUCK_OUT = re.compile("[^\\w\\s]\u0338")
 _NARROW = {wide: chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
 
 
@@ -48,8 +50,21 @@ def letters_whole(text: str) -> bytes:
     >>> letters_whole("Marrow Light: -5 %"), letters_whole("\u2264 5")
     (b'marrowlight-5%', b'$2264$5')
     """
-    read = text if text.isascii() else text.translate(_NARROW)
+    read = text if text.isascii() else struck_out(text).translate(_NARROW)
     return _letters(_SIGNS.sub(_told, read), _LOWER, _BETWEEN)
+
+
+def struck_out(text: str) -> str:
+    r"""Return a text in which a sign that is struck out is one character.
+
+    Without its stroke it would be its own opposite.
+
+    >>> ascii(struck_out("a =\u0338 b"))
+    "'a \\u2260 b'"
+    """
+    if "\u0338" not in text:
+        return text
+    return _STRUCK_OUT.sub(lambda pair: unicodedata.normalize("NFC", pair[0]), text)
 
 
 def letters_of(texts: Sequence[str]) -> list[bytes]:
