@@ -15,7 +15,6 @@ from ragguard.audit.quarantine import (
     ALLOWED,
     HELD,
     SPARED,
-    UNCONFIRMED,
     Accused,
     Limits,
     QuarantineChanges,
@@ -45,23 +44,23 @@ class _Holding:
     changed: dict[str, int] = field(default_factory=dict)  # version of each key's, oldest first
     allowances: dict[tuple[str, str, Effect], Allowance] = field(default_factory=dict)
 
-    def of(self, keys: Collection[str], statuses: Collection[QuarantineStatus]) -> frozenset[str]:
-        return frozenset(key for key in keys if self.entries[key].status in statuses)
+    def keys_of(self, statuses: Collection[QuarantineStatus]) -> frozenset[str]:
+        return frozenset(key for key, one in self.entries.items() if one.status in statuses)
 
-    def note_change(self, key: str, version: int) -> None:
-        self.changed.pop(key, None)
-        self.changed[key] = self.version = version
+    def keep(self, entry: QuarantineEntry, version: int | None) -> None:
+        """Keep an entry; with the version that it makes, where the filter is told of it."""
+        self.entries[entry.key] = entry
+        if version is not None:
+            self.changed.pop(entry.key, None)
+            self.changed[entry.key] = self.version = version
 
     def changes(self, since: int, version: int, due: float | None) -> QuarantineChanges:
         newer = takewhile(lambda change: change[1] > since, reversed(self.changed.items()))
-        keys = frozenset([key for key, _ in newer])
-        held, spared = self.of(keys, HELD), self.of(keys, SPARED)
-        gone = keys - held
-        signatures = {key: self.entries[key].signature or b"" for key in held}
-        allowed = as_allowed(self.allowances.values(), self.of(self.entries, ALLOWED))
-        told = QuarantineChanges(version, held, gone, since < 0, due, signatures, spared, allowed)
-        accused = [key for key in keys if self.entries[key].event_id is not None]
-        return replace(told, unconfirmed=self.of(accused, UNCONFIRMED))
+        entries = [self.entries[key] for key, _ in newer]
+        signatures = {one.key: one.signature or b"" for one in entries if one.status in HELD}
+        allowed = as_allowed(self.allowances.values(), self.keys_of(ALLOWED))
+        base = QuarantineChanges(version, frozenset(), complete=since < 0, due=due)
+        return base.with_entries(entries, signatures, allowed)
 
 
 @dataclass
@@ -84,13 +83,7 @@ class _Holdings:
 
 
 class MemoryQuarantine(MemoryRecords):
-    """The quarantine of a `MemoryStore`, and its allow-list.
-
-    Attributes:
-        place: Names this store among all of the process.
-    """
-
-    place: str
+    """The quarantine of a `MemoryStore`, named `place` in this process, and its allow-list."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,18 +128,14 @@ class MemoryQuarantine(MemoryRecords):
         with self._lock:
             version = self._holdings.version + 1
             over = [
-                (tenant, entry)
+                (tenant, one, entry)
                 for tenant, one in self._holdings.by_tenant.items()
                 for entry in one.entries.values()
                 if entry.until is not None and entry.until <= now
             ]
-            head = self._append([of_lapse(entry.key, tenant) for tenant, entry in over])
-            for tenant, entry in over:
-                mine = self._holdings.by_tenant[tenant]
-                mine.entries[entry.key] = replace(
-                    entry, status="lapsed", updated_at=now, until=None
-                )
-                mine.note_change(entry.key, version)
+            head = self._append([of_lapse(entry.key, tenant) for tenant, _, entry in over])
+            for _, one, entry in over:
+                one.keep(replace(entry, status="lapsed", updated_at=now, until=None), version)
             self._holdings.version += bool(over)
         if over:
             announce(self.place, self.tenant, head)
@@ -203,7 +192,7 @@ class MemoryQuarantine(MemoryRecords):
 
     def quarantine_keys(self) -> frozenset[str]:
         with self._lock:
-            return self._mine.of(self._mine.entries, HELD)
+            return self._mine.keys_of(HELD)
 
     def quarantine_version(self) -> int:
         return self._holdings.version
@@ -271,13 +260,11 @@ class MemoryQuarantine(MemoryRecords):
         return self._holdings.by_tenant.get(self.tenant) or _Holding()
 
     def _keep(self, entry: QuarantineEntry, *, changes: bool) -> None:
-        mine = self._holdings.to_change(self.tenant)
-        mine.entries[entry.key] = entry
-        if changes:
-            mine.note_change(entry.key, self._holdings.version + 1)
+        version = self._holdings.version + 1 if changes else None
+        self._holdings.to_change(self.tenant).keep(entry, version)
 
 
 def _in_utc(entry: QuarantineEntry) -> QuarantineEntry:
-    until = None if entry.until is None else as_utc(entry.until)
     created, updated = as_utc(entry.created_at), as_utc(entry.updated_at)
+    until = None if entry.until is None else as_utc(entry.until)
     return replace(entry, created_at=created, updated_at=updated, until=until)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from ragguard.errors import InvalidInputError, QuarantineNotFoundError
 from ragguard.inline.fingerprints import is_current, signature
@@ -37,8 +37,7 @@ def utc_now() -> datetime:
 def as_utc(moment: datetime) -> datetime:
     """Return the same moment in UTC; one without a timezone is taken to be UTC already.
 
-    Raises:
-        InvalidInputError: It is no datetime, or in UTC outside of the calendar.
+    Raises `InvalidInputError` for what is no datetime, or outside of the calendar in UTC.
     """
     # pandas' "not a time" is a datetime, and equal to none.
     if not isinstance(moment, datetime) or moment != moment:
@@ -81,16 +80,15 @@ class QuarantineEntry:
     Attributes:
         key: `ragguard.content.content_key` of the text; what the filter compares.
         passage_id: The passage's id in its knowledge base.
-        text: The text itself, kept so that a release can restore it.
+        text: The text itself, so that a release can restore it.
         event_id: The event whose attribution found it, or None if a person put it there.
-        status: "proposed" (for a person to look at), "quarantined" (found, and dropped),
-            "confirmed" (by a person, and dropped), "released" (by a person, and allowed),
-            "rejected" (by a person, a proposal) or "lapsed" (nobody confirmed it in time, or it was
-            undone).
+        status: "proposed" (for a person to look at), "quarantined" (found, and dropped); by a
+            person "confirmed" (and dropped), "released" (and allowed) or "rejected" (a proposal);
+            "lapsed" (nobody confirmed it in time, or it was undone).
         created_at, updated_at: When it was accused, and when its status last changed, UTC.
         actor: Who changed the status last, or None for the worker.
-        reporters: Who reported the events that accuse it, `MAX_ACCUSERS` at most; None among them
-            for reports without a name.
+        reporters: Who reported the events that accuse it, `MAX_ACCUSERS` at most; None stands for
+            reports without a name.
         until: When it lapses unless a person confirms it, UTC; None: not by itself.
         signature: `ragguard.inline.fingerprints.signature` of the text, by which it is recognised
             when it comes back edited; None makes one.
@@ -110,7 +108,6 @@ class QuarantineEntry:
     signature: bytes | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Make a signature where there is none, or one of another version."""
         if not is_current(self.signature):
             object.__setattr__(self, "signature", signature(self.text))
 
@@ -198,6 +195,21 @@ class QuarantineChanges:
         """Return the unconfirmed keys of now, from those of the earlier version."""
         return self._others(keys) | self.unconfirmed
 
+    def with_entries(
+        self, entries: Sequence[Any], signatures: Mapping[str, bytes], allowed: Allowed | None
+    ) -> QuarantineChanges:
+        """Return what a tenant's entries, or rows of them, tell; `signatures` are of held ones."""
+        held, by_event = frozenset(signatures), [e for e in entries if e.event_id is not None]
+        return replace(
+            self,
+            held=held,
+            released=frozenset(() if self.complete else (e.key for e in entries)) - held,
+            signatures=signatures,
+            spared=frozenset(e.key for e in entries if e.status in SPARED),
+            allowed=allowed,
+            unconfirmed=frozenset(e.key for e in by_event if e.status in UNCONFIRMED),
+        )
+
     def _others(self, keys: frozenset[str]) -> frozenset[str]:
         return frozenset() if self.complete else keys - self.held - self.released
 
@@ -208,15 +220,15 @@ class QuarantineStore(Protocol):
     def add_quarantine(self, entries: Sequence[QuarantineEntry]) -> int:
         """Store new entries and return how many were new.
 
-        A key that is there already is left as it is: in particular, what a person released stays
-        released until a person quarantines it again. Of two entries with one key the first counts.
+        A key that is there already is left as it is: what a person released stays released until a
+        person quarantines it again. Of two entries with one key the first counts.
         """
 
     def accuse(self, entries: Sequence[QuarantineEntry], limits: Limits) -> list[Accused]:
         """Propose or quarantine what one attribution accuses, as far as the limits allow.
 
-        `ragguard.audit.accusation` says what becomes of each. In one step: of two processes that
-        accuse at once the second one sees what the first has done.
+        `ragguard.audit.accusation` says what becomes of each. Of two processes that accuse at once
+        the second one sees what the first has done.
         """
 
     def lapse(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from ragguard.audit.allow_list import Allowance, as_allowed
 from ragguard.audit.database import VERSION, Database
 from ragguard.audit.decision_models import AllowanceRow, QuarantineRow, VerdictRow
 from ragguard.audit.models import EventRow
-from ragguard.audit.quarantine import ALLOWED, HELD, SPARED, UNCONFIRMED, QuarantineChanges
+from ragguard.audit.quarantine import ALLOWED, HELD, SPARED, QuarantineChanges
 from ragguard.audit.sql_events import SqlEvents
 from ragguard.audit.sql_quarantine import SqlQuarantine
 from ragguard.audit.sql_records import SqlRecords
@@ -97,8 +97,7 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
         if self.tenant:
             newer = newer.where(QuarantineRow.tenant == self.tenant)
         with self._polls.read() as session:
-            # The version first: what is committed between the two reads is then found again next
-            # time.
+            # The version first: what is committed between the reads is found again next time.
             now = session.scalars(VERSION).one()
             rows = session.execute(newer.where(QuarantineRow.changed > since)).all()
             end = session.scalar(select(func.min(QuarantineRow.until)))
@@ -124,7 +123,11 @@ class SqlStore(SqlEvents, SqlQuarantine, SqlRecords):
             by_tenant.setdefault(row.tenant, []).append(row)
         unchanged = Allowed() if complete else None
         found = {
-            tenant: _with_rows(base, some, signed, allowed.get(tenant, unchanged))
+            tenant: base.with_entries(
+                some,
+                {row.key: signed[row.seq] for row in some if row.status in HELD},
+                allowed.get(tenant, unchanged),
+            )
             for tenant, some in by_tenant.items()
         }
         own = found.pop(self.tenant)
@@ -137,28 +140,6 @@ def _is_name(tenant: str) -> bool:
         return require_tenant(tenant) == tenant
     except InvalidInputError:
         return False
-
-
-def _with_rows(
-    base: QuarantineChanges,
-    rows: Sequence[Any],
-    signed: Mapping[int, bytes],
-    allowed: Allowed | None,
-) -> QuarantineChanges:
-    """Return what one tenant's rows tell."""
-    signatures = {row.key: signed[row.seq] for row in rows if row.status in HELD}
-    held = frozenset(signatures)
-    return replace(
-        base,
-        held=held,
-        released=frozenset(() if base.complete else (row.key for row in rows)) - held,
-        signatures=signatures,
-        spared=frozenset(row.key for row in rows if row.status in SPARED),
-        allowed=allowed,
-        unconfirmed=frozenset(
-            row.key for row in rows if row.status in UNCONFIRMED and row.event_id is not None
-        ),
-    )
 
 
 def _signed(session: Session, rows: Sequence[Any]) -> dict[int, bytes]:

@@ -29,8 +29,7 @@ class QuarantineWatch(Repeater):
     """The keys that the filter must drop, at the price of a look into memory.
 
     A thread asks the store for what is new, ten times a second; what is changed in this process is
-    fetched at once by whoever changes it. The filter waits for neither, so a store that is slow,
-    hangs or is read for long elsewhere costs queries no time.
+    fetched at once by whoever changes it. The filter waits for neither, however slow the store is.
 
     Attributes:
         place: Where the store is, or "" if it does not say.
@@ -174,15 +173,13 @@ def _after(changes: QuarantineChanges, held: Mapping[str, Quarantined]) -> dict[
     found = {"": held[""]} if changes.complete else dict(held)
     for tenant, one in {**changes.tenants, "": changes}.items():
         before = held.get(tenant, _NOTHING)
-        spared = one.spared_of(before.spared)
-        after = before.changed(
+        found[tenant] = after = before.changed(
             one.applied_to(before.keys),
             one.signatures,
-            spared,
+            one.spared_of(before.spared),
             one.allowed,
             one.unconfirmed_of(before.unconfirmed),
         )
-        found[tenant] = after
         if tenant and not (after.keys or after.spared or after.allowed):
             del found[tenant]
     return found
@@ -193,8 +190,7 @@ def announce(
 ) -> None:
     """Say that the quarantine at `place` was changed in this process; return when all know it.
 
-    The log tells of entries that the filter drops from now on, or that a person decided on, and of
-    the trail's head after that.
+    The log tells of entries that are dropped from now on or decided on, and of the trail's head.
     """
     for found in _watches.valuerefs():  # a copy, made at once: other threads may add to them
         watch = found()
