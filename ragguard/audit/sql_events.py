@@ -7,7 +7,7 @@ again. One that is reported again is counted.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, case, func, select, update
@@ -36,16 +36,13 @@ class SqlEvents(TenantViews):
         if not events:
             return
         with self._database.write() as session:
-            served = session.scalar(_by_turn(EventRow.turn))
-            last: dict[str, int | None] = {}  # turn of each lane
+            next_in = _turns(session)
             ids = {event.id for event in events}
             known = set(session.scalars(select(EventRow.id).where(EventRow.id.in_(ids))))
             again: list[tuple[Event, int]] = []
             fresh: dict[str, tuple[Event, int]] = {}
             for event in events:
-                if (lane := event.lane) not in last:
-                    last[lane] = _last_turn(session, lane)
-                turn = last[lane] = next_turn(served, last[lane])
+                turn = next_in(event.lane)
                 if event.id in known or event.id in fresh:
                     again.append((event, turn))
                 else:
@@ -148,36 +145,39 @@ class SqlEvents(TenantViews):
         return None if body is None else Attribution.from_dict(from_json(body))
 
     def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
-        wanted = self._failed() if ids is None else self._known(ids)
         settled = ("failed",) if ids is None else ("done", "failed")
+        wanted: list[str] = [] if ids is None else list(dict.fromkeys(ids))
+        with self._database.read() as session:
+            for event_id in wanted:
+                if session.scalar(select(EventRow.seq).where(*self._of_id(event_id))) is None:
+                    raise no_event(event_id)
+            if ids is None:
+                failed = (EventRow.tenant == self.tenant, EventRow.status == "failed")
+                mine = select(EventRow.id).where(*failed)
+                wanted += session.scalars(mine.order_by(EventRow.created_at, EventRow.seq))
         done: list[str] = []
         for first in range(0, len(wanted), _AT_ONCE):
             with self._database.write() as session:
                 done += _put_back(session, wanted[first : first + _AT_ONCE], settled)
         return done
 
-    def _failed(self) -> list[str]:
-        mine = select(EventRow.id).where(
-            EventRow.tenant == self.tenant, EventRow.status == "failed"
-        )
-        with self._database.read() as session:
-            return list(session.scalars(mine.order_by(EventRow.created_at, EventRow.seq)))
-
-    def _known(self, ids: Collection[str]) -> list[str]:
-        wanted = list(dict.fromkeys(ids))
-        with self._database.read() as session:
-            for event_id in wanted:
-                if session.scalar(select(EventRow.seq).where(*self._of_id(event_id))) is None:
-                    raise no_event(event_id)
-        return wanted
-
     def _of_id(self, event_id: str) -> tuple[ColumnElement[bool], ...]:
         return (EventRow.id == event_id, EventRow.tenant == self.tenant)
 
 
-def _last_turn(session: Session, lane: str) -> int | None:
-    theirs = (EventRow.lane == lane, EventRow.claimable_at.isnot(None))
-    return session.scalar(select(func.max(EventRow.turn)).where(*theirs))
+def _turns(session: Session) -> Callable[[str], int]:
+    """Return what gives the turn of one more event in a lane; each call gives a later one."""
+    served = session.scalar(_by_turn(EventRow.turn))
+    last: dict[str, int | None] = {}
+
+    def next_in(lane: str) -> int:
+        if lane not in last:
+            theirs = (EventRow.lane == lane, EventRow.claimable_at.isnot(None))
+            last[lane] = session.scalar(select(func.max(EventRow.turn)).where(*theirs))
+        last[lane] = turn = next_turn(served, last[lane])
+        return turn
+
+    return next_in
 
 
 def _by_turn(*columns: Any) -> Select[Any]:
@@ -209,10 +209,7 @@ def _claimable(
 
 
 def _insert(session: Session, fresh: Mapping[str, tuple[Event, int]]) -> list[tuple[Event, int]]:
-    """Insert the events and return those that another process has inserted meanwhile.
-
-    Two processes may bring one event at once: the database lets the second one wait.
-    """
+    """Insert the events and return those that another process has inserted meanwhile."""
     if not fresh:
         return []
     added = (
@@ -252,26 +249,17 @@ def _put_back(session: Session, ids: Sequence[str], settled: Sequence[str]) -> l
     who = select(EventRow.id, EventRow.reporter, EventRow.tenant)
     rows = session.execute(who.where(EventRow.id.in_(ids), EventRow.status.in_(settled)))
     lanes = {row.id: lane_of(row.reporter, row.tenant) for row in rows}
-    served = session.scalar(_by_turn(EventRow.turn))
-    last: dict[str, int | None] = {}  # turn of each lane
-    turns: dict[str, int] = {}
-    for event_id in ids:
-        if (lane := lanes.get(event_id)) is not None:
-            before = last[lane] if lane in last else _last_turn(session, lane)
-            turns[event_id] = last[lane] = next_turn(served, before)
-    done = {
-        event_id
-        # In the order of ids, as `add_events` does: two writers in different order would deadlock.
-        for event_id in sorted(turns)
-        if _changed(
-            session,
-            *(EventRow.id == event_id, EventRow.status.in_(settled)),
-            **{"status": "pending", "error": None, "failures": 0, "claimable_at": 0.0},
-            **{"lane": lanes[event_id], "turn": turns[event_id]},
-            attempts_before=EventRow.attempts,
-        )
-        is not None
-    }
+    next_in = _turns(session)
+    turns = {event_id: next_in(lanes[event_id]) for event_id in ids if event_id in lanes}
+    done = set()
+    # In the order of ids, as `add_events` does: two writers in different order would deadlock.
+    for event_id in sorted(turns):
+        where = (EventRow.id == event_id, EventRow.status.in_(settled))
+        anew: dict[str, Any] = {"status": "pending", "error": None, "failures": 0}
+        anew |= {"claimable_at": 0.0, "lane": lanes[event_id], "turn": turns[event_id]}
+        anew["attempts_before"] = EventRow.attempts
+        if _changed(session, *where, **anew) is not None:
+            done.add(event_id)
     return [event_id for event_id in ids if event_id in done]
 
 
