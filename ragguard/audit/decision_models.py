@@ -15,7 +15,6 @@ from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.models import SERIAL, Base
 from ragguard.audit.quarantine import QuarantineEntry, QuarantineStatus
 from ragguard.audit.records import Answer
-from ragguard.audit.trail import TrailRow
 from ragguard.audit.verdicts import JudgedPassage, VerdictRecord
 
 
@@ -100,7 +99,6 @@ class AllowanceRow(Base):
 class TrailTable(Base):
     """A row of the trail; its texts are those that are signed, so nothing converts them."""
 
-    record = TrailRow
     __tablename__ = "ragguard_trail"
 
     # Not made by the database: of two that would follow the same row the second one fails.

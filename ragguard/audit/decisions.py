@@ -10,7 +10,7 @@ from datetime import datetime
 
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
 from ragguard.audit.quarantine import ALLOWED, QuarantineEntry, QuarantineStatus, as_utc
-from ragguard.audit.records import AuditStore, EventStatus
+from ragguard.audit.records import OPEN, AuditStore
 from ragguard.content import content_key
 from ragguard.errors import AllowanceNotFoundError, InvalidInputError, QuarantineNotFoundError
 from ragguard.passage import Passage
@@ -21,7 +21,6 @@ Target = QuarantineEntry | Passage | str
 
 _SHOWN_KEY = re.compile(r"[0-9a-f]{8,31}")  # the beginning of a key
 
-_WAITING: tuple[EventStatus, ...] = ("pending", "running")
 _ALL = 10_000_000  # events
 _ENDED = "what was reported with it was undone; `ragguard events retry` takes it up again"
 
@@ -35,8 +34,7 @@ class Decisions:
     """Decides about what attributions have accused; `Guard`'s methods of these names say the rest.
 
     Targets are entries, passages, or a key, the beginning of one that is no other's, or a passage
-    id. Of each decision `said` is the reason that the trail tells as it is. All methods raise
-    `StoreError` where the store fails.
+    id. `said` is the reason that the trail tells as it is. All raise the store's `StoreError`.
     """
 
     def __init__(self, store: AuditStore) -> None:
@@ -89,10 +87,7 @@ class Decisions:
         actor: str | None = None,
         said: str | None = None,
     ) -> Allowance:
-        """Put what `ragguard.audit.allow_list.allowance` makes on the list, and return it.
-
-        Of `why` the trail has a hash.
-        """
+        """Put what `allow_list.allowance` makes on the list, and return it."""
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
         self._store.allow(made, said=said)
         return made
@@ -157,9 +152,9 @@ class Decisions:
     ) -> list[QuarantineEntry]:
         """Take back what attributions did, proposals and what nobody has confirmed; return it.
 
-        It is as if they had not been reported: the filter judges these passages as before, and
-        what is reported anew is proposed. What somebody confirms meanwhile stays. Such events that
-        wait are not attributed any more, unless `retry_events` puts them back.
+        The filter judges these passages as before, and what is reported anew is proposed. What
+        somebody confirms meanwhile stays. Such events that wait are not attributed any more, unless
+        `retry_events` puts them back.
 
         Raises:
             EventNotFoundError: There is no such event, nor anything that it accused.
@@ -191,7 +186,7 @@ class Decisions:
     def _end_events(self, event: str | None, reporter: str | None, since: datetime | None) -> None:
         """End the events that wait, of those that `undo` means: they count as failed."""
         ended = 0
-        for status in _WAITING:
+        for status in OPEN:
             for one in self._store.events(status=status, limit=_ALL, passages=False):
                 if (
                     event in (None, one.id)

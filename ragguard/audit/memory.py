@@ -7,6 +7,7 @@ same objects, and a thread that writes takes little of the interpreter from quer
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,7 +37,6 @@ class _Kept:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the event, and of the passages in the scope of its attribution."""
         scope = () if self.attribution is None else self.attribution.scores
         return self.event.nbytes + passages_bytes([one.passage for one in scope])
 
@@ -44,10 +44,9 @@ class _Kept:
 class MemoryStore(MemoryQuarantine):
     """The audit store of one process; its content ends with the process.
 
-    Quarantine is kept for good. Of finished events the newest `max_finished` are kept, so that a
-    service that never restarts does not grow without end, and no more than `max_open` open ones:
-    then the newest of whoever has reported most is lost. Finished ones take 256 MB at most, open
-    ones 64 MB. A pickled store takes its quarantine along, and nothing else.
+    Quarantine is kept for good. Of finished events the newest `max_finished` are kept, in 256 MB at
+    most, and no more than `max_open` open ones, in 64 MB: then the newest of whoever has reported
+    most is lost. A pickled store takes its quarantine along, and nothing else.
 
     Attributes:
         shared: False: no other process sees it.
@@ -63,7 +62,7 @@ class MemoryStore(MemoryQuarantine):
         self._events: dict[str, _Kept] = {}
         self._turns: Turns[str] = Turns()  # of open events
         self._finished: Turns[str] = Turns()  # of the others, in one lane
-        self._counts: dict[str, int] = {}
+        self._counts: Counter[str] = Counter()
         self._scores: list[ScoredQuery] = []
         follow_forks(self)
 
@@ -116,7 +115,7 @@ class MemoryStore(MemoryQuarantine):
         with self._lock:
             # Reversed first: the sort is stable, so of equal times the later one comes first.
             events = [kept.event for kept in reversed(self._events.values())]
-            found = [e for e in events if e.tenant == self.tenant and status in (None, e.status)]
+        found = [e for e in events if e.tenant == self.tenant and status in (None, e.status)]
         found.sort(key=lambda event: event.created_at, reverse=True)
         some = found[: max(limit, 0)]
         return some if passages else [replace(event, passages=()) for event in some]
@@ -128,9 +127,8 @@ class MemoryStore(MemoryQuarantine):
             for event_id in self._claimable():
                 kept = self._events[event_id]
                 event = kept.event
-                if self.tenant not in ("", event.tenant):
-                    continue
-                if passageless is None or event.passages or event_id in passageless:
+                is_mine = self.tenant in ("", event.tenant)
+                if is_mine and (passageless is None or event.passages or event_id in passageless):
                     until = time.monotonic() + lease_s
                     self._put(kept, until, status="running", attempts=event.attempts + 1)
                     return kept.event
@@ -200,8 +198,7 @@ class MemoryStore(MemoryQuarantine):
 
     def add_counts(self, counts: Mapping[str, int]) -> None:
         with self._lock:
-            for name, count in counts.items():
-                self._counts[name] = self._counts.get(name, 0) + int(count)
+            self._counts.update({name: int(count) for name, count in counts.items()})
 
     def counts(self) -> dict[str, int]:
         with self._lock:
@@ -225,10 +222,9 @@ class MemoryStore(MemoryQuarantine):
 
     def _claimed(self, event_id: str) -> _Kept:
         """Return an event of any tenant: whoever was handed it out brings it back."""
-        found = self._events.get(event_id)
-        if found is None:
+        if event_id not in self._events:
             raise no_event(event_id)
-        return found
+        return self._events[event_id]
 
     def _put(self, kept: _Kept, claimable_at: float = 0.0, **changes: Any) -> None:
         kept.event = event = replace(kept.event, **changes)

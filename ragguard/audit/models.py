@@ -10,18 +10,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import (
-    BigInteger,
-    DateTime,
-    Dialect,
-    Double,
-    ForeignKey,
-    Index,
-    Integer,
-    Text,
-    false,
-    text,
-)
+from sqlalchemy import BigInteger, DateTime, Double, ForeignKey, Index, Integer, Text, false, text
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 from sqlalchemy.sql.functions import GenericFunction
@@ -42,10 +31,10 @@ class AnyText(TypeDecorator[str]):
     impl = Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+    def process_bind_param(self, value: str | None, dialect: object) -> str | None:  # noqa: ARG002
         return None if value is None else escape(value)
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+    def process_result_value(self, value: str | None, dialect: object) -> str | None:  # noqa: ARG002
         return None if value is None else unescape(value)
 
 
@@ -55,7 +44,7 @@ class UtcDateTime(TypeDecorator[datetime]):
     impl = DateTime(timezone=True)
     cache_ok = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+    def process_bind_param(self, value: datetime | None, dialect: object) -> datetime | None:  # noqa: ARG002
         return None if value is None else as_utc(value)
 
     process_result_value = process_bind_param  # SQLite keeps no timezone

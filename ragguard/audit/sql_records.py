@@ -28,7 +28,6 @@ from ragguard.audit.trail import Change, Keys, TrailRow, head_of, next_rows, say
 from ragguard.audit.verdicts import VerdictRecord, no_verdict
 
 _FORGET_EVERY = 100  # answers: finding the oldest to keep reads all that are kept
-_ONE = 1
 
 
 class SqlRecords(TenantViews):
@@ -72,14 +71,14 @@ class SqlRecords(TenantViews):
             return row.to_record()
 
     def answer_key(self) -> bytes:
-        key = select(AnswerKeyRow.value).where(AnswerKeyRow.id == _ONE)
+        key = select(AnswerKeyRow.value).where(AnswerKeyRow.id == 1)
         with self._database.read() as session:
             found = session.scalar(key)
         if found is not None:
             return found
         with self._database.write() as session:
             made = insert_into(session, AnswerKeyRow)
-            made = made.values(id=_ONE, value=secrets.token_bytes(32))
+            made = made.values(id=1, value=secrets.token_bytes(32))
             session.execute(made.on_conflict_do_nothing(index_elements=[AnswerKeyRow.id]))
             return session.scalars(key).one()
 
@@ -107,10 +106,8 @@ class SqlRecords(TenantViews):
         rows = [{"name": name, "value": int(counts[name])} for name in sorted(counts)]
         with self._database.write() as session:
             added = insert_into(session, CounterRow)
-            upsert = added.on_conflict_do_update(
-                index_elements=[CounterRow.name],
-                set_={"value": CounterRow.value + added.excluded.value},
-            )
+            more = {"value": CounterRow.value + added.excluded.value}
+            upsert = added.on_conflict_do_update(index_elements=[CounterRow.name], set_=more)
             session.execute(upsert, rows)
 
     def counts(self) -> dict[str, int]:
@@ -123,24 +120,19 @@ class SqlRecords(TenantViews):
         with self._database.write() as session:
             # Two writers that forget the same rows in different order would deadlock.
             lock(session, SCORES_LOCK)
-            session.execute(
-                insert_into(session, ScoreRow), [ScoreRow.values(record) for record in scored]
-            )
+            session.execute(insert_into(session, ScoreRow), [*map(ScoreRow.values, scored)])
             for scorer in {record.scorer for record in scored}:
                 mine = select(ScoreRow.seq).where(ScoreRow.scorer == scorer)
                 newest = mine.order_by(ScoreRow.seq.desc()).limit(recent)
                 lowest = mine.order_by(ScoreRow.priority, ScoreRow.seq).limit(sample)
-                session.execute(
-                    delete(ScoreRow)
-                    .where(ScoreRow.scorer == scorer)
-                    .where(ScoreRow.seq.not_in(newest), ScoreRow.seq.not_in(lowest))
-                    .execution_options(synchronize_session=False)
-                )
+                over = (ScoreRow.seq.not_in(newest), ScoreRow.seq.not_in(lowest))
+                forgotten = delete(ScoreRow).where(ScoreRow.scorer == scorer, *over)
+                session.execute(forgotten.execution_options(synchronize_session=False))
 
     def scores(self) -> list[ScoredQuery]:
+        stored = select(ScoreRow).order_by(ScoreRow.seq)
         with self._database.read() as session:
-            rows = session.scalars(select(ScoreRow).order_by(ScoreRow.seq))
-            return [row.to_scored() for row in rows]
+            return [row.to_scored() for row in session.scalars(stored)]
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
         with self._database.read() as session:

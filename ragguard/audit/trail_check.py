@@ -80,12 +80,12 @@ class _Walk:
         if type(row.seq) is not int:
             self.findings.append(f"a row of the trail has no whole number, but {row.seq!r:.40}")
             return
-        before = (0, "") if self.last is None else (self.last.seq, self.last.mac)
-        if row.seq != before[0] + 1:
-            gone = Stretch("", before[0] + 1, row.seq - 1)
+        seq, mac = (0, "") if self.last is None else (self.last.seq, self.last.mac)
+        if row.seq != seq + 1:
+            gone = Stretch("", seq + 1, row.seq - 1)
             self.findings.append(f"{gone} {'is' if gone.first == gone.last else 'are'} missing")
         known = self.keys.rank(row.key) is not None
-        if known and row.mac != signature_of(row, before[1], self.keys):
+        if known and row.mac != signature_of(row, mac, self.keys):
             self.findings.append(
                 f"row {row.seq} is not what was written there: it was changed, moved or slipped "
                 "in, or what was before it is gone"
@@ -93,8 +93,8 @@ class _Walk:
         same = self.stretches and self.stretches[-1].key == row.key
         first = self.stretches.pop().first if same else row.seq
         self.stretches.append(Stretch(row.key, first, row.seq))
-        for key, mac in self.heads.pop(row.seq, ()):
-            if (key, mac) != (row.key, row.mac):
+        for given in self.heads.pop(row.seq, ()):
+            if given != (row.key, row.mac):
                 self.findings.append(f"row {row.seq} is not the one that the given head tells of")
         if str(row.action).startswith(("quarantine.", "allow-list.")):
             self._tell(row)
@@ -103,8 +103,7 @@ class _Walk:
     def _tell(self, row: TrailRow) -> None:
         """Keep what a row tells, and look whether it follows from the row before about the same.
 
-        Whoever writes to the store could have changed that between the two, the time when it is
-        over as well.
+        Whoever writes to the store could have changed that in between, the time of its end as well.
         """
         place = _place_of(row)
         before = self.told.get(place)
@@ -145,7 +144,7 @@ def check(
         StoreError: The store fails.
     """
     walk = _Walk(keys, heads=_heads(heads, keys))
-    for row in _pages(store):
+    for row in _pages(store, 0):
         walk.take(row)
     amiss = _disagreements(store, walk.told)
     end = 0 if walk.last is None else walk.last.seq
@@ -165,7 +164,7 @@ def check(
     return Checked(walk.rows, head, tuple(walk.stretches), tuple(findings), signed)
 
 
-def _pages(store: AuditStore, after: int = 0) -> Iterator[TrailRow]:
+def _pages(store: AuditStore, after: int) -> Iterator[TrailRow]:
     while page := store.trail(after=after, limit=_PAGE):
         yield from page
         after = page[-1].seq
@@ -218,7 +217,6 @@ def _disagreements(store: AuditStore, told: Mapping[_Place, TrailRow]) -> dict[_
         if isinstance(one, str):
             findings[(one,)] = one
             continue
-        entry = one if isinstance(one, QuarantineEntry) else None
         change = of_allowance(one, tenant) if isinstance(one, Allowance) else of_entry(one, tenant)
         what, _, done = change.action.partition(".")
         whose, subject = escape(change.tenant), escape(change.subject)
@@ -229,7 +227,7 @@ def _disagreements(store: AuditStore, told: Mapping[_Place, TrailRow]) -> dict[_
             findings[place] = f"{name} is {done}, and the trail does not tell by whom"
         elif not _tells_of(row, change):
             findings[place] = f"{name} is {done}, but not as row {row.seq} tells ({row.action})"
-        elif entry is not None and entry.key != content_key(entry.text):
+        elif isinstance(one, QuarantineEntry) and one.key != content_key(one.text):
             findings[place] = f"{name} has a text of another key"
     for place, row in left.items():
         name = f"{row.action.partition('.')[0]} {str(row.subject)[:_SHOWN]}"

@@ -12,13 +12,7 @@ from ragguard.audit.periodic import Writer
 from ragguard.audit.quarantine import utc_now
 from ragguard.audit.records import AuditStore
 from ragguard.audit.verdict_counter import VerdictCounter
-from ragguard.audit.verdicts import (
-    KEPT_DAYS,
-    KEPT_VERDICTS,
-    JudgedPassage,
-    Outcome,
-    VerdictRecord,
-)
+from ragguard.audit.verdicts import KEPT_DAYS, KEPT_VERDICTS, JudgedPassage, Outcome, VerdictRecord
 from ragguard.content import content_key
 from ragguard.passage import Passage
 from ragguard.quiet_log import QuietLog
@@ -105,9 +99,8 @@ def _outcome(evidence: Evidence, *, drops: bool) -> Outcome | None:
 class VerdictLog(Writer):
     """Verdicts that reach the store, and the log, within `interval_s` seconds.
 
-    A thousand wait at most, or 32 MB of passages; what comes on top is lost, and counted
-    (`verdicts_lost`). A store that has no place for verdicts gets none. Questions and passages are
-    kept `with_texts` alone.
+    A thousand wait at most, or 32 MB of passages; what comes on top is lost and counted
+    (`verdicts_lost`). A store with no place for verdicts gets none. Texts are kept `with_texts`.
     """
 
     def __init__(
