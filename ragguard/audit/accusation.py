@@ -74,8 +74,7 @@ def decided(
 ) -> Accused:
     """Return what becomes of an accusation, and count it in `load`.
 
-    It is "quarantined" if its evidence suffices, else "proposed". The store has `known` under its
-    key.
+    It is "quarantined" if its evidence suffices, else "proposed"; the store has `known` of its key.
     """
     if known is not None and known.status not in ("proposed", "lapsed"):
         return Accused(known)

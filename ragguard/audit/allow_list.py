@@ -71,10 +71,7 @@ class AllowanceStore(Protocol):
     def disallow(
         self, key: str, source: str, *, actor: str | None = None, said: str | None = None
     ) -> list[Allowance]:
-        """End what holds under this key and source, with either effect, and return it.
-
-        `said` is why, for the trail.
-        """
+        """End what holds under this key and source, and return it; `said` is why, for the trail."""
 
     def allowances(self) -> list[Allowance]:
         """Return all of them, ended ones as well, newest first."""
@@ -82,7 +79,7 @@ class AllowanceStore(Protocol):
     def standing(self) -> Iterable[tuple[str, Standing]]:
         """Return all of allow-list and quarantine, whoever's, each with its tenant.
 
-        Of a row that this package cannot have written, what is wrong with it in words.
+        A row that this package cannot have written comes as words about what is wrong with it.
         """
 
 
@@ -121,8 +118,7 @@ def is_key(name: str) -> bool:
 def identity(target: Passage | str) -> tuple[str, str, str]:
     """Return the key and the source that a passage or a string names, and its text.
 
-    Raises:
-        InvalidInputError: It is neither, or an empty string.
+    Raises `InvalidInputError` for what is neither, and for an empty string.
     """
     if isinstance(target, Passage):
         return content_key(target.text), "", target.text
@@ -136,12 +132,7 @@ def identity(target: Passage | str) -> tuple[str, str, str]:
 
 
 def as_allowed(found: Iterable[Allowance], released: Iterable[str] = ()) -> Allowed:
-    """Return passages and sources as the filter looks them up.
-
-    Args:
-        found: Allowances; those that are ended do not count.
-        released: Keys that a person has released from quarantine: they are allowed as well.
-    """
+    """Return allowances that are not ended, and keys released from quarantine, for the filter."""
     listed = [one for one in found if one.ended_at is None]
     allowed = [one for one in listed if one.effect == "allowed"]
     protected = [one for one in listed if one.effect == "protected"]

@@ -97,11 +97,7 @@ class Database:
             return upgrade(session, self.name)
 
     def read(self) -> AbstractContextManager[Session]:
-        """Open a session that reads.
-
-        Raises:
-            StoreError: The database fails, its file is gone, or it was closed.
-        """
+        """Open a session that reads; raises `StoreError` as `write`, and where the file is gone."""
         return self._transaction(writes=False)
 
     def write(self) -> AbstractContextManager[Session]:
@@ -221,18 +217,15 @@ class Database:
 def insert_into(session: Session, table: type[DeclarativeBase]) -> Any:
     """Return the database's own INSERT, which knows what to do on a conflict.
 
-    Into the table itself, as rows are inserted everywhere here: for many rows of a mapped class
-    SQLAlchemy makes a class of statements when it first needs one, and two threads may meet in it.
+    Into the table itself: for many rows of a mapped class SQLAlchemy makes a class of statements
+    when it first needs one, and two threads may meet in it.
     """
     insert: Any = sqlite.insert if on_sqlite(session) else postgresql.insert
     return insert(table.__table__)
 
 
 def lock(session: Session, number: int) -> None:
-    """Hold a lock, such as `SCORES_LOCK`, until the transaction of a session that writes ends.
-
-    In SQLite every such transaction holds the only one there is.
-    """
+    """Hold a lock until the transaction ends; in SQLite all that write hold the only one there."""
     if not on_sqlite(session):
         session.execute(select(func.pg_advisory_xact_lock(number)))
 
@@ -240,8 +233,7 @@ def lock(session: Session, number: int) -> None:
 def next_version(session: Session) -> int:
     """Return the version after this one, for the session that changes something.
 
-    Such changes queue up here until the transaction ends: versions grow in the order of their
-    commits.
+    Changes queue up here until the transaction ends: versions grow in the order of their commits.
     """
     return session.scalars(VERSION.with_for_update()).one() + 1
 

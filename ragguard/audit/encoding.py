@@ -54,11 +54,10 @@ def is_escaped(stored: str) -> bool:
 def to_json(value: object) -> str:
     """Return `value` as JSON; what JSON cannot hold becomes its `str()`. Never raises.
 
-    Mappings, lists, tuples, strings, booleans, None and numbers (numpy's too) are JSON; keys
-    become strings. NaN and infinities are written as Python's `json` reads them, and whole numbers
-    of more than 2,000 bits as texts in hexadecimal: Python refuses to read very long ones. Where
-    something holds itself, is nested 100 deep, or is past the 100,000th part, "..." stands
-    for it.
+    Mappings, lists, tuples, strings, booleans, None and numbers (numpy's too) are JSON; keys become
+    strings. NaN and infinities are written as Python's `json` reads them, whole numbers of more
+    than 2,000 bits as texts in hexadecimal: Python refuses to read very long ones. "..." stands for
+    what holds itself, is nested 100 deep, or is past the 100,000th part.
 
     >>> to_json({"page": 3, "seen": {1}, 7: (True, None)})
     '{"page": 3, "seen": "{1}", "7": [true, null]}'

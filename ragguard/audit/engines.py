@@ -89,9 +89,7 @@ def store_url(url: str) -> URL:
 
 
 def engine(where: URL, path: Path | None, statement_s: float) -> Engine:
-    """Return an engine for the database that `where`, made by `store_url`, names.
-
-    Args as those of `Database`, and its `path`.
+    """Return an engine for what `store_url` made; `path` and `statement_s` as in `Database`.
 
     Raises:
         MissingExtraError: The driver for PostgreSQL is not installed.
@@ -139,13 +137,12 @@ def _use_wal(cursor: Any) -> None:
     while True:
         try:
             cursor.execute("PRAGMA journal_mode=WAL")
+            return
         except Exception as error:
             # SQLite does not wait on its own when several processes switch a new file at once.
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
-        else:
-            return
 
 
 def _begin(connection: Any) -> None:
@@ -158,9 +155,8 @@ def _begin(connection: Any) -> None:
 def _bounded_connection() -> Any:
     """Return the class of a connection that fails when a call has no answer for `limit_s`.
 
-    Keep-alive and the time-outs of the server cannot replace it: a router or a proxy that forgot
-    a connection may go on acknowledging what is sent, and the server never hears of the statement
-    that it should time.
+    Keep-alive and the server's time-outs cannot replace it: a router or a proxy that forgot a
+    connection may go on acknowledging what is sent, and the server never hears of the statement.
     """
     import psycopg
 
@@ -186,10 +182,7 @@ class OverdueError(Exception):
 def in_time(steps: Steps, seconds: float) -> Steps:
     """Do what a generator of psycopg does, which waits for a socket whenever it yields.
 
-    psycopg resumes it ten times a second, whether there is anything to read or not.
-
-    Raises:
-        OverdueError: It has not come to its end after so many seconds.
+    psycopg resumes it ten times a second. Raises `OverdueError` where it has not ended in time.
     """
     due = time.monotonic() + seconds
     try:
@@ -205,9 +198,8 @@ def in_time(steps: Steps, seconds: float) -> Steps:
 def _postgres_engine(where: URL, statement_s: float) -> Engine:
     """Return an engine whose every wait has an end.
 
-    A connection is tried whenever it is taken from the pool; if no answer comes within 3 s, it and
-    all older ones are replaced. Parameters that the URL names itself, and time-outs in its
-    `options`, take the place of the defaults.
+    A connection is tried when it is taken from the pool; without an answer within 3 s it and all
+    older ones are replaced. What the URL names, and time-outs in its `options`, replace defaults.
     """
     defaults = {name: value for name, value in _CONNECT.items() if name not in where.query}
     engine = create_engine(where, connect_args=defaults, pool_timeout=_POOL_S)
@@ -237,8 +229,8 @@ def _postgres_engine(where: URL, statement_s: float) -> Engine:
 def _greeting(options: str, statement_s: float) -> str:
     """Return the first statement of each transaction, which shows that the server answers.
 
-    The time-outs hold for the transaction only, so that a pooler between the two, which refuses
-    them when it connects and may share a session, is no obstacle.
+    The time-outs hold for the transaction only: a pooler in between refuses them when it connects,
+    and may share a session.
     """
     limits = {"statement_timeout": statement_s, "lock_timeout": _LOCK_S}
     return "SELECT 1" + "".join(

@@ -42,8 +42,7 @@ def lane_of(reporter: str | None, tenant: str = "") -> str:
 def next_turn(served: int | None, last: int | None) -> int:
     """Return the turn of a new event.
 
-    `served` is the turn that is served next, and `last` the last one of the event's own lane; None
-    if there is no such event.
+    `served` is the turn served next, `last` the last one of the event's own lane; None: no such.
 
     >>> next_turn(None, None), next_turn(7, None), next_turn(7, 9)
     (0, 7, 10)
@@ -128,8 +127,7 @@ class Turns(Generic[N]):
     def surplus(self, newest: str, most: int, most_size: float = math.inf) -> N | None:
         """Return which name has to go while there are too many, or they are too large; else None.
 
-        It is the last one of the lane with most names, or of the largest one. Of lanes that are
-        equally full it is `newest`, which has just grown.
+        It is the last one of the fullest lane; of equally full ones of `newest`, which has grown.
         """
         too_large = self.size > most_size
         if not too_large and len(self) <= most:

@@ -42,7 +42,7 @@ def no_event(event_id: str) -> EventNotFoundError:
 
 
 class TenantViews:
-    """What a store is that tenants see in their own ways."""
+    """A store that tenants see in their own ways."""
 
     tenant = ""
 
@@ -62,17 +62,16 @@ class Event:
 
     Attributes:
         id: Unique id, made by the caller of `AuditStore.add_event`.
-        query: The user's question.
-        response: The response that was flagged.
-        passages: The passages that the generator saw, best first; may be empty.
+        query, response: The user's question, and the response that was flagged.
+        passages: Those that the generator saw, best first; may be empty.
         reporter: Who flagged it, or None.
         created_at: When it was flagged, UTC.
-        attempts: How often a worker has begun on it, ever.
-        attempts_before: How many of these it had when it was last put back (`retry_events`).
+        attempts, attempts_before: How often a worker has begun on it, ever, and until it was last
+            put back (`retry_events`).
         error: Why the last attempt failed, or None.
-        failures: How many of those since then failed; one whose worker died did not.
-        reports: How often it was reported.
-        reporters: By how many; past `fair_queueing.MAX_REPORTERS` they are not told apart.
+        failures: How many attempts since then failed; one whose worker died did not.
+        reports, reporters: How often it was reported, and by how many; past
+            `fair_queueing.MAX_REPORTERS` they are not told apart.
         cut: What was left out of it because of its size, in words, or None.
         tenant: Whose it is; "" is the default tenant.
     """
@@ -121,10 +120,10 @@ class ScoredQuery:
         attacked: True if the gate fired.
         scorer: Version of the signals and weights.
         recorded_at: When, UTC.
-        priority: Random number in [0, 1). A store keeps the records of lowest priority, which is a
-            uniform sample of all queries, however many processes write.
-        question: Hash of the question's content words: the same for questions of the same words,
-            in whatever order and form. Empty in what older versions recorded.
+        priority: Random number in [0, 1). A store keeps the records of lowest priority, a uniform
+            sample of all queries, however many processes write.
+        question: Hash of the question's content words, whatever their order and form. Empty in what
+            older versions recorded.
         naming: True if the question only names something (`ragguard.inline.query_form`).
     """
 
@@ -159,15 +158,13 @@ class Answer:
 class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Protocol):
     """Keeps events, attributions, quarantine, verdicts, answers, the trail, counters and scores.
 
-    Safe to share between threads.
+    Safe to share between threads. All methods raise `ragguard.errors.StoreError` when the storage
+    behind them fails.
 
-    A tenant sees only its own events, attributions, quarantine, allow-list and verdicts; whatever
-    looks these up or decides about them is for the store's `tenant`. Counters and scores, which
-    hold no texts, are of all tenants together. A store as it was opened is the default tenant's,
-    and that of whoever serves all: it takes the events and verdicts of every tenant, hands out
-    their events by `claim_event`, and tells the changes of all quarantines.
-
-    All methods raise `ragguard.errors.StoreError` when the storage behind them fails.
+    A tenant sees and decides about its own events, attributions, quarantine, allow-list and
+    verdicts only. Counters and scores, which hold no texts, are of all tenants together. A store as
+    it was opened is the default tenant's, and that of whoever serves all: it takes the events and
+    verdicts of every tenant, hands out their events, and tells the changes of all quarantines.
 
     Attributes:
         tenant: Whose store this is; "" for the default tenant.
@@ -176,12 +173,10 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
     tenant: str
 
     def of_tenant(self, tenant: str | None) -> AuditStore:
-        """Return the store as a tenant sees it; None is the default tenant.
+        """Return the store as a tenant sees it, for next to nothing; None is the default tenant.
 
-        It costs next to nothing, and shares all with this one, which is the one to close.
-
-        Raises:
-            InvalidInputError: `tenant` is no name of a tenant.
+        It shares all with this one, which is the one to close. Raises `InvalidInputError` for what
+        is no name of a tenant.
         """
 
     def tenants(self) -> list[str]:
@@ -203,9 +198,9 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
     def events(
         self, *, status: EventStatus | None = None, limit: int = 100, passages: bool = True
     ) -> list[Event]:
-        """Return the newest events first; with `passages` False they come without theirs.
+        """Return the newest events first; with `passages` False without theirs.
 
-        Those of a thousand events may take 200 MB.
+        Passages of a thousand events may take 200 MB.
         """
 
     def claim_event(
@@ -215,17 +210,16 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
 
         Reporters take turns (`ragguard.audit.fair_queueing`), each with its event stored first.
         Atomic across threads and processes: no two callers get the same event within its lease.
-        A store as it was opened hands out the events of all tenants, that of a tenant its own.
-        The returned event has status "running" and its `attempts` counted up. Of events
-        that bring no passages only those in `passageless` are claimed, unless it is None.
+        The returned event has status "running" and its `attempts` counted up. Of events that bring
+        no passages only those in `passageless` are claimed, unless it is None.
         """
 
     def renew_lease(self, event_id: str, *, lease_s: float, attempt: int | None = None) -> bool:
         """Let the lease of a running event end `lease_s` seconds from now.
 
         An event that is not running is left as it is. `attempt` is the fencing token: a worker
-        passes the `attempts` of the event that it claimed, and once another worker has claimed the
-        event anew, whatever the first one still writes changes nothing. Returns whether it did.
+        passes the `attempts` of the event that it claimed, and once another one has claimed it
+        anew, whatever the first still writes changes nothing. Returns whether it did.
         """
 
     def finish_event(
@@ -249,25 +243,21 @@ class AuditStore(QuarantineStore, AllowanceStore, VerdictStore, TrailStore, Prot
         """Set the event back to "pending", or to "failed" when `final`, and keep the error.
 
         It is one of the event's `failures` unless `counts` is False, as for an attempt that was
-        interrupted. An event that is done or failed stays so. With `attempt` only if the event is
-        still running in that attempt. Returns whether it was changed. Raises `EventNotFoundError`
-        for an unknown id.
+        interrupted. An event that is done or failed stays so. `attempt`, what is returned and what
+        is raised are as in `finish_event`.
         """
 
     def attribution(self, event_id: str) -> Attribution | None:
-        """Return the attribution that was stored last for the event, or None.
-
-        An event that is tried again keeps it until the next one takes its place.
-        """
+        """Return the attribution that was stored last, also of an event tried again; or None."""
 
     def retry_events(self, ids: Collection[str] | None = None) -> list[str]:
         """Put events that are done or failed back to "pending"; return which, in this order.
 
-        None means all that failed, the oldest first. What is open is left alone, and where two ask
-        for the same event one of them gets it. Each waits in the lane of its first reporter as if
-        it were new, without error and failures; its `attempts`, the fencing token, go on. A store
-        in memory leaves alone what it has no room for. Raises `EventNotFoundError`, before any is
-        changed, for an id that the tenant does not have.
+        None means all that failed, the oldest first. What is open is left alone, and what a store
+        in memory has no room for; where two ask for one event one of them gets it. Each waits in
+        the lane of its first reporter as if it were new, without error and failures; its `attempts`
+        go on. Raises `EventNotFoundError`, before any is changed, for an id that the tenant does
+        not have.
         """
 
     def answer_key(self) -> bytes:

@@ -28,8 +28,7 @@ def standing(
 ) -> Iterator[tuple[str, Standing]]:
     """Yield each row as `ragguard.audit.allow_list.AllowanceStore.standing` does.
 
-    No objects of the session: two rows with one number, in a table without constraints, would be
-    one.
+    No objects of the session: without constraints, two rows with one number would be one.
     """
     columns = [one for one in table.__table__.columns if one.name not in _NOT_READ]
     readers = [_reader(session, column) for column in columns]

@@ -93,9 +93,8 @@ class TrailRow:
 class TrailStore(Protocol):
     """The part of an `AuditStore` that keeps the trail; raises its errors.
 
-    Whatever changes something adds its rows itself.
-
-    A store as it was opened returns the rows of all tenants, that of a tenant its own.
+    Whatever changes something adds its rows itself. A store as it was opened returns the rows of
+    all tenants, that of a tenant its own.
     """
 
     def trail(self, *, after: int = 0, limit: int = 10_000) -> list[TrailRow]:
@@ -113,10 +112,8 @@ class Keys:
 
     They come from the environment, never from the store: RAGGUARD_TRAIL_KEY holds them, or
     RAGGUARD_TRAIL_KEY_FILE names the file that does, one a line, the newest last. The newest one
-    signs; the others verify what was signed before it came.
-
-    Raises:
-        InvalidInputError: One is too short.
+    signs; the others verify what was signed before it came. Raises `InvalidInputError` for one that
+    is too short.
     """
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
@@ -173,8 +170,7 @@ class Keys:
 def next_rows(last: TrailRow | None, changes: Iterable[Change], keys: Keys) -> list[TrailRow]:
     """Return the rows that tell of `changes`, to be added after `last`.
 
-    Raises:
-        StoreError: `last` is signed with a key that is not here.
+    Raises `StoreError` where that is signed with a key that is not here.
     """
     if last is not None and keys.rank(last.key) is None:
         raise StoreError(
@@ -211,10 +207,7 @@ def signature_of(row: TrailRow, before: str, keys: Keys) -> str:
 
 
 def head_of(last: TrailRow, keys: Keys) -> str:
-    """Return a signed word for the whole trail up to a row: kept elsewhere, it tells what is gone.
-
-    It is `seq:key:mac:signature`.
-    """
+    """Return `seq:key:mac:signature`, signed for all rows so far: it tells of any that are gone."""
     told = f"{last.seq}:{last.key}:{last.mac}"
     return f"{told}:{keys.sign(last.key, f'head {told}'.encode())}"
 
@@ -228,10 +221,7 @@ def tell_head(head: str | None) -> None:
 def of_entry(
     entry: QuarantineEntry, tenant: str, said: str | None = None, was: str | None = None
 ) -> Change:
-    """Return the change that gave an entry its status; `said` is a person's reason for it.
-
-    `was` is its status before; None: it is new.
-    """
+    """Return the change that gave an entry its status, which `was` another; `said` is why."""
     details = {
         **_given(said=said),
         "was": was,
@@ -262,8 +252,8 @@ def of_allowance(
         "why": text_digest(one.why).hex(),
         "rest": _digest(one.source, one.text),
     }
-    who = one.ended_by if ended else one.actor
-    return Change(f"allow-list.{'ended' if ended else one.effect}", one.key, who, details, tenant)
+    who, done = (one.ended_by, "ended") if ended else (one.actor, one.effect)
+    return Change(f"allow-list.{done}", one.key, who, details, tenant)
 
 
 def note_quietly(store: TrailStore, change: Change) -> None:

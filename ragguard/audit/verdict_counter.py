@@ -113,9 +113,9 @@ class VerdictCounter(Writer):
 def sampled(scored: Sequence[ScoredQuery], size: int = SAMPLE_SIZE) -> list[ScoredQuery]:
     """Return the `size` records of lowest priority, in their order.
 
-    With independent uniform priorities this is a reservoir sample: every record that was ever seen
-    is in it with the same probability (Efraimidis and Spirakis, 2006, with equal weights), and
-    samples of several writers merge into a sample of the whole.
+    With independent uniform priorities it is a reservoir sample (Efraimidis and Spirakis, 2006,
+    equal weights): every record ever seen is in it with the same probability, and samples of
+    several writers merge into one of the whole.
     """
     lowest = sorted(range(len(scored)), key=lambda position: scored[position].priority)[:size]
     return [scored[position] for position in sorted(lowest)]
@@ -124,10 +124,9 @@ def sampled(scored: Sequence[ScoredQuery], size: int = SAMPLE_SIZE) -> list[Scor
 def retained(
     scored: Sequence[ScoredQuery], *, sample: int, recent: int, scorers: Set[str]
 ) -> list[ScoredQuery]:
-    """Return what a store keeps, in order.
+    """Return what a store keeps, in order; see `AuditStore.add_scores`.
 
-    Of each of `scorers` the `sample` records of lowest priority and the last `recent`; of other
-    scorers everything.
+    Of scorers that are none of `scorers` it is everything.
     """
     kept = {id(record) for record in scored if record.scorer not in scorers}
     for scorer in scorers:

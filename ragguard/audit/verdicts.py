@@ -64,11 +64,9 @@ class VerdictRecord:
     Attributes:
         question: Hash of the question's content words, as in `ScoredQuery`.
         id, attacked, p_value, mode, error: As in `Verdict`.
-        size: How many passages the set had.
-        kept: How many of them were let through.
+        size, kept: How many passages the set had, and how many of them were let through.
         passages: Those that were not simply kept, in rank order, `MOST_PASSAGES` at most.
-        calibration: Which calibration was in force: where it came from, and the first digits of
-            its hash.
+        calibration: Where the calibration in force came from, and the first digits of its hash.
         scorer, version: Of the signals and weights, and of ragguard.
         query: The question, where the guard records texts.
         tenant: Whose it is; "" is the default tenant.
@@ -108,21 +106,17 @@ class VerdictStore(Protocol):
     """The part of an `AuditStore` that keeps verdicts; raises its errors."""
 
     def add_verdicts(self, records: Sequence[VerdictRecord], *, keep: int, days: float) -> None:
-        """Store verdicts, oldest first, and forget all but the newest `keep` of the last `days`.
+        """Store verdicts, oldest first; keep the newest `keep` of each tenant, of the last `days`.
 
-        They may be of several tenants, and so many are kept of each. One with the id of another is
-        left out.
+        One with the id of another is left out.
         """
 
     def verdicts(
         self, *, limit: int = 100, before: datetime | None = None, passage_id: str | None = None
     ) -> list[VerdictRecord]:
-        """Return the newest verdicts first.
+        """Return the newest verdicts first, `limit` at most.
 
-        Args:
-            limit: How many, at most.
-            before: Only those that were recorded before this moment.
-            passage_id: Only those in which this passage was not simply kept.
+        Only those recorded before a moment, or in which a passage was not simply kept, if given.
         """
 
     def verdict(self, verdict_id: str) -> VerdictRecord:
@@ -131,11 +125,11 @@ class VerdictStore(Protocol):
 
 @dataclass(frozen=True)
 class RetoldPassage:
-    """What became of one passage and why, in sentences.
+    """What became of one passage and why, in words.
 
     Attributes:
-        sentences: Those of its text that count most, as they are written, best first; none where
-            the guard did not record texts, or where it is not single sentences that tell.
+        sentences: Those of its text that count most, best first; none where the guard did not
+            record texts, or where it is not single sentences that tell.
     """
 
     passage_id: str
