@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
@@ -16,12 +17,6 @@ from ragguard.audit.answers import was_given
 from ragguard.audit.quarantine import Accused, QuarantineEntry
 from ragguard.audit.records import AuditStore, Event
 from ragguard.audit.trail import note_quietly
-from ragguard.background.corroboration import (
-    all_marked,
-    found_beside,
-    held_parts,
-    said_lately,
-)
 from ragguard.background.policy import Policy, as_policy
 from ragguard.content import content_key
 from ragguard.embedding.adapt import Embedder
@@ -65,8 +60,7 @@ class EventAttributor:
 
     Args as those of `Guard`, but for `store`, which holds what all tenants have; `judge`, which
     returns the inline filter that says who shows marks of an attack (None: one with the shipped
-    calibration); and `seen`, what the guard let through (None: nobody knows). `RAGOrigin` is made
-    when the first event is attributed.
+    calibration); and `seen`, what the guard let through (None: nobody knows).
     """
 
     def __init__(
@@ -114,23 +108,25 @@ class EventAttributor:
         why = self._hindrance(event)
         if why is not None:
             return Attribution(query, response, "none", [], [], 0, cause="unclear", reason=why)
-        if self._attributor is None:
-            from ragguard.attribution.ragorigin.attributor import RAGOrigin
+        # Not above: a guard that only filters needs neither a proxy nor an attribution method.
+        from ragguard.attribution.ragorigin.attributor import RAGOrigin
+        from ragguard.attribution.search import of_tenant
+        from ragguard.background.evidence import with_evidence
 
+        if self._attributor is None:
             self._attributor = RAGOrigin(proxy=self._proxy, embedder=self._embedder)
         if self._retrieve is None:
             found = self._attributor.attribute(query, response, lambda _, limit: passages[:limit])
-            return self._with_evidence(found)
-        from ragguard.attribution.search import of_tenant
-
-        search = _Unquarantined(of_tenant(self._retrieve, event.tenant), self._held(event))
-        found = self._attributor.attribute(query, response, search)
-        if (left_out := len(search.left_out)) and isinstance(found, Attribution):
-            reason, details = found.reason, {**found.details, "left_out": left_out}
-            if found.cause != "poisoning":
-                reason += f"; {left_out} in quarantine already were left out of the search"
-            found = replace(found, reason=reason, details=details)
-        return self._with_evidence(found)
+        else:
+            search = _Unquarantined(of_tenant(self._retrieve, event.tenant), self._held(event))
+            found = self._attributor.attribute(query, response, search)
+            if (left_out := len(search.left_out)) and isinstance(found, Attribution):
+                reason, details = found.reason, {**found.details, "left_out": left_out}
+                if found.cause != "poisoning":
+                    reason += f"; {left_out} in quarantine already were left out of the search"
+                found = replace(found, reason=reason, details=details)
+        top_k, attack_alpha = self._policy.top_k, self._policy.attack_alpha
+        return with_evidence(found, self._judge, top_k=top_k, attack_alpha=attack_alpha)
 
     def quarantine(self, event: Event, attribution: Attribution) -> list[Accused]:
         """Propose or quarantine the responsible passages, best first; once is as good as twice.
@@ -146,17 +142,20 @@ class EventAttributor:
             blamed.setdefault(content_key(passage.text), passage)
         if not blamed:
             return []
+        # Not above: a guard that only filters searches no knowledge base.
+        from ragguard.background.evidence import doubt, found_beside, held_parts, said_lately
+
         entries = []
         store = self._store.of_tenant(event.tenant or None)
         spared = as_allowed(one for one in store.allowances() if one.holds)
-        passages, most = [*blamed.values()], self._policy.top_k
-        beside_each = found_beside(self._retrieve, event, passages, least=most)
+        most, searchable = self._policy.top_k, self._retrieve is not None
+        found = found_beside(self._retrieve, event, [*blamed.values()], least=most)
         said = said_lately(self._seen, event, blamed)
-        for place, (key, (searched, beside)) in enumerate(zip(blamed, beside_each, strict=True)):
-            passage = passages[place]
+        each = enumerate(zip(blamed.items(), found, strict=True))
+        for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, key, place)
             if lacks is None:
-                lacks = self._doubt(event, passage, beside)
+                lacks = doubt(self._seen, event, passage.text, beside, searched=searchable)
             if lacks is None and (
                 spared.holds(passage)
                 or spared.protects(passage)
@@ -174,20 +173,15 @@ class EventAttributor:
                     event_id=event.id,
                     status="quarantined" if lacks is None else "proposed",
                     reporters=(event.reporter,),
-                    signature=signature(searched, known, said),
+                    signature=signature(words, known, said),
                 )
             )
-        if self._is_ended(event):
-            return []
+        with suppress(EventNotFoundError):  # nobody keeps it
+            if self._store.event(event.id).status == "failed":
+                return []
         done = store.accuse(entries, self._policy)
         self._tell(event, done)
         return done
-
-    def _is_ended(self, event: Event) -> bool:
-        try:
-            return self._store.event(event.id).status == "failed"
-        except EventNotFoundError:  # nobody keeps it
-            return False
 
     def _hindrance(self, event: Event) -> str | None:
         """Return why an event is not attributed at all, or None."""
@@ -200,13 +194,6 @@ class EventAttributor:
                 "--knowledge-base"
             )
         return None
-
-    def _with_evidence(self, found: Attribution) -> Attribution:
-        # Not above: a guard that only filters needs neither a proxy nor an attribution method.
-        from ragguard.background.evidence import with_evidence
-
-        top_k, attack_alpha = self._policy.top_k, self._policy.attack_alpha
-        return with_evidence(found, self._judge, top_k=top_k, attack_alpha=attack_alpha)
 
     def _held(self, event: Event) -> Set[str]:
         store = self._store.of_tenant(event.tenant or None)
@@ -228,17 +215,6 @@ class EventAttributor:
         if not found.details.get("counterfactual"):
             return "those with marks of an attack do not explain the response by themselves"
         return None if place < self._policy.top_k else f"{place} others are more responsible"
-
-    def _doubt(self, event: Event, passage: Passage, beside: Sequence[Passage]) -> str | None:
-        """Return why its marks may be the doing of whoever reports, or None."""
-        text, same = passage.text, [one.text for one in beside]
-        if self._seen is not None:
-            if self._retrieve is None and not self._seen.may_have_passed(text, event.tenant):
-                return "this guard has not let it through, so no answer can rest on it"
-            same += self._seen.of_same_letters(text, event.tenant)
-        if all_marked(event.query, text, same):
-            return None
-        return "a page of the same words does not show the marks that it shows"
 
     def _tell(self, event: Event, done: Sequence[Accused]) -> None:
         """Say which limits were reached, each once an hour: a flood must not flood the log."""

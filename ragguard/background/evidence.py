@@ -6,15 +6,19 @@ things are asked of what goes into quarantine without a person:
 - *Counterfactual*: with the accused alone the response is explained, and without them it is not
   (`ragguard.attribution.ragorigin.support`).
 - *Marks*: the accused passage shows an attack's marks, as far as whoever reports cannot arrange
-  them (`ragguard.inline.marks`).
+  them (`ragguard.inline.marks`). They can hand in a page with a question mark put in: so what is
+  accused is searched for by its own words, and pages of the same words must show the marks as well.
 - *Independence*: nobody else states the same. What other sources state as well, in other words, is
   disputed: a person must say who is right.
+
+Whoever plants can put in parts of honest pages: what a text holds of others is no sign of it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -22,14 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.attribution.ragorigin.support import SUFFICIENT_SUPPORT, SupportMeter, explains
-from ragguard.attribution.result import Attribution
-from ragguard.content import content_keys
+from ragguard.attribution.result import Attribution, Retrieve
+from ragguard.attribution.search import as_retrieve, of_tenant
+from ragguard.audit.records import Event
+from ragguard.content import content_key, content_keys
 from ragguard.errors import InvalidInputError
-from ragguard.inline.marks import mark_p_values
+from ragguard.inline.fingerprints import NONE, fingerprints, said_elsewhere, signed_part
+from ragguard.inline.marks import mark_p_values, shows_one
+from ragguard.inline.near_copies import TAKEN
 from ragguard.inline.pipeline import ConformalFilter
 from ragguard.inline.query_reduction import reduced
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
+from ragguard.recent_passages import RecentPassages
 from ragguard.text import tokens
 from ragguard.trust import source_of
 
@@ -38,6 +47,12 @@ logger = logging.getLogger(__name__)
 _SHINGLE = 5  # words
 _COPIED = 0.5  # share of the shorter text's shingles that a copy has
 _SHINGLES = 1_000
+_STRETCH, _MOST = 500, 10  # letters that are searched for at once, and how many stretches of a text
+_NEW = 0.25  # of a stretch's fingerprints, that one is searched for
+_FOUND = 20  # pages for each stretch, beside those accused
+_SEARCHES = 100  # for one event: reports can have very many texts accused
+# What a search may take for an order, or refuse; a planted text is asked for by its words.
+_NO_WORDS = re.compile(r"[\x00-\x1f!-/:-@\[-`{-\x7f\ud800-\udfff]+")
 
 
 def with_evidence(
@@ -113,12 +128,10 @@ def _marks(
     read = blamed | (np.arange(len(scope)) < top_k)
     order = [*np.flatnonzero(read), *np.flatnonzero(~read)]
     beside = [scope[i].text for i in np.flatnonzero(~blamed).tolist()]
-    count = int(read.sum())
+    some, count = [scope[i] for i in order], int(read.sum())
     found = np.ones(len(scope))
     try:
-        found[order[:count]] = mark_p_values(
-            judge, query, [scope[i] for i in order], count, beside=beside
-        )
+        found[order[:count]] = mark_p_values(judge, query, some, count, beside=beside)
     except Exception as error:  # a text that cannot be read must not stop the event
         logger.warning("no marks of an attack can be looked for, a person must: %s", error)
     found[~blamed] = 1.0
@@ -129,13 +142,12 @@ def independent(passages: Sequence[Passage], of: Sequence[Passage]) -> list[Pass
     """Return the passages that neither have a source in common with others nor copy their text."""
     sources = {source for passage in of if (source := source_of(passage)) is not None}
     texts = [_shingles(passage.text) for passage in of]
-    signed = ((one, _shingles(one.text)) for one in passages if source_of(one) not in sources)
-    return [one for one, text in signed if not any(_are_copies(text, other) for other in texts)]
 
+    def is_copy(text: str) -> bool:
+        own = _shingles(text)
+        return any(len(own & one) >= _COPIED * min(len(own), len(one)) for one in texts)
 
-def _are_copies(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
-    """Return True if half of the shorter text's runs of five words stand in the other one."""
-    return len(one & other) >= _COPIED * min(len(one), len(other))
+    return [one for one in passages if source_of(one) not in sources and not is_copy(one.text)]
 
 
 def _shingles(text: str) -> frozenset[tuple[str, ...]]:
@@ -144,3 +156,111 @@ def _shingles(text: str) -> frozenset[tuple[str, ...]]:
         return frozenset([tuple(words)])
     places = range(len(words) - _SHINGLE + 1)
     return frozenset(tuple(words[at : at + _SHINGLE]) for at in islice(places, _SHINGLES))
+
+
+def found_beside(
+    retrieve: Retrieve | None, event: Event, accused: Sequence[Passage], *, least: int
+) -> Iterator[tuple[str, list[Passage]]]:
+    """Yield what was searched for of each text, and what was found; else the event's passages.
+
+    Of a long text stretches that are spread over it are searched for; of very many texts less of
+    each, and nothing of the last of them, but something of the first `least`. What was not searched
+    for may be any page's, so copies are not to be known by it.
+
+    Raises:
+        RagguardError: The search fails.
+    """
+    if retrieve is None:
+        yield from ((one.text, [*event.passages]) for one in accused)
+        return
+    search, left = as_retrieve(of_tenant(retrieve, event.tenant)), max(_SEARCHES, least)
+    for place, passage in enumerate(accused):
+        most = min(left, _MOST, max(1, left // (len(accused) - place)))
+        stretches = _stretches(passage.text) if most else []
+        count = min(most, len(stretches))
+        last = (len(stretches) - 1) / max(1, count - 1)
+        some = [stretches[round(at * last)] for at in range(count)]
+        left -= count
+        # Those accused are found first: they must not take the places of the others.
+        limit = _FOUND + min(len(accused), _SEARCHES)
+        found = [one for part in some for one in search(_NO_WORDS.sub(" ", part).strip(), limit)]
+        yield "".join(some), found
+
+
+def _stretches(text: str) -> list[str]:
+    """Return the stretches of what a signature reads of a text, without those that repeat others.
+
+    What is said again and again has no more fingerprints than what is said once.
+    """
+    read = signed_part(text)
+    parts = [read[at : at + _STRETCH] for at in range(0, len(read), _STRETCH)]
+    parts = [part for part in parts if part.strip()]
+    marks, kept, said = fingerprints(parts), [], NONE
+    for place, part in enumerate(parts):
+        own = marks.distinct(place)
+        new = np.setdiff1d(own, said, assume_unique=True)
+        if not said.size or len(new) > _NEW * len(own):
+            kept.append(part)
+            said = np.union1d(said, new)
+    return kept
+
+
+def doubt(
+    seen: RecentPassages | None,
+    event: Event,
+    text: str,
+    beside: Sequence[Passage],
+    *,
+    searched: bool,
+) -> str | None:
+    """Return why a text's marks may be the doing of whoever reports, or None.
+
+    `searched` is whether `beside` was found in a knowledge base, and not handed in.
+    """
+    same = [one.text for one in beside]
+    if seen is not None:
+        if not searched and not seen.may_have_passed(text, event.tenant):
+            return "this guard has not let it through, so no answer can rest on it"
+        same += seen.of_same_letters(text, event.tenant)
+    key = content_key(text)
+    others = {one for one in same if one != text and content_key(one) == key}
+    if all(shows_one(event.query, other) for other in others):
+        return None
+    return "a page of the same words does not show the marks that it shows"
+
+
+def held_parts(
+    query: str, text: str, pages: Sequence[Passage], accused: Collection[str]
+) -> Iterator[str]:
+    """Yield the pages of which a text may hold parts: all but those accused, and marked copies.
+
+    A page that has nearly all of the text, and shows no mark of attack, is one that was copied.
+    `accused` are content keys.
+    """
+    others = [one.text for one in pages if content_key(one.text) not in accused]
+    if not others:
+        return
+    read = fingerprints([text, *others])
+    own = read.distinct(0)
+    for place, other in enumerate(others, start=1):
+        shared = np.isin(own, read.distinct(place), assume_unique=True)
+        if shared.any() and (shared.mean() < TAKEN or not shows_one(query, other)):
+            yield other
+
+
+def said_lately(
+    seen: RecentPassages | None, event: Event, accused: Mapping[str, Passage]
+) -> NDArray[np.uint32]:
+    """Return which fingerprints of the accused, by content key, pages say that were let through.
+
+    A search answers so many pages and no more, and those planted beside an accused text may come
+    first. What shows a mark of attack is no such page.
+    """
+    if seen is None:
+        return NONE
+    own = np.unique(fingerprints([one.text for one in accused.values()]).hashes)
+    return said_elsewhere(
+        own,
+        seen.texts(event.tenant),
+        lambda text: content_key(text) not in accused and not shows_one(event.query, text),
+    )
