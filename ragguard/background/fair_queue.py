@@ -34,9 +34,7 @@ class FairQueue:
         return len(self._events)
 
     def put(self, event: Event) -> tuple[bool, list[Event]]:
-        """Add an event at the end of its reporter's lane.
-
-        What the reporter has reported already, and still waits, is counted there.
+        """Add an event at the end of its reporter's lane, or count it where it waits already.
 
         Returns:
             Whether the event is one more, and the events that found no room in the end: the newest
@@ -45,8 +43,7 @@ class FairQueue:
         lane = event.lane
         known = self._events.get(lane + event.id)
         if known is not None:
-            again = replace(known, reports=known.reports + event.reports)
-            self._events[lane + event.id] = again
+            self._events[lane + event.id] = replace(known, reports=known.reports + event.reports)
             return False, []
         self._add(event, lane, self._turns.next(lane))
         dropped = []
@@ -65,10 +62,8 @@ class FairQueue:
     def put_back(self, events: list[Event], *, last: bool) -> list[Event]:
         """Put events that were taken back to the front of their lanes, or to the end.
 
-        They come in addition to what has found room meanwhile.
-
-        Returns:
-            Those of them that were reported again meanwhile, and are one event with that now.
+        They come in addition to what has found room meanwhile. Those that are returned were
+        reported again meanwhile, and are one event with that now.
         """
         again = []
         for event in events if last else events[::-1]:
@@ -137,5 +132,5 @@ class Losses:
         self._why.pop(event.address, None)
 
     def why(self, address: tuple[str, str]) -> str | None:
-        """Return why a tenant's event was lost, or None for one that was not, as far as known."""
+        """Return why a tenant's event was lost; None for one that was not, as far as known."""
         return self._why.get(address)

@@ -1,7 +1,6 @@
 """Events in memory until the store has them; a thread saves them.
 
-Whoever closes, or leaves, waits for that thread, and for a limited time: a store that hangs holds
-up the thread, which the interpreter does not wait for.
+Whoever closes, or leaves, waits for that thread for a limited time: a store that hangs holds it up.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ class Outbox:
         work: Set when there is something to save.
         saved: Set whenever events are in the store; cleared by whoever waits for it.
         stop: Set when nothing more is to be done.
-        thread: What saves, once there is something to save.
     """
 
     def __init__(self, store: AuditStore, max_events: int, counter: VerdictCounter | None) -> None:
@@ -81,23 +79,23 @@ class Outbox:
 
     def put(self, event: Event) -> bool:
         """Take an event; False if there is no room for it, or all is closed."""
+        lane, address = event.lane, event.address
         with self._changed:
             if self.closed:
                 self._losses.add(event, "the guard is closed")
                 return False
-            lane = event.lane
             if not self._quota.covers(lane, event.nbytes):
                 self._losses.add(event, "its reporter has filed too much within the hour")
                 return False
             is_more, dropped = self._queue.put(event)
-            self._unsaved[event.address] += is_more
-            if not event.passages and event.address not in self._passageless:
-                self._passageless.place(event.address, lane, self._passageless.next(lane))
+            self._unsaved[address] += is_more
+            if not event.passages and address not in self._passageless:
+                self._passageless.place(address, lane, self._passageless.next(lane))
                 if (over := self._passageless.surplus(lane, _MAX_PASSAGELESS)) is not None:
                     self._passageless.remove(over)
             for one in dropped:
                 self._lose(one, "too many reports wait for the store, most of them of its reporter")
-            return event.address in self._unsaved
+            return address in self._unsaved
 
     def start(self) -> None:
         """Have a thread that saves what was taken whenever `work` is set."""
@@ -137,12 +135,10 @@ class Outbox:
             self._changed.notify_all()
 
     def wait(self, address: Address, timeout: float | None, *, poll_s: float) -> bool:
-        """Block until the event, of this or any other process, is done or failed for good.
+        """Return True once the event is done or failed for good, in this or any other process.
 
-        Every `poll_s` seconds it looks for what other processes have settled.
-
-        Returns:
-            True when it is; False when the time is up or all was closed before.
+        False when the time is up or all was closed before. Every `poll_s` seconds it looks for what
+        other processes have settled.
 
         Raises:
             EventLostError: The event was submitted here, and lost.

@@ -24,8 +24,8 @@ _NAMES = ("observe", "review", "auto")
 class Policy(Limits):
     """What becomes of the passages that an attribution holds responsible.
 
-    A report is a claim, and whoever chooses question and response can aim it. The limits but
-    for that of `proposals` are for "auto" alone: what goes beyond them is proposed.
+    A report is a claim, and whoever chooses question and response can aim it: what goes beyond the
+    limits, which are for "auto" alone but for that of `proposals`, is proposed.
 
     Attributes:
         name: "observe": nothing. "review": they are proposed, and a person confirms or rejects
@@ -74,9 +74,8 @@ class Policy(Limits):
 
 def trust_change(trust: Trust) -> Change:
     """Return what the trail tells of whom a guard trusts: how many origins, and a hash of them."""
-    origins = {
-        name: [_plain(one) for one in getattr(trust, name)] for name in ("protected", "known")
-    }
+    of = {"protected": trust.protected, "known": trust.known}
+    origins = {name: [_plain(one) for one in some] for name, some in of.items()}
     details = {name: len(found) for name, found in origins.items()}
     named = text_digest(json.dumps({**origins, "known_share": trust.known_share})).hex()
     return Change("trust.set", named, this_process(), details)
@@ -89,10 +88,7 @@ def _plain(origin: Origin | str) -> list[object]:
 
 
 def as_policy(policy: Policy | PolicyName | None, *, shared: bool) -> Policy:
-    """Return what `Guard(policy=...)` names; raises as `Policy`.
-
-    None is "review" on a store that is shared, where a person can look, and "auto" in memory.
-    """
+    """Return what a guard's `policy` names: None is "review" on a shared store, "auto" else."""
     if policy is None:
         policy = "review" if shared else "auto"
     return policy if isinstance(policy, Policy) else Policy(policy)

@@ -16,18 +16,12 @@ from ragguard.passage import Passage, text_digest
 from ragguard.recent_passages import light
 from ragguard.text import both_ends
 
-MAX_QUERY = 4_000
-"""Characters of an event's query."""
-MAX_RESPONSE = 16_000
-"""Characters of an event's response."""
-MAX_REPORTER = 200
-"""Characters of a reporter's name."""
+MAX_QUERY, MAX_RESPONSE, MAX_REPORTER = 4_000, 16_000, 200
+"""Characters of an event's query, of its response, and of a reporter's name."""
 MAX_PASSAGES = 50
 """Passages of an event."""
-MAX_PASSAGE = 50_000
-"""Characters of one passage and its id."""
-MAX_TOGETHER = 200_000
-"""Characters of all passages of an event, with their ids."""
+MAX_PASSAGE, MAX_TOGETHER = 50_000, 200_000
+"""Characters of one passage and its id, and of all passages of an event with theirs."""
 
 _SAME_S = 3600
 
@@ -46,13 +40,12 @@ def as_event(
 
     A reporter's reports of the same claim have the same id, in every process, and so become one
     event: the same query and response, but for case and white space, over the same passages, within
-    one hour of the clock, while the quarantine stays what it is. After a change of it a search
-    finds something else, and later on the knowledge base may be another one, so it is attributed
-    anew. What others claim is an event of theirs: it must not share the limits of whoever was
-    faster, and a quorum counts it.
+    one hour of the clock, while the quarantine stays what it is. After a change of it, or later on,
+    a search may find something else. What others, or other tenants, claim is an event of theirs: it
+    must not share the limits of whoever was faster, and a quorum counts it.
 
     Args as those of `Guard.report`; `quarantine_version` as far as it is known here; `now`, seconds
-    since 1970 or None for the clock. Tenants have no claim in common.
+    since 1970 or None for the clock.
     """
     cut: list[str] = []
     query = _ends("query", query, MAX_QUERY, cut)

@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 from ragguard.errors import StoreError
 
 _TURN_S = 0.0001
-# About one query in a hundred then meets an attribution, and waits for a turn or two: fewer queries
-# than one in a hundred become slow by it, and their 99th percentile stays
-# (`benchmarks/results/floods.json`).
+# About one query in a hundred then meets an attribution, and waits for a turn or two: the 99th
+# percentile of queries stays (`benchmarks/results/floods.json`).
 _SHARE = 0.01
 _LONGEST_REST_S = 1.0  # what computes for long, as a model does, does so without the interpreter
 _FIRST_RETRY_S = 0.1
@@ -83,16 +82,11 @@ class Deadline:
 
 
 class Backoff:
-    """The pauses between tries that fail in a row, each twice as long as the one before.
-
-    Attributes:
-        pause_s: Seconds of the next pause.
-        failing: True from the first pause on.
-    """
+    """The pauses between tries that fail in a row, each twice as long as the one before."""
 
     def __init__(self) -> None:
-        self.pause_s = _FIRST_RETRY_S
-        self.failing = False
+        self.pause_s = _FIRST_RETRY_S  # of the next pause
+        self.failing = False  # true from the first pause on
 
     def pause(self, stop: threading.Event) -> None:
         """Wait before the next try, unless `stop` is set or is set meanwhile."""
@@ -123,7 +117,7 @@ def insist(
 def running(
     thread: threading.Thread | None, work: Callable[[], None], name: str
 ) -> threading.Thread:
-    """Return the thread, or another one of that work where it has not begun or has died.
+    """Return the thread, or a new one of that work where it has not begun or has died.
 
     Raises:
         RuntimeError: There are no more threads, or the interpreter is going down.

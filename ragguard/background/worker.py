@@ -31,17 +31,14 @@ class Worker:
     """Persists submitted events and attributes every open event of the store, one at a time.
 
     Two daemon threads do the work, so that an event is safe in the store even while a long
-    attribution runs: one persists what `submit` took, the other claims and attributes. Events
-    that an earlier process left behind are claimed in the same way. Any number of workers, in any
-    number of processes, may share a store: an event is claimed by one at a time, and its lease is
-    renewed for as long as its attribution runs.
+    attribution runs: one persists what `submit` took, which is in `outbox`, the other claims and
+    attributes. Any number of workers, in any number of processes, may share a store: an event is
+    claimed by one at a time, and its lease is renewed for as long as its attribution runs.
 
     For one event the order is: attribute, quarantine, store the attribution, wake the waiters. A
     worker that is killed anywhere before the third step leaves the event to be claimed again. One
     that stands still for longer than its lease and finds the event taken over changes nothing: the
     number of the attempt is the fencing token of what it writes.
-
-    What was submitted here is in `outbox`.
     """
 
     def __init__(
@@ -66,12 +63,11 @@ class Worker:
             skip_without_passages: Whether events that bring no passages and were submitted
                 elsewhere are left to a worker that can search the knowledge base.
             counter: Counts the reports that were lost.
-            queries_come: Whether this process answers queries just now. The worker then rests
-                after each event, so that about one query in a hundred meets an attribution.
+            queries_come: Whether this process answers queries just now; the worker then rests
+                after each event.
             max_attempts: How many attempts fail before the event has failed for good.
-            max_starts: How often an event is begun at most, until somebody has it tried again. A
-                worker that was killed has not failed, but an event that kills every worker must
-                not do so for ever.
+            max_starts: How often an event is begun at most, until somebody has it tried again: one
+                that kills every worker must not do so for ever.
             lease_s: Seconds after which the event of a worker that died is claimed anew; renewed
                 when a third of it is over. For as long a failing store is tried again.
             poll_s: Seconds between two looks for events of other processes.
@@ -104,11 +100,7 @@ class Worker:
         return [thread for thread in (self.outbox.thread, self._thread) if thread is not None]
 
     def submit(self, event: Event) -> bool:
-        """Take over an event and return at once; never waits for the store, never raises.
-
-        Returns:
-            False if the event is lost already.
-        """
+        """Take over an event, without waiting or raising; False if the event is lost already."""
         if not self.outbox.put(event):
             return False
         try:
@@ -141,10 +133,8 @@ class Worker:
     def close(self, timeout: float | None = 10.0) -> bool:
         """Persist what is not yet persisted, let a running attribution end, stop the threads.
 
-        Events that are still open stay in the store for the next worker.
-
-        Returns:
-            True when all events are in the store and all threads have ended within `timeout`.
+        True when all events are in the store, where open ones stay for the next worker, and all
+        threads have ended within `timeout`.
         """
         deadline = Deadline(timeout)
         self.outbox.close(deadline.left())
@@ -290,7 +280,6 @@ class Worker:
 
 
 def _give_way(event: Event) -> bool:
-    # This process stood still for longer than a lease, such as a machine that was suspended.
     logger.warning(
         "attempt %d to attribute event %s came too late: another worker has it, or it was undone",
         event.attempts,
