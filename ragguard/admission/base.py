@@ -53,9 +53,8 @@ class Base:
     def of(cls, manner: Floats) -> Base:
         """Return a base without tails.
 
-        Args:
-            manner: float64 array of shape (n,): -inf for passages that are not in English. If fewer
-                than 100 others are left, middle and spread are those of the shipped base.
+        `manner` is float64 of shape (n,): -inf for passages that are not in English. If fewer than
+        100 others are left, middle and spread are those of the shipped base.
         """
         known = manner[np.isfinite(manner)]
         if len(known) < _FEWEST:
@@ -109,11 +108,7 @@ class Base:
 
     @classmethod
     def from_json(cls, data: Any, where: str) -> Self:
-        """Return what `to_json` gave.
-
-        Raises:
-            CalibrationError: It is something else.
-        """
+        """Return what `to_json` gave; a `CalibrationError` says that it is something else."""
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             raise CalibrationError(
                 f"{where} is no base of format {_FORMAT}; make one with `ragguard scan --save-base`"

@@ -1,13 +1,13 @@
 """A batch of passages as arrays: what is read of each once, a few hundred bytes a passage.
 
 A sketch is the lowest fingerprints of a text, by which near copies find each other: bottom-k (Cohen
-and Kaplan 2007) does with one hash what MinHash (Broder 1997) does with k. Texts are looked at in
-pairs only where one of their few lowest fingerprints is the same, as the bands of
-locality-sensitive hashing have it, so the work does not grow with the square.
+and Kaplan 2007) does with one hash what MinHash (Broder 1997) does with k. Only texts that share
+one of their few lowest fingerprints are compared (bands of locality-sensitive hashing), so the work
+does not grow with the square.
 
 A burst is different texts of one batch that begin, or end, with the same words: who plants several
-texts for one question puts the question before each of them, or behind. Copies of one page begin
-alike as well, so of near copies only one counts.
+texts for one question puts the question before each of them, or behind. Of near copies only one
+counts.
 """
 
 from __future__ import annotations
@@ -91,11 +91,7 @@ class Batch:
         return base.with_tails(self.signs(base))
 
     def signs(self, base: Base) -> dict[str, Floats]:
-        """Return every sign of every passage, as it is measured in a base.
-
-        Returns:
-            float64 arrays of shape (n,) by name; -inf where a passage shows nothing of a sign.
-        """
+        """Return every sign as it is measured in a base: float64 of shape (n,), -inf for none."""
         found = {"manner": base.measured(self.column("manner"))}
         found["answered"] = self._answered(found["manner"])
         for name in ("gibberish", "injection", "hidden"):
@@ -107,8 +103,8 @@ class Batch:
         """Return how clearly each passage is written for one question, in spreads of manner.
 
         Its own manner, 1 for a question that is answered, and half for each time that the number of
-        texts in its burst doubles. The manner of the others does not count: whoever plants texts
-        could lower or raise that of all by the way that some are written.
+        texts in its burst doubles. The manner of the others does not count: by it, whoever plants
+        texts could lower or raise that of all.
         """
         answer = self.column("answered")
         written = np.where(np.isfinite(manner), manner, 0.0)
@@ -150,10 +146,7 @@ def near_copies(read: Sketches) -> NDArray[np.int64]:
 def some_together(
     keys: NDArray[np.unsignedinteger], owners: NDArray[np.int64]
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield the owners of each key that several have, each owner once and in order.
-
-    Both arrays have shape (m,).
-    """
+    """Yield the owners of each of m keys that several have, each owner once and in order."""
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=keys[order][:1] + 1))
     sizes = np.diff(starts, append=len(order))
@@ -193,10 +186,7 @@ def _hash(edge: str, side: int) -> int:
 
 
 def bursts(hashes: NDArray[np.uint64], read: Sketches) -> Floats:
-    """Return how many different texts begin or end as each of n does: float64 of shape (n,).
-
-    `hashes` are what `edge_hashes` returned for them.
-    """
+    """Return how many different texts begin or end, by `edge_hashes`, as each of n: shape (n,)."""
     found = np.ones(len(hashes))
     for edge in hashes.T:
         owners = np.flatnonzero(edge)

@@ -62,13 +62,10 @@ class Admission:
 def p_values(
     batch: Batch, base: Base | None = None, clean: Base | None = None
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return the p-value of every sign of n passages, and the signs themselves.
+    """Return the p-value of every sign of n passages, and the signs: float64 of shape (n,) by name.
 
     `base` is the knowledge base that they are to join, None if they are all of it. Counted are the
     passages of `clean`, None for the shipped ones.
-
-    Returns:
-        Two mappings from names to float64 arrays of shape (n,).
     """
     clean = clean or shipped_base()
     own = base or (batch.base if len(batch) >= FEWEST else None)
@@ -89,8 +86,10 @@ def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> l
     """Judge every passage of a batch; of clean ones a share `alpha` may be refused.
 
     `base` is the knowledge base that they are to join, from an earlier scan; None if they are all
-    of it, or if there is none. A first scan of fewer than 200 passages, and single passages, are
-    compared with the shipped one.
+    of it, or if there is none. Fewer than 200 passages are then compared with the shipped one.
+
+    Raises:
+        InvalidInputError: `alpha` is not between 0 and 1.
     """
     require_share("alpha", alpha, usual=ALPHA)
     p, signs = p_values(batch, base)
@@ -98,17 +97,15 @@ def judged(batch: Batch, base: Base | None = None, *, alpha: float = ALPHA) -> l
     if base is None and len(batch) >= FEWEST:
         found = {name: _unless_common(values) for name, values in found.items()}
     line = min(REVIEW * alpha, _HIGHEST)
-    lowest = np.minimum(np.min([*found.values()], axis=0), 1.0) if len(batch) else np.empty(0)
+    lowest = np.minimum(np.min([*found.values()], axis=0), 1.0)
     out = []
     for row, (id_, p) in enumerate(zip(batch.ids, lowest.tolist(), strict=True)):
         if p > line:
             out.append(Admission(id_, "admitted", p))
             continue
         shown = {name: float(values[row]) for name, values in signs.items()}
-        telling = sorted(
-            (float(values[row]), name) for name, values in found.items() if values[row] <= line
-        )
-        reasons = [_reason(name, batch, row, p_value) for p_value, name in telling]
+        rare = sorted((float(values[row]), name) for name, values in found.items())
+        reasons = [_reason(name, batch, row, rarity) for rarity, name in rare if rarity <= line]
         if copies := int(batch.copies[row]):
             reasons.append(f"it is a near copy of {copies} other{'s' * (copies > 1)} here")
         status: Status = "refused" if p <= alpha else "review"
@@ -123,7 +120,6 @@ def _unless_common(p: Floats) -> Floats:
 
 
 def _reason(name: str, batch: Batch, row: int, p_value: float) -> str:
-    """Return in words what a sign of one passage says, and how rare that is."""
     said, others = _SAID[name], int(batch.bursts[row]) - 1
     if name == "answered" and others:
         said += f", as do {others} other{'s' * (others > 1)} with the same words"
@@ -152,11 +148,7 @@ class Scan:
         self._count = 0
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Read passages.
-
-        Raises:
-            Exception: What a text of a type of its own raises.
-        """
+        """Read passages; whatever a text of a type of its own raises is raised."""
         rest = iter(passages)
         while part := list(islice(rest, _AT_ONCE)):
             self._parts.append(Batch.of(part))
@@ -169,11 +161,7 @@ class Scan:
         return Batch.joined(self._parts)
 
     def judged(self, base: Base | None = None, *, alpha: float = ALPHA) -> list[Admission]:
-        """Return an `Admission` for every passage, in order; see `judged`.
-
-        Raises:
-            InvalidInputError: `alpha` is not between 0 and 1.
-        """
+        """Return an `Admission` for every passage, in order; `alpha` and errors as in `judged`."""
         found = judged(self.batch(), base, alpha=alpha)
         for row, standing in self._standing.items():
             found[row] = standing

@@ -55,9 +55,8 @@ def profiles(texts: Sequence[str], model: MannerModel | None = None) -> NDArray[
         [0, 1]; how odd its oddest run of words is, in [0, 1); how clearly it speaks to a language
         model, in [0, 1]; and how many places hide something.
     """
-    known = model or shipped()
-    read = tokenize_passages(texts)
-    return np.array([_profile(one, known) for one in read], np.float32).reshape(-1, len(PROFILE))
+    rows = [_profile(one, model or shipped()) for one in tokenize_passages(texts)]
+    return np.array(rows, np.float32).reshape(-1, len(PROFILE))
 
 
 def _profile(passage: TokenizedPassage, model: MannerModel) -> tuple[float, ...]:
@@ -83,15 +82,13 @@ def hidden_characters(text: str) -> int:
     >>> hidden_characters("p\u0430ss\u200bword"), hidden_characters("co\u00adoperate")
     (3, 0)
     """
-    if text.isascii():
-        return 0
-    return len(_HIDDEN.findall(_FLAG.sub("", text)))
+    return 0 if text.isascii() else len(_HIDDEN.findall(_FLAG.sub("", text)))
 
 
 def answered_question(text: str) -> float:
-    """Return how much of the question that a text opens or closes with the rest of it says again.
+    """Return what share of the question that a text opens or closes with the rest says again.
 
-    A share in [0, 1]; 0 for a text, without markup, that neither opens nor closes with a question.
+    0 for a text, without markup, that neither opens nor closes with a question.
 
     >>> answered_question("Who built the old pier? Ann built the old pier in 1874.")
     1.0

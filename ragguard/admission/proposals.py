@@ -35,8 +35,7 @@ def propose(
     """Put what was refused to a person, and return how many are new to the store.
 
     What the store knows already stays as it is: what a person has decided above all. Where
-    `MOST_WAITING` proposals wait for a person, more are not added, and the log says so: they stay
-    refused, and a later call proposes them.
+    `MOST_WAITING` proposals wait, more are not added, and the log says so: a later call adds them.
 
     Args:
         store: Where proposals are kept.

@@ -26,11 +26,9 @@ class Embedder(Protocol):
     @property
     def name(self) -> str:
         """A stable name of the vector space, such as "hashed-ngrams-512"."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 of shape (len(texts), d), rows of length 1 (zero for a blank text)."""
-        ...
 
 
 @runtime_checkable
@@ -39,7 +37,6 @@ class QueryEmbedder(Embedder, Protocol):
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
         """Return float32 of shape (d,), of length 1, to be compared with the passages' rows."""
-        ...
 
 
 def embed_query(embedder: Embedder, query: str) -> NDArray[np.float32]:
@@ -179,10 +176,9 @@ def _sentence_transformer(model: str, device: str | None) -> Any:
 def as_embedder(embedder: Any) -> Embedder:
     """Return an `Embedder` for whatever the user holds.
 
-    Takes None (the built-in `HashedEmbedder`), an `Embedder`, a LangChain `Embeddings`
-    (`embed_documents`), a LlamaIndex `BaseEmbedding` (`get_text_embedding_batch`), an object with
-    `encode` such as a SentenceTransformer, or a callable from a list of texts to an (n, d) array.
-    Questions are embedded by its own method for them, where it has one.
+    Takes None (the built-in `HashedEmbedder`), an `Embedder`, a LangChain `Embeddings`, a
+    LlamaIndex `BaseEmbedding`, an object with `encode` such as a SentenceTransformer, or a callable
+    from a list of texts to an (n, d) array. Questions are embedded by its own method for them.
 
     Raises:
         InvalidInputError: `embedder` is none of these.

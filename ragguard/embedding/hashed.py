@@ -26,11 +26,8 @@ _LONGEST_WORD = 40  # letters: the features of longer words are not remembered
 def _word_features(word: str, dimensions: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the buckets and signed weights of one word; their squared sum is about 1."""
     marked = f"<{word}>"
-    grams = [
-        marked[start : start + n] for n in _CHAR_NGRAMS for start in range(len(marked) - n + 1)
-    ]
-    features = (f"w:{word}", *grams)
-    buckets, signs = zip(*(_bucket(one, dimensions) for one in features), strict=True)
+    grams = [marked[at : at + n] for n in _CHAR_NGRAMS for at in range(len(marked) - n + 1)]
+    buckets, signs = zip(*(_bucket(one, dimensions) for one in [f"w:{word}", *grams]), strict=True)
     weights = np.array(signs, dtype=np.float64)
     weights[0] *= np.sqrt(_WORD_SHARE)
     weights[1:] *= np.sqrt((1.0 - _WORD_SHARE) / len(grams))
@@ -54,10 +51,7 @@ class HashedEmbedder:
     """Feature hashing (Weinberger et al., 2009) of words, word pairs and character n-grams.
 
     Deterministic across processes and machines. Counts enter by their square root, English
-    function words hardly at all.
-
-    Args:
-        dimensions: Length d of the vectors.
+    function words hardly at all. Vectors are of length `dimensions`.
 
     Raises:
         InvalidInputError: `dimensions` is not a positive int.

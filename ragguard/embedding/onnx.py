@@ -96,11 +96,7 @@ class OnnxEmbedder:
 
     def _forward(self, ids: list[list[int]]) -> NDArray[np.float32]:
         tokens, mask = padded(ids)
-        known = {
-            "input_ids": tokens,
-            "attention_mask": mask,
-            "token_type_ids": np.zeros_like(tokens),
-        }
+        known = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": tokens * 0}
         feed = {name: array for name, array in known.items() if name in self._inputs}
         (output,) = self._session.run([self._output], feed)
         if output.ndim == 2:
@@ -113,10 +109,7 @@ class OnnxEmbedder:
 def length_buckets(
     lengths: Sequence[int], rows: int, limit: Callable[[int], float]
 ) -> Iterator[list[int]]:
-    """Yield batches of row indices, shortest first, so that rows of like length stand together.
-
-    A padded token costs as much as another one. The passages of one retrieved set differ in
-    length many times over, so that as one batch they would be mostly padding.
+    """Yield batches of row indices, shortest first: as one, they would be mostly padding.
 
     `lengths` are the tokens of each row. A batch has `rows` at most, and with padding as many
     tokens as `limit` answers to its own; one row alone may have more.
@@ -139,9 +132,8 @@ def length_buckets(
 
 def _max_length(folder: Path) -> int:
     config = folder / "sentence_bert_config.json"
-    if config.is_file():
-        return int(json.loads(config.read_text(encoding="utf-8")).get("max_seq_length") or 256)
-    return 256
+    told = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    return int(told.get("max_seq_length") or 256)
 
 
 def require_tokenizer(what: str) -> Any:
@@ -165,9 +157,8 @@ def open_session(
 ) -> Any:
     """Return ONNX Runtime's session on a model, without the optimisations that are left out.
 
-    Threads that spin while they wait for one another save microseconds on an idle machine. On a
-    busy one they take the time that the others need: of two threads of a generator, half.
-
+    Threads that spin while they wait for one another save microseconds on an idle machine; on a
+    busy one they take the time that others need, half of it in a generator with two threads.
     Raises `failure` if the graph cannot be loaded, or a provider is not available.
     """
     import onnxruntime

@@ -66,17 +66,15 @@ class CachedEmbedder:
         if not texts:
             return np.zeros((0, self._width or 1), dtype=np.float32)
         keys = [text_digest(text) for text in texts]
-        known = {key: self._rows.get(key) for key in keys}
-        found = {key: row for key, row in known.items() if row is not None}
+        found = {key: row for key in keys if (row := self._rows.get(key)) is not None}
         missing = {
             key: both_ends(text, MAX_CHARS)
             for key, text in zip(keys, texts, strict=True)
             if key not in found and text.strip()
         }
         if missing:
-            fresh = dict(zip(missing, self._compute(list(missing.values())), strict=True))
-            found |= fresh
-            for key, row in fresh.items():
+            for key, row in zip(missing, self._compute(list(missing.values())), strict=True):
+                found[key] = row
                 # A copy: a row view would keep its whole batch alive.
                 self._rows.put(key, row.copy(), row.nbytes)
         # A blank text never reaches the embedder: some models answer NaN to it.
@@ -89,21 +87,13 @@ class CachedEmbedder:
         return rows
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        """Return a question's vector, float32 of shape (d,) and length 1 (zero if it is blank).
-
-        Raises:
-            EmbeddingError: As `embed`.
-        """
+        """Return a question's vector, float32 of shape (d,), as `embed` does; raises as that."""
         return self.embed_both(query, ())[0]
 
     def embed_both(
         self, query: str, texts: Sequence[str]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return a question's vector and those of texts, as `embed_query` and `embed` do.
-
-        Raises:
-            EmbeddingError: As `embed`.
-        """
+        """Return a question's vector and those of texts, as `embed` does; raises as that."""
         if self._of_query is None or not query.strip():
             rows = self.embed([query, *texts])
             return rows[0], rows[1:]
@@ -127,8 +117,8 @@ class CachedEmbedder:
 def vectors(passages: Sequence[Passage], embedder: Embedder) -> NDArray[np.float32]:
     """Return unit rows of shape (n, d) for the passages.
 
-    Vectors that the passages carry are used if every passage carries one; a mixture is embedded
-    anew as a whole, since carried vectors need not be of the embedder's space.
+    Carried vectors are used if every passage has one; a mixture is embedded anew as a whole, since
+    carried ones need not be of the embedder's space.
 
     Raises:
         EmbeddingError: Carried vectors differ in shape or are not finite, or the embedder fails.
