@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -131,12 +131,10 @@ def _found(store: Any, ids: list[str]) -> list[Passage]:
 
 
 def _vector(store: Any, node: Any) -> Sequence[float] | None:
-    if node.embedding is not None or not callable(getattr(store, "get", None)):
-        return None if node.embedding is None else list(node.embedding)
-    try:
-        return list(store.get(node.node_id))
-    except (KeyError, NotImplementedError):
-        return None
+    if node.embedding is None and callable(getattr(store, "get", None)):
+        with suppress(KeyError, NotImplementedError):
+            return list(store.get(node.node_id))
+    return None if node.embedding is None else list(node.embedding)
 
 
 @contextmanager

@@ -30,11 +30,10 @@ class KnowledgeBase:
     changes what is there.
 
     Args:
-        passages: The passages; strings become passages.
+        passages: Strings become passages. A passage's own embedding is used instead of embedding
+            its text, so it must come from the same model.
         embedder: Whatever `ragguard.embedding.as_embedder` takes; None for the built-in one. Give
-            the attributor the same one: it will use the embeddings that `retrieve` hands out. A
-            passage's own embedding is used instead of embedding its text, so it must come from
-            the same model.
+            the attributor the same one: it will use the embeddings that `retrieve` hands out.
 
     Raises:
         InvalidInputError: `passages` holds something else than passages and strings.
@@ -120,14 +119,13 @@ class KnowledgeBase:
         ]
 
     def _embedded(self, passages: list[Passage]) -> NDArray[np.float32]:
-        vectors: list[Any] = [passage.embedding for passage in passages]
-        missing = [index for index, vector in enumerate(vectors) if vector is None]
-        for start in range(0, len(missing), _BATCH):
-            batch = missing[start : start + _BATCH]
-            texts = [passages[index].text for index in batch]
-            rows = answered(self._embedder.name, texts, self._embedder.embed)
-            for index, row in zip(batch, rows, strict=True):
-                vectors[index] = row
+        bare = [passage.text for passage in passages if passage.embedding is None]
+        made: list[Any] = []
+        for start in range(0, len(bare), _BATCH):
+            texts = bare[start : start + _BATCH]
+            made += list(answered(self._embedder.name, texts, self._embedder.embed))
+        rest = iter(made)
+        vectors = (next(rest) if one.embedding is None else one.embedding for one in passages)
         complete = [np.asarray(vector, dtype=np.float32) for vector in vectors]
         shapes = {vector.shape for vector in complete}
         if len(shapes) > 1 or len(complete[0].shape) != 1:
@@ -155,8 +153,7 @@ class KnowledgeBase:
 def _best(cosines: NDArray[np.float32], count: int) -> NDArray[np.int64]:
     """Return the indices of the `count` largest values, largest first, ties in input order."""
     bound = np.partition(cosines, cosines.size - count)[cosines.size - count]
-    # Everything that ties with the last place is sorted too: which of them partition() puts in
-    # front is left open, and the ranking must not depend on it.
+    # With all that tie with the last place: which of them partition() puts in front is left open.
     candidates = np.flatnonzero(cosines >= bound)
     order = np.argsort(-cosines[candidates], kind="stable")
     return candidates[order][:count].astype(np.int64)

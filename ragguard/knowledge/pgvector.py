@@ -182,10 +182,10 @@ class PgVectorTable(Adapter):
         return [self._passage(row) for row in rows]
 
     def _passage(self, row: Sequence[str | None], score: float | None = None) -> Passage:
-        held: dict[str, Any] = {}
-        for column, value in zip(self._columns.values(), row, strict=True):
-            decoded = json.loads(value) if column.is_json and value is not None else value
-            held[column.name] = decoded
+        held: dict[str, Any] = {
+            column.name: json.loads(value) if column.is_json and value is not None else value
+            for column, value in zip(self._columns.values(), row, strict=True)
+        }
         name, text, vector = held.pop(self._id), held.pop(self._text), held.pop(self._embedding)
         if self._metadata is not None:
             inner = held[self._metadata]

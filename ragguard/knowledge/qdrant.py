@@ -77,9 +77,8 @@ class QdrantCollection(Adapter):
         points = [point for point in map(_point_id, ids) if point is not None]
         if not points:
             return []
-        found = resolved(
-            self._client.retrieve(self._name, ids=points, with_payload=True, with_vectors=True)
-        )
+        wanted = {"with_payload": True, "with_vectors": True}
+        found = resolved(self._client.retrieve(self._name, ids=points, **wanted))
         return [self._passage(point) for point in found]
 
     def _delete(self, ids: list[str]) -> None:
@@ -107,7 +106,7 @@ class QdrantCollection(Adapter):
         if isinstance(vector, dict):
             vector = vector[self._vector_name]
         return Passage(
-            text if isinstance(text, str) else str(text),
+            str(text),
             id=str(point.id),
             score=score,
             embedding=None if vector is None else np.asarray(vector, dtype=np.float32),

@@ -34,8 +34,7 @@ _INNERS = ("retrievers", "_retrievers")
 resolved = BackgroundLoop("ragguard-knowledge-loop").resolved
 """Returns a value, or what it comes to if it can be awaited.
 
-All of a process's sources are awaited on this one loop, so a client that another loop uses as well
-will not do; give attribution one of its own.
+All of a process's sources are awaited on this one loop: give attribution a client of its own.
 """
 
 
@@ -120,11 +119,7 @@ class Retriever:
         self._has_warned = False
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return at most `limit` passages: what the retriever answers, where its k can be raised.
-
-        A retriever without a k answers as many as it likes; that this ends the search is logged
-        once.
-        """
+        """Return at most `limit` passages; that a retriever without a k ends it is logged once."""
         wide, can_widen = _widened(self._retriever, limit)
         found = [as_passage(document) for document in ask(wide, self._method, query)]
         if len(found) < limit and not can_widen and not self._has_warned:
@@ -144,14 +139,10 @@ def _widened(retriever: Any, limit: int) -> tuple[Any, bool]:
     So are the retrievers inside it (LangChain's ensemble and compression, LlamaIndex's fusion and
     auto-merging).
     """
-    changes: dict[str, Any] = {}
-    can_widen = False
-    for name in _SIZES:
-        size = getattr(retriever, name, None)
-        if isinstance(size, int):
-            can_widen = True
-            if size < limit:
-                changes[name] = limit
+    sizes = ((name, getattr(retriever, name, None)) for name in _SIZES)
+    known = {name: size for name, size in sizes if isinstance(size, int)}
+    changes: dict[str, Any] = {name: limit for name, size in known.items() if size < limit}
+    can_widen = bool(known)
     if getattr(retriever, "vectorstore", None) is not None:
         can_widen = True
         changes["search_type"] = "similarity"  # others fetch no more than their fetch_k
@@ -186,9 +177,7 @@ def for_similarity(options: Mapping[str, Any] | None) -> dict[str, Any]:
 class Vectors:
     """What filled a knowledge base with vectors, each at its own length.
 
-    The rest of ragguard compares directions and scales every vector to length 1. A knowledge base
-    ranks by distances, for which the length counts, and its embedder may treat queries unlike
-    texts.
+    The rest of ragguard scales every vector to length 1; a knowledge base may rank by distances.
     """
 
     def __init__(self, embedder: Any) -> None:

@@ -1,9 +1,9 @@
 """Benign text enhancement: a right answer that is retrieved for its question, and preferred.
 
 Source: Zhang et al., "Traceback of Poisoning Attacks to Retrieval-Augmented Generation" (WWW 2025),
-section 8.3. For a question whose wrong answer is not due to poison, removal does not help. A text
-that states the right answer is put in, with the question itself as its proxy for the retriever, and
-the generator's prompt says that a marked text goes before others.
+section 8.3. Where a wrong answer is not due to poison, a text that states the right one is put in,
+with the question itself as its proxy for the retriever, and the generator's prompt says that a
+marked text goes before others.
 
 The paper's mark is one fixed word, which an attacker could write as well. Here the mark and a
 signature on every stored text come from a secret, so that no passage can pose as enhancement.

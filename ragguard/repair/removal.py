@@ -36,11 +36,9 @@ class Removable(Protocol):
 
     def remove(self, ids: Sequence[str]) -> list[Passage]:
         """Take out the passages with these ids and return those that were there, as they were."""
-        ...
 
     def add(self, passages: Sequence[Passage]) -> None:
         """Put passages in under their ids; a passage with one of the ids is replaced."""
-        ...
 
 
 def as_removable(
@@ -56,11 +54,10 @@ def as_removable(
             FAISS index, or anything with `remove` and `add` already, such as
             `ragguard.knowledge.QdrantCollection` and `ragguard.knowledge.PgVectorTable`.
         texts: For a FAISS index: its texts, by id for an index with ids of its own (`IndexIDMap2`),
-            or a list of `Passage` for a flat one. They are kept in step with the index. The id of a
-            plain string is the number.
+            or a list of `Passage` for a flat one; kept in step with it. A plain string's id is the
+            number.
         embedder: For a FAISS index, a Chroma collection and a LlamaIndex vector store: what made
-            their vectors. Without it Chroma uses the collection's own embedding function, and FAISS
-            the built-in embedder.
+            their vectors; None is the collection's own embedding function, or the built-in one.
 
     Raises:
         InvalidInputError: `source` is none of these, or a FAISS index comes without `texts`.
@@ -101,8 +98,7 @@ class Removal:
     """What `remove_quarantined` did.
 
     Attributes:
-        removed: Passages that are no longer in the knowledge base. Their texts stay in the audit
-            store.
+        removed: Passages that are no longer in the knowledge base; their texts stay in the store.
         missing: Entries whose passage was not found under its id: removed before, stored under
             another id, or replaced by another text under the same id, which is left alone.
     """
@@ -163,11 +159,11 @@ def restore(
 ) -> list[Passage]:
     """Release entries of the quarantine, and put their passages back into the knowledge base.
 
-    What is in `removed` goes back as it was: `Removal.removed`, as far as it is still at hand, with
-    metadata and vectors. Of anything else the audit store has text and id, and the metadata if an
-    attribution found the passage; the knowledge base embeds the text again. `keys` are those of
-    `QuarantineEntry`, `actor` is who releases them. Where another text has taken over a passage's
-    id, it stays: the entry is released, and its passage is not among those that are returned.
+    What is in `removed` (`Removal.removed`) goes back as it was, with metadata and vectors. Of
+    anything else the audit store has text and id, and the metadata if an attribution found the
+    passage; the knowledge base embeds the text again. `keys` are those of `QuarantineEntry`,
+    `actor` is who releases them. Where another text has taken over a passage's id, it stays: the
+    entry is released, and its passage is not among those that are returned.
 
     Raises:
         QuarantineNotFoundError: A key is not in the store; then nothing is changed.
@@ -180,10 +176,8 @@ def restore(
         if key not in entries:
             raise not_in_quarantine(key)
     held = {(passage.id, content_key(passage.text)): passage for passage in removed}
-    passages = [
-        held.get((entries[key].passage_id, key)) or _as_stored(store, entries[key])
-        for key in wanted
-    ]
+    some = [entries[key] for key in wanted]
+    passages = [held.get((one.passage_id, one.key)) or _as_stored(store, one) for one in some]
     back = _put_back(base, passages)
     for key in wanted:
         store.set_quarantine_status(key, "released", actor=actor)
