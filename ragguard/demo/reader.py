@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 
 from ragguard.demo.spans import (
     VOCABULARY,
@@ -57,18 +58,12 @@ class Answer:
 class ExtractiveReader:
     """Answers by answer type, closeness to the question's words, and agreement of passages.
 
-    Args:
-        background: Texts from which the rarity of words is learned once; without them all words
-            weigh the same.
+    How rare words are is learned once, from the texts of `background`; without any, all are alike.
     """
 
     def __init__(self, background: Iterable[str] = ()) -> None:
-        self._texts = 0
-        self._texts_with: dict[str, int] = defaultdict(int)
-        for text in background:
-            self._texts += 1
-            for word in {uninflected(token) for token in tokens(text)}:
-                self._texts_with[word] += 1
+        read = [{uninflected(token) for token in tokens(text)} for text in background]
+        self._texts, self._texts_with = len(read), Counter(chain.from_iterable(read))
 
     def answer(self, question: str, passages: Sequence[Passage]) -> Answer:
         """Return the span of the passages that best answers the question."""

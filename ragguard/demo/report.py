@@ -42,22 +42,18 @@ def is_right(question: Question, answer: str) -> bool:
 class Case:
     """A question under attack, and what happens to it on the way.
 
-    Attributes:
-        planted: Texts of the kind `attack` in this `form`.
-        answers: What was answered, by stage: "clean" before the attack, "poisoned" after it without
-            the guard, "filtered" with the filter between retriever and reader, "final" after all
-            reports with filter and quarantine, "quarantine_only" with that alone.
-        verdict: What the filter said of it in the stage "filtered".
-        attributions: What came of each answer that a user reported as wrong.
+    `answers` are by stage: "clean" before the attack, "poisoned" after it without the guard,
+    "filtered" with the filter between retriever and reader, "final" after all reports with filter
+    and quarantine, "quarantine_only" with that alone.
     """
 
     question: Question
     attack: Attack
     form: Form
-    planted: list[Passage]
+    planted: list[Passage]  # texts of the kind `attack` in this `form`
     answers: dict[str, str] = field(default_factory=dict)
-    verdict: Verdict | None = None
-    attributions: dict[str, Attribution] = field(default_factory=dict)
+    verdict: Verdict | None = None  # what the filter said in the stage "filtered"
+    attributions: dict[str, Attribution] = field(default_factory=dict)  # by what was reported
 
     @property
     def planted_ids(self) -> set[str]:
@@ -104,10 +100,9 @@ def summary(cases: Sequence[Case], *, second_guard_dropped: int, **run: Any) -> 
 
     "asked" holds `Case.to_dict`, and "clean_wrong" and so on count what was answered wrong, by
     stage. What attribution holds responsible is in "traced_planted" and "traced_benign", each
-    passage once, and in "traced_benign_misled" what it blames wrongly for questions that were
-    answered right before the attack: the others are blamed for the reader's own mistakes.
-    "precision" and "recall" are over the reported questions. The loop "worked" if fewer answers are
-    wrong than before, by the quarantine alone as well.
+    passage once; of the benign ones, "traced_benign_misled" are not blamed for the reader's own
+    mistakes. "precision" and "recall" are over the reported questions. The loop "worked" if fewer
+    answers are wrong than before, by the quarantine alone as well.
     """
     planted = {passage_id for case in cases for passage_id in case.planted_ids}
     reported = sum(len(case.planted) for case in cases if case.attributions)
@@ -177,7 +172,7 @@ your retriever returned by `ragguard filter traffic.jsonl` (docs/cli.md)."""
 
 
 def show(report: Mapping[str, Any], console: Console) -> None:
-    """Write what `run_demo` returned: the stages in order, two worked examples, the figures."""
+    """Write what `run_demo` returned: the stages in order, with two worked examples."""
     figures = {
         **report,
         "asked": len(report["asked"]),
@@ -215,14 +210,12 @@ def _show_filter(console: Console, example: Mapping[str, Any]) -> None:
     _facts(console, facts)
     above = ""
     for passage in example["passages"]:
-        fate = "dropped" if passage["dropped"] else "kept"
-        reason = passage["reason"]
+        text, reason = passage["text"], passage["reason"]
+        fate, style = ("dropped", "red") if passage["dropped"] else ("kept", "green")
+        text = text if passage["dropped"] else _excerpt(text, console.width - 8)
         head = f"[{fate}, {'planted' if passage['planted'] else 'genuine'}] "
         head += "as above" if reason and reason == above else reason
         above = reason
-        style = "red" if passage["dropped"] else "green"
-        text = passage["text"]
-        text = text if passage["dropped"] else _excerpt(text, console.width - 8)
         console.print(Padding(Text(head.rstrip(), style=style), (0, 2)))
         console.print(Padding(Text(text, style="dim"), (0, 4)))
 

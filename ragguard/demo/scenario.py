@@ -64,9 +64,8 @@ def run_demo(
         `summary`, with the size of the clean knowledge base ("passages"), how many passages are
         "retrieved" and "read" by which "reader", from how many clean questions the filter drops one
         ("clean_touched", "paraphrases_touched"), how many it leaves right ("clean_filtered_right"),
-        how many "rounds" of reports there were, how many passages went into quarantine
-        "at_once" and how many a person "confirmed" who saw them proposed, and one question each, or
-        None, for "filter_example" and "trace_example".
+        how many "rounds" of reports there were, how many passages went into quarantine "at_once",
+        how many a person "confirmed", and a "filter_example" and a "trace_example", if any.
 
     Raises:
         InvalidInputError: `questions` is out of range.
@@ -142,7 +141,7 @@ def _run(
         for rounds in range(1, _MAX_ROUNDS + 1):
             before = held
             on_stage(f"users report wrong answers, round {rounds}: searching for the causes")
-            _report_wrong(guard, cases, timeout_s, first=rounds == 1)
+            _report_wrong(guard, cases, timeout_s)
             for entry in guard.proposals():  # where a person would look first
                 confirmed.add(guard.confirm(entry, actor="operator").key)
             held = guard.store.quarantine_keys()
@@ -179,15 +178,11 @@ def _run(
     }
 
 
-def _report_wrong(guard: Guard, cases: Sequence[Case], timeout_s: float, *, first: bool) -> None:
-    """Let users report what is wrong, each answer once, and wait for the attributions.
-
-    In the first round they also report what they were told before the filter was there.
-    """
+def _report_wrong(guard: Guard, cases: Sequence[Case], timeout_s: float) -> None:
+    """Let users report what is wrong, each answer once, and wait for the attributions."""
     events = []
     for number, case in enumerate(cases):
-        told = [case.answers[stage] for stage in (("poisoned", "final") if first else ("final",))]
-        for answer in dict.fromkeys(told):
+        for answer in dict.fromkeys([case.answers["poisoned"], case.answers["final"]]):
             if not is_right(case.question, answer) and answer not in case.attributions:
                 event_id = guard.report(case.question.text, answer, reporter=f"user {number}")
                 events.append((case, answer, event_id))
@@ -196,10 +191,7 @@ def _report_wrong(guard: Guard, cases: Sequence[Case], timeout_s: float, *, firs
 
 
 def _filter_example(cases: Sequence[Case], knowledge: KnowledgeBase) -> dict[str, Any] | None:
-    """Return the first question that the poison spoils and the filter alone puts right.
-
-    With what is read for it, without the filter or with it.
-    """
+    """Return the first question that the poison spoils and the filter alone puts right."""
     for case in cases:
         if case.right("poisoned") or not case.right("filtered") or case.attack == "refusal":
             continue
@@ -226,7 +218,7 @@ def _filter_example(cases: Sequence[Case], knowledge: KnowledgeBase) -> dict[str
 
 
 def _trace_example(cases: Sequence[Case]) -> dict[str, Any] | None:
-    """Return the first question that the filter left wrong and the quarantine puts right.
+    """Return a question that the quarantine puts right, at best one that the filter left wrong.
 
     With the attribution that did it, most responsible passages first.
     """

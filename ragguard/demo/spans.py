@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import groupby
 from typing import Any, Literal
 
 from ragguard.text import STOP_WORDS
@@ -129,13 +130,10 @@ def _next(words: Sequence[Word], i: int) -> Word | None:
 
 def _runs(words: Sequence[Word], belongs: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
     """Yield where each longest run of words that belong begins and ends, within a clause."""
-    first = None
-    for i in range(len(words)):
-        if belongs(i):
-            first = i if first is None else first
-            if _next(words, i) is None or not belongs(i + 1):
-                yield first, i
-                first = None
+    for (_, found), run in groupby(range(len(words)), lambda i: (words[i].clause, belongs(i))):
+        if found:
+            first, *others = run
+            yield first, others[-1] if others else first
 
 
 def _is_year(word: Word) -> bool:
