@@ -42,7 +42,7 @@ def require_k(k: object, name: str = "k") -> int | None:
     """Return `k`, or what the caller calls `name`: a positive int, of any library, or None."""
     if k is None:
         return None
-    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1:
         raise InvalidInputError(f"{name} must be a positive int or None, not {k!r}")
     return int(k)
 
@@ -98,6 +98,15 @@ def require_text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a str, not a {type(value).__name__}")
     return value
+
+
+def require_names(**names: object) -> None:
+    """Check that each of these arguments is a str or None."""
+    for name, value in names.items():
+        if value is not None and not isinstance(value, str):
+            raise InvalidInputError(
+                f"{name} must be a str or None, not the {type(value).__name__} {value!r:.60}"
+            )
 
 
 def require_not_blank(**texts: object) -> None:

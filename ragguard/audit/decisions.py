@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from ragguard.arguments import require_names
 from ragguard.audit.allow_list import SHOWN, Allowance, Effect, allowance, identity
 from ragguard.audit.quarantine import ALLOWED, QuarantineEntry, QuarantineStatus, as_utc
 from ragguard.audit.records import OPEN, AuditStore
@@ -57,6 +58,7 @@ class Decisions:
             InvalidInputError: A target names several entries, or one of which that cannot be said.
             QuarantineNotFoundError: A target names none.
         """
+        require_names(actor=actor)
         found, only = self.found(*targets), _DECIDABLE.get(status)
         _require(found, status, only)
         if status == "confirmed":
@@ -88,6 +90,7 @@ class Decisions:
         said: str | None = None,
     ) -> Allowance:
         """Put what `allow_list.allowance` makes on the list, and return it."""
+        require_names(actor=actor)
         made = allowance(target, why=why, effect=effect, until=until, actor=actor)
         self._store.allow(made, said=said)
         return made
@@ -107,6 +110,7 @@ class Decisions:
             AllowanceNotFoundError: It is not on the list.
             InvalidInputError: It is neither a passage nor a name.
         """
+        require_names(actor=actor)
         if isinstance(target, Allowance):
             key, source = target.key, target.source
         else:
@@ -165,6 +169,7 @@ class Decisions:
                 "undo what? name an event, a reporter or a moment: event=, reporter= or since=, "
                 "on the command line --event, --reporter or --since"
             )
+        require_names(event=event, reporter=reporter, actor=actor)
         moment = None if since is None else as_utc(since)
         self._end_events(event, reporter, moment)
         entries = self._store.quarantine()

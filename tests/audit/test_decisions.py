@@ -247,3 +247,18 @@ def test_no_moment_at_all_is_none_and_others_become_plain_ones(store):
 
     made = decisions.allow(TEXT, why="so", until=Stamp(2999, 1, 1, tzinfo=UTC))
     assert type(made.until) is datetime
+
+
+def test_who_decides_and_who_reported_are_named_by_a_str(decisions, store):
+    before = store.quarantine()
+    for decide in (
+        lambda: decisions.decide(KEY, status="confirmed", actor=5),
+        lambda: decisions.allow(Passage(TEXT), why="ours", actor=5),
+        lambda: decisions.disallow(Passage(TEXT), actor=5),
+        lambda: decisions.undo(event="e", actor=5),
+    ):
+        with pytest.raises(InvalidInputError, match="actor must be a str or None, not the int 5"):
+            decide()
+    with pytest.raises(InvalidInputError, match="reporter must be a str"):
+        decisions.undo(reporter=5)
+    assert store.quarantine() == before
