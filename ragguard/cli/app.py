@@ -17,10 +17,9 @@ from typer.core import TyperGroup
 from ragguard._version import __version__
 from ragguard.arguments import require_choice
 from ragguard.cli import options
-from ragguard.cli.attribute import attribute
 from ragguard.cli.calibrate import calibrate, drift
 from ragguard.cli.decisions import allow, allowed, disallow, protect, quarantine
-from ragguard.cli.events import events, report
+from ragguard.cli.events import attribute, events, report
 from ragguard.cli.filter import explain, filter_traffic
 from ragguard.cli.info import info
 from ragguard.cli.output import OPERATIONAL, complain, log_to_stderr, write_json

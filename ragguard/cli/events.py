@@ -1,4 +1,4 @@
-"""`ragguard report` and `events`: what was reported, what became of it, and once more."""
+"""`ragguard attribute`, `report` and `events`: who taught a wrong response, now or in a worker."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ragguard.arguments import require_whole
 from ragguard.cli import options
-from ragguard.cli.attribute import show, to_dict
-from ragguard.cli.output import excerpt, minute, show_facts, show_table, write_json
+from ragguard.cli.output import FINDING, excerpt, minute, show_facts, show_table, write_json
 from ragguard.content import content_keys
 from ragguard.errors import InvalidInputError
-from ragguard.jsonl import read_passages
+from ragguard.jsonl import read_json, read_passages, require_fields
 from ragguard.text import printable
 
 if TYPE_CHECKING:
+    from ragguard.attribution import Attribution
     from ragguard.audit.records import AuditStore, Event
 
 events = typer.Typer(
@@ -25,11 +26,104 @@ events = typer.Typer(
     help="Show reported responses: all of them, or with `show ID` one; `retry` tries them again.",
 )
 
-
 _EVENT = (
     *("id", "query", "response", "reporter", "status", "created_at", "attempts", "failures"),
     *("error", "reports", "reporters", "cut", "tenant"),
 )
+_SCORES = (  # ES, SC, GC, RS
+    *("embedding_similarity", "semantic_correlation", "generation_influence", "responsibility"),
+)
+
+
+def attribute(
+    knowledge_base: Annotated[
+        Path,
+        typer.Option(
+            "--knowledge-base", "-b", help='JSON lines of {"id", "text"}: what is searched.'
+        ),
+    ],
+    event: Annotated[
+        Path | None,
+        typer.Option(help='JSON file of {"query", "response"}, instead of the two options.'),
+    ] = None,
+    query: Annotated[str | None, typer.Option(help="The user's question.")] = None,
+    response: Annotated[str | None, typer.Option(help="The response that is wrong.")] = None,
+    top_k: Annotated[int, typer.Option(help="How many passages the generator was given, K.")] = 5,
+    store: Annotated[
+        str | None,
+        options.optional_store(
+            "Audit store whose quarantine is left out of the search, as a worker does."
+        ),
+    ] = None,
+    tenant: options.Tenant = None,
+    fail_on_poisoning: Annotated[
+        bool, options.flag("--fail-on-poisoning", "Exit with 1 if the cause is poisoning.")
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Search a knowledge base for the passages responsible for a wrong response.
+
+    Runs RAGOrigin with the proxy that `ragguard info` names; nothing leaves this machine. Per
+    passage in scope it shows the embedding similarity (ES), the semantic correlation (SC) and the
+    generation influence (GC), both in nats per token, and the responsibility (RS).
+    """
+    from ragguard.attribution.ragorigin.attributor import MAX_SCOPE, RAGOrigin
+    from ragguard.audit import Event
+    from ragguard.background.attribute_event import EventAttributor
+    from ragguard.knowledge.memory import KnowledgeBase
+
+    asked, answered = _question(event, query, response)
+    require_whole("--top-k", top_k)
+    base = KnowledgeBase.from_jsonl(knowledge_base)
+    # Two segments of K at least: what leads to the response is told from what does not.
+    origin = RAGOrigin(top_k=top_k, max_scope=max(MAX_SCOPE, 2 * top_k))
+    if store is None:
+        attribution = origin.attribute(asked, answered, base)
+    else:
+        with options.opened_store(store, tenant=tenant) as opened:
+            event_alone = Event("attribute", query=asked, response=answered, tenant=opened.tenant)
+            attributor = EventAttributor(opened, base.retrieve, attributor=origin)
+            attribution = attributor.attribute(event_alone)
+    if as_json:
+        write_json(_to_dict(attribution))
+    else:
+        _show(attribution)
+    if fail_on_poisoning and attribution.cause == "poisoning":
+        raise typer.Exit(FINDING)
+
+
+def _question(event: Path | None, query: str | None, response: str | None) -> tuple[str, str]:
+    if event is not None and query is None and response is None:
+        value = read_json(event)
+        require_fields(value, str(event), query=str, response=str)
+        return value["query"], value["response"]
+    if event is not None:
+        raise InvalidInputError("pass either --event, or --query and --response")
+    if query is None or response is None:
+        raise InvalidInputError("pass --query and --response, or --event FILE")
+    options.require_not_blank(("--query", query), ("--response", response))
+    return query, response
+
+
+def _to_dict(attribution: Attribution) -> dict[str, Any]:
+    responsible = [passage.id for passage in attribution.responsible]
+    return {"responsible": responsible, **attribution.to_dict()}
+
+
+def _show(attribution: Attribution) -> None:
+    show_facts(
+        ("query", attribution.query),
+        ("response", attribution.response),
+        ("cause", f"{attribution.cause}: {attribution.reason}"),
+        ("method", f"{attribution.method}, {attribution.scope_size} passages in scope"),
+    )
+    typer.echo("")
+    rows = []
+    for score in attribution.scores:
+        figures = [f"{getattr(score, name):.3f}" for name in _SCORES]
+        held = "responsible" if score.responsible else ""
+        rows.append([held, score.passage.id, *figures, excerpt(score.passage.text, 100)])
+    show_table(["", "id", "ES", "SC", "GC", "RS", "text"], rows, wrapped=["text"])
 
 
 def _event_to_dict(event: Event) -> dict[str, Any]:
@@ -87,20 +181,15 @@ def list_events(
     with options.opened_store(store, tenant=tenant) as opened:
         found = [_outcome(opened, one) for one in opened.events(status=status, limit=limit)]
     if as_json:
-        write_json(
-            [
-                {**_event_to_dict(event), "cause": cause, "effect": effect}
-                for event, cause, effect in found
-            ]
-        )
+        write_json([{**_event_to_dict(e), "cause": why, "effect": did} for e, why, did in found])
         return
     rows = [
         (
-            *(e.id, minute(e.created_at), str(e.reports), e.status, cause or ""),
-            ", ".join(f"{count} {status}" for status, count in effect.items()),
+            *(e.id, minute(e.created_at), str(e.reports), e.status, why or ""),
+            ", ".join(f"{count} {status}" for status, count in did.items()),
             *(e.reporter or "", e.query),
         )
-        for e, cause, effect in found
+        for e, why, did in found
     ]
     columns = ("id", "reported", "times", "status", "cause", "effect", "reporter", "query")
     show_table(columns, rows, wrapped=["effect", "query"])
@@ -125,10 +214,9 @@ def show_event(
 ) -> None:
     """Show one event, and its attribution when there is one."""
     with options.opened_store(store, tenant=tenant) as opened:
-        event = opened.event(event_id)
-        attribution = opened.attribution(event_id)
+        event, attribution = opened.event(event_id), opened.attribution(event_id)
     if as_json:
-        found = None if attribution is None else to_dict(attribution)
+        found = None if attribution is None else _to_dict(attribution)
         write_json({**_event_to_dict(event), "attribution": found})
         return
     who = "" if event.reporter is None else f" by {event.reporter}"
@@ -142,12 +230,10 @@ def show_event(
     if attribution is not None:
         if event.status != "done":
             show_facts(("earlier", "what follows is shown until the next attribution is there"))
-        show(attribution)
+        _show(attribution)
         return
-    seen = (f"{passage.id}: {excerpt(passage.text, 100)}" for passage in event.passages)
-    show_facts(
-        ("query", event.query), ("response", event.response), *(("passage", one) for one in seen)
-    )
+    seen = [("passage", f"{one.id}: {excerpt(one.text, 100)}") for one in event.passages]
+    show_facts(("query", event.query), ("response", event.response), *seen)
 
 
 @events.command("retry")
