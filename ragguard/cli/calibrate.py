@@ -86,7 +86,7 @@ def calibrate(
             told = None if trail is None else opened.enter_context(options.opened_store(trail))
             guard = opened.enter_context(Guard(alpha=alpha, store=told, calibration=in_force))
             traffic = read_traffic(stream, source, progress=True)
-            pairs = ((retrieval.query, retrieval.passages) for retrieval in traffic)
+            pairs = ((one.query, one.passages) for one in traffic)
             calibration = guard.calibrate(pairs, k=k, force=force)
         else:
             if source != "-" or k is not None or trail is not None:

@@ -148,7 +148,8 @@ def _vouching(name: str, effect: Effect, help: str) -> Callable[..., None]:
     ) -> None:
         who, wanted = actor or options.login_name(), _named(targets, passages)
         with _opened(store, tenant) as decisions:
-            found, put = _found(decisions, wanted, source=source), decisions.allow
+            # All of them are looked up before the first is changed.
+            found, put = [_found(decisions, one, source=source) for one in wanted], decisions.allow
             made = [put(name, why=why, effect=effect, until=until, actor=who) for name in found]
         _write_allowances(made, as_json=as_json)
 
@@ -179,8 +180,7 @@ def disallow(
     who, wanted = actor or options.login_name(), _named(targets, passages)
     with _opened(store, tenant) as decisions:
         found = [
-            (None if source else _allowed(decisions, one))
-            or _found(decisions, [one], source=source)[0]
+            (None if source else _allowed(decisions, one)) or _found(decisions, one, source=source)
             for one in wanted
         ]
         ended = [one for name in found for one in decisions.disallow(name, actor=who)]
@@ -212,27 +212,17 @@ def _named(targets: Sequence[str] | None, passages: Path | None) -> list[str | P
     return found
 
 
-def _found(
-    decisions: Decisions, wanted: Sequence[str | Passage], *, source: bool
-) -> list[str | Passage]:
-    """Return what targets name; all of them are looked up before the first is changed."""
+def _found(decisions: Decisions, target: str | Passage, *, source: bool) -> str | Passage:
     from ragguard.audit.allow_list import is_key
     from ragguard.passage import Passage
 
-    return [
-        one
-        if isinstance(one, Passage) or source or is_key(one)
-        else Passage(decisions.found(one)[0].text)
-        for one in wanted
-    ]
+    if isinstance(target, Passage) or source or is_key(target):
+        return target
+    return Passage(decisions.found(target)[0].text)
 
 
 def _allowed(decisions: Decisions, target: str | Passage) -> Allowance | None:
-    """Return what the beginning of a key names on the allow-list, as it is shown, if it does.
-
-    Raises:
-        InvalidInputError: It names several.
-    """
+    """Return what the beginning of a key names on the allow-list, as it is shown, if it does."""
     if not isinstance(target, str) or len(target) < SHOWN_KEY:
         return None
     named = [one for one in decisions.allowed() if one.key.startswith(target.lower())]

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from ragguard.verdict import Verdict
 
 
+_EVIDENCE = (
+    *("passage_id", "flagged", "marked", "signal", "strength", "reason", "signals", "suspicion"),
+)
+
+
 def filter_traffic(
     source: Annotated[str, options.source("JSON lines to read; - is stdin.")] = "-",
     output: Annotated[Path | None, options.output("Write JSON lines here, not to stdout.")] = None,
@@ -98,11 +103,10 @@ def filter_traffic(
 
 
 def _totals(seen: Counter[str], mode: str) -> str:
-    queries, flagged = seen["queries"], seen["flagged"]
+    queries = "1 query" if seen["queries"] == 1 else f"{seen['queries']} queries"
+    flagged = "1 passage" if seen["flagged"] == 1 else f"{seen['flagged']} passages"
     fate = "dropped" if mode == "filter" else "would be dropped"
-    total = f"{queries} {'query' if queries == 1 else 'queries'}, {seen['attacked']} attacked"
-    total += f", {flagged} {'passage' if flagged == 1 else 'passages'} {fate}"
-    total += f", {seen['marked']} marked"
+    total = f"{queries}, {seen['attacked']} attacked, {flagged} {fate}, {seen['marked']} marked"
     return total + (f", {seen['errors']} could not be judged" if seen["errors"] else "")
 
 
@@ -116,15 +120,8 @@ def _to_dict(query: str, verdict: Verdict) -> dict[str, Any]:
         "marked": [passage.id for passage in verdict.marked],
         "mode": verdict.mode,
         "error": verdict.error,
-        "evidence": [
-            {name: getattr(evidence, name) for name in _EVIDENCE} for evidence in verdict.evidence
-        ],
+        "evidence": [{name: getattr(one, name) for name in _EVIDENCE} for one in verdict.evidence],
     }
-
-
-_EVIDENCE = (
-    *("passage_id", "flagged", "marked", "signal", "strength", "reason", "signals", "suspicion"),
-)
 
 
 def _show(query: str, verdict: Verdict) -> None:
@@ -187,39 +184,32 @@ def explain(
         alpha=alpha, mark_alpha=mark_alpha, strategy=strategy, calibration=measure, store=held
     ) as guard:
         verdict = guard.filter(found.query, found.passages, k=k)
-    count = len(found.passages)
-    judged = min(k or count, count)
-    naming = tokenize_query(found.query).names
-    threshold = (
-        gate_threshold(measure, alpha, judged, with_reference=count > judged, naming=naming)
-        if judged
-        else None
-    )
-    explanation = explained(
-        found.query, found.passages, verdict, as_embedder(None), threshold=threshold
-    )
-    draw(explanation, output)
-    reserve, marked = map(explanation.fates.count, ("reserve", "marked"))
-    left_out = sum(explanation.not_drawn.values())
+    query, count, threshold = found.query, len(found.passages), None
+    if judged := min(k or count, count):
+        naming = tokenize_query(query).names
+        more = count > judged
+        threshold = gate_threshold(measure, alpha, judged, with_reference=more, naming=naming)
+    shown = explained(query, found.passages, verdict, as_embedder(None), threshold=threshold)
+    draw(shown, output)
+    reserve, marked = map(shown.fates.count, ("reserve", "marked"))
+    left_out = sum(shown.not_drawn.values())
     if as_json:
         write_json(
             {
                 "picture": str(output),
-                "query": found.query,
+                "query": query,
                 "attacked": verdict.attacked,
                 "p_value": verdict.p_value,
                 "dropped": [passage.id for passage in verdict.dropped],
                 "marked": [passage.id for passage in verdict.marked],
                 "reserve": reserve,
                 "threshold": threshold,
-                "drawn": len(explanation.drawn),
-                "shown": explanation.shown,
+                "drawn": len(shown.drawn),
+                "shown": shown.shown,
             }
         )
     else:
         spare = f", {marked} marked" if marked else ""
         spare += f", {reserve} in reserve" if reserve else ""
         some = f"; {left_out} are counted, but not drawn" if left_out else ""
-        typer.echo(
-            f"wrote {output}: {len(verdict.dropped)} of {len(found.passages)} dropped{spare}{some}"
-        )
+        typer.echo(f"wrote {output}: {len(verdict.dropped)} of {count} dropped{spare}{some}")

@@ -1,7 +1,4 @@
-"""`ragguard worker` and `review`: what attributes a store's events, and the page to decide on them.
-
-Both run until they are stopped.
-"""
+"""`ragguard worker` and `review`, which run until they are stopped."""
 
 from __future__ import annotations
 
@@ -91,12 +88,9 @@ def worker(
         options.opened_store(store, create=True, tenant=tenant) as opened,
     ):
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
-        events = EventAttributor(
-            opened,
-            None if base is None else base.retrieve,
-            attributor=RAGOrigin(),
-            policy=Policy(policy, quorum=quorum, answered_only=answered_only),
-        )
+        search = None if base is None else base.retrieve
+        limits = Policy(policy, quorum=quorum, answered_only=answered_only)
+        events = EventAttributor(opened, search, attributor=RAGOrigin(), policy=limits)
         desk = _Desk(events, stop, as_json=as_json)
         runner = Worker(opened, desk, lease_s=lease, skip_without_passages=base is None)
         if once:
