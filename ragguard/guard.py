@@ -49,29 +49,28 @@ class Guard(Feedback, Deciding):
         on_error: What becomes of passages that could not be judged, or not whole: "pass" keeps
             them, "hold" drops them, "raise" raises if something failed. What is in quarantine,
             what words alone flag and what cannot be read at all is dropped all the same.
-            `Verdict.error`, the evidence, the log and the counters tell.
         calibration: What clean traffic scores: a `Calibration`, a file written by
             `save_calibration`, or None for the shipped one.
         retrieve: Searches the whole knowledge base for attributions: `retrieve(query, limit)`,
             best first, or whatever else `ragguard.attribution.search.as_retrieve` takes.
-            Without it, attributions search the passages of the event. A `retrieve` that takes
-            `tenant=None` is told whose event it searches for.
+            A `retrieve` that takes `tenant=None` is told whose event it searches for. None: the
+            passages of the event.
         attributor: Finds the responsible passages; None means `RAGOrigin` with `proxy`.
         proxy: The language model that attributions score with: a `Proxy`, a model's name
             ("smollm2", "lexical") or an exported folder; None: `ragguard.proxy.default()`.
-        policy: What an attribution may do: "observe" nothing, "review" propose passages that a
-            person confirms or rejects, "auto" quarantine them where evidence and limits allow; or a
-            `ragguard.background.Policy` with limits of your own. None: "review" with a store that
-            outlives the process, "auto" in memory.
-        trust: Which passages are protected, so that a person alone drops them, and which come from
-            people you know (`ragguard.trust.Trust`); or names of sources, as `metadata["source"]`
-            gives them, that are protected. None: all are open.
-        max_ms: Milliseconds of processor time for reading one retrieved set. Once they are spent,
-            2,000 characters at the ends of each further text are read and judged, whatever the
-            time; the rest of it follows `on_error`. The embedder's time is not counted.
-        mark_alpha: Share of clean queries in which a passage may be marked or dropped, from `alpha`
-            to below 1. What is marked is kept, and listed in `Verdict.marked`. None means 5
-            `alpha`, or 0.99 where that is less; `alpha` marks nothing that is not flagged.
+        policy: What an attribution may do: "observe" nothing, "review" propose passages to a
+            person, "auto" quarantine them where evidence and limits allow; or a
+            `ragguard.background.Policy`. None: "review" with a store that outlives the process,
+            "auto" in memory.
+        trust: Which passages a person alone drops, and which come from people you know
+            (`ragguard.trust.Trust`); or names of protected sources, as `metadata["source"]` gives
+            them. None: all are open.
+        max_ms: Milliseconds of processor time for reading one retrieved set, without the embedder.
+            Once they are spent, 2,000 characters at the ends of each further text are judged; the
+            rest of it follows `on_error`.
+        mark_alpha: Share of clean queries in which a passage may be marked (kept, and listed in
+            `Verdict.marked`) or dropped, from `alpha` to below 1. None means 5 `alpha`, or 0.99
+            where that is less; `alpha` marks nothing that is not flagged.
         on_verdict: Called with every `Verdict`, in the thread that asked for it; what it raises is
             logged.
         record_texts: Whether the store keeps the question and the passages, too, of a verdict that
@@ -111,8 +110,7 @@ class Guard(Feedback, Deciding):
     def ragdefender(cls, **options: Any) -> Self:
         """Make a guard that runs RAGDefender as published: no gate, passages dropped every time.
 
-        The baseline of the benchmark. Takes the options of `Guard`; `alpha` and `calibration` have
-        no effect.
+        The benchmark's baseline. Of the options of `Guard`, `alpha` and `calibration` do nothing.
         """
         guard = cls(**options)
         guard._parts.calibrator.filter_without_gate()
@@ -140,9 +138,8 @@ class Guard(Feedback, Deciding):
             passages: What the retriever returned, best first.
             k: How many passages the generator gets; None means all of them. Passages beyond k,
                 where the caller over-fetched, tell which words are rare in what is retrieved, and
-                move up for those that are dropped. `alpha` holds for the first 50 of the k, or for
-                as many as its own calibration allows for; what ranks below is held to the same
-                line, so of far longer lists a little more is touched.
+                move up for those that are dropped. `alpha` holds for the first 50 of the k, or as
+                many as a calibration allows for; of far longer lists a little more is touched.
             tenant: Whose query it is, and so whose quarantine and allow-list count; None is the
                 default tenant. Take it from who is logged in, never from what a user typed.
 
@@ -172,9 +169,8 @@ class Guard(Feedback, Deciding):
     ) -> list[Verdict]:
         """Judge many retrieved sets; what `filter` would answer to each, in order.
 
-        The passages of all sets in doubt are embedded in one call of the embedder, so that a model
-        on an accelerator gets one large batch. If that call fails, each set is embedded alone: one
-        passage that cannot be embedded costs its own set only.
+        The passages of all sets in doubt are embedded in one call of the embedder; if that fails,
+        each set is embedded alone.
 
         Args:
             queries_and_passages: Pairs of what `filter` takes.
@@ -208,13 +204,11 @@ class Guard(Feedback, Deciding):
 
         Args:
             traffic: Pairs of query and passages as the retriever returns them, without attacks.
-            k: How many passages the generator gets, where the traffic is over-fetched; the same
-                as will be given to `filter`. None means all of them.
+            k: As will be given to `filter`, where the traffic is over-fetched; None: all.
             force: Adopt it all the same: you know that its passages are clean.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or refused, as the
-                message says in words.
+            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or refused.
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         most = require_k(k)
@@ -228,9 +222,8 @@ class Guard(Feedback, Deciding):
         """Adopt the traffic that was filtered on this store as the measure of what is normal.
 
         Every guard records what its queries scored: a uniform sample of them, and the newest ones.
-        Each question counts once. What was recorded counts as clean, but for what `quarantine`
-        held back, which was not scored; so a record that looks attacked is refused, and so is a
-        calibration that `calibrate` would refuse.
+        Each question counts once, as clean; what quarantine held back was not scored. So a record
+        that looks attacked is refused, and so is a calibration that `calibrate` would refuse.
 
         Args:
             newest: None for the sample of all traffic, else the newest so many questions, of at
@@ -240,8 +233,7 @@ class Guard(Feedback, Deciding):
             force: Adopt it all the same: you know that its passages are clean.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or refused, as the
-                message says in words.
+            CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or refused.
             InvalidInputError: `newest` is not positive.
             StoreError: The store cannot be read.
         """
@@ -269,8 +261,7 @@ class Guard(Feedback, Deciding):
     def close(self) -> None:
         """Write what is pending and stop all threads. Open events stay in the store.
 
-        Returns after 10 seconds at most, whatever the store does; the log says what could not be
-        written.
+        Returns after 10 seconds at most; the log says what could not be written.
         """
         self._parts.close()
 

@@ -16,8 +16,12 @@ class Deciding:
 
     `target` names one accused passage: its entry, the passage, its key, the beginning of that, or
     the passage's id. `tenant` says whose it is, None the default one: a tenant sees and changes its
-    own, and nothing of any other. These methods ask the store, and wait for it; all of them raise
-    `StoreError` where it fails.
+    own, and nothing of any other. These methods ask the store, and wait for it.
+
+    Raises:
+        InvalidInputError: `target` names several entries.
+        QuarantineNotFoundError: It names none.
+        StoreError: The store fails.
     """
 
     _parts: Parts
@@ -29,12 +33,7 @@ class Deciding:
     def confirm(
         self, target: Target, *, actor: str | None = None, tenant: str | None = None
     ) -> QuarantineEntry:
-        """Say that a passage is an attack: it is dropped from now on, until it is released.
-
-        Raises:
-            InvalidInputError: `target` names several entries.
-            QuarantineNotFoundError: It names none.
-        """
+        """Say that a passage is an attack: it is dropped from now on, until it is released."""
         return self._parts.decisions(tenant).decide(target, status="confirmed", actor=actor)[0]
 
     def reject(
@@ -44,19 +43,13 @@ class Deciding:
 
         Raises:
             InvalidInputError: `target` names several entries, or one that is not proposed.
-            QuarantineNotFoundError: It names none.
         """
         return self._parts.decisions(tenant).decide(target, status="rejected", actor=actor)[0]
 
     def release(
         self, target: Target, *, actor: str | None = None, tenant: str | None = None
     ) -> QuarantineEntry:
-        """Say that a passage in quarantine is no attack: it is allowed from now on.
-
-        Raises:
-            InvalidInputError: `target` names several entries.
-            QuarantineNotFoundError: It names none.
-        """
+        """Say that a passage in quarantine is no attack: it is allowed from now on."""
         return self._parts.decisions(tenant).decide(target, status="released", actor=actor)[0]
 
     def allow(
@@ -84,9 +77,8 @@ class Deciding:
         Raises:
             InvalidInputError: It is none of these, `why` says nothing, or `until` is over.
         """
-        return self._parts.decisions(tenant).allow(
-            passage_or_source, why=why, until=until, actor=actor
-        )
+        put = self._parts.decisions(tenant).allow
+        return put(passage_or_source, why=why, until=until, actor=actor)
 
     def protect(
         self,
@@ -104,9 +96,8 @@ class Deciding:
         Raises:
             InvalidInputError: As `allow`.
         """
-        return self._parts.decisions(tenant).allow(
-            passage_or_source, why=why, until=until, actor=actor, effect="protected"
-        )
+        put = self._parts.decisions(tenant).allow
+        return put(passage_or_source, why=why, until=until, actor=actor, effect="protected")
 
     def disallow(
         self,
@@ -158,6 +149,5 @@ class Deciding:
             EventNotFoundError: There is no such event, nor anything that it accused.
             InvalidInputError: None of the first three is given, or `since` is no datetime.
         """
-        return self._parts.decisions(tenant).undo(
-            event=event, reporter=reporter, since=since, actor=actor
-        )
+        undo = self._parts.decisions(tenant).undo
+        return undo(event=event, reporter=reporter, since=since, actor=actor)

@@ -64,8 +64,7 @@ class Feedback:
             tenant: Whose knowledge base it is.
 
         Returns:
-            One `ragguard.admission.Admission` a passage, in order: its status "admitted", "review"
-            or "refused", the p-value and the reasons.
+            One `ragguard.admission.Admission` a passage, in order.
 
         Raises:
             CalibrationError: The base cannot be read.
@@ -94,13 +93,12 @@ class Feedback:
     ) -> None:
         """Record that the system gave an answer, for policies that take reports of such ones only.
 
-        Of the texts nothing is kept but hashes under a key of the store. An answer may be reported
-        for a day. Call it when the answer is out; it waits for the store.
+        Of the texts nothing is kept but hashes under a key of the store, for a day. Call it when
+        the answer is out; it waits for the store.
 
         Args:
             query: The user's question.
-            response: What the system answered, as a report will quote it; case and white space do
-                not matter.
+            response: What the system answered, as a report will quote it, but for case and space.
             passages: What the generator saw; None means what this guard last let through for the
                 query, if it remembers.
             tenant: Whose answer it was.
@@ -152,11 +150,9 @@ class Feedback:
         counters), logged, and `attribution` says so. A reporter who floods loses their own reports,
         not those of others.
 
-        Query, response and reporter that are no str are taken by their `str()`, or where that fails
-        by the name of their type.
-
-        A reporter's same claim, the same query and response over the same passages, is one event
-        for an hour, however often it is reported: it is counted, and the same id is returned.
+        What is no str is taken by its `str()`, or where that fails by the name of its type. The
+        same claim of a reporter, the same query and response over the same passages, is one event
+        for an hour: it is counted, and the same id is returned.
 
         Args:
             query: The user's question.
@@ -174,10 +170,8 @@ class Feedback:
 
         Raises:
             EventLostError: With `wait`: the event is lost.
-            InvalidInputError: `wait` is neither a bool nor a number of seconds, or `tenant` is no
-                name.
-            StoreError: With `wait`: the store does not have the event yet. It goes on waiting in
-                memory.
+            InvalidInputError: `wait` is neither a bool nor seconds, or `tenant` is no name.
+            StoreError: With `wait`: the store does not have the event yet, which waits in memory.
         """
         if not isinstance(wait, (bool, int, float)) or not wait >= 0:
             raise InvalidInputError(f"wait must be True, False or seconds, not {wait!r}")
@@ -226,8 +220,7 @@ class Feedback:
         Raises:
             AttributionPendingError: It is not finished, and `timeout` is None.
             AttributionTimeoutError: It did not finish within `timeout`.
-            EventFailedError: Attributing failed for good; the message holds the cause. `retry`
-                has it tried again.
+            EventFailedError: Attributing failed for good; `retry` has it tried again.
             EventLostError: It was reported by this guard and lost; the message says why.
             EventNotFoundError: There is no such event.
         """
@@ -256,11 +249,10 @@ class Feedback:
     def retry(self, event_id: str, *, tenant: str | None = None) -> bool:
         """Have an event attributed again that is done or has failed for good.
 
-        Where a model was down, say, or a knowledge base was missing, and no longer is. The event
-        waits for its turn as if it were new, and `attribution` for the new result: until it is
-        there the event is pending. What the earlier attribution proposed or put into quarantine
-        stays, unless `undo(event=...)` takes it back. On a store that is shared, a guard without
-        `retrieve` leaves an event without passages to a worker that has a knowledge base.
+        It is pending as if it were new, and `attribution` waits for the new result. What the
+        earlier one proposed or put into quarantine stays, unless `undo(event=...)` takes it back.
+        On a store that is shared, a guard without `retrieve` leaves an event without passages to a
+        worker that has a knowledge base.
 
         Args:
             event_id: What `report` returned, in this process or another one on the same store.
