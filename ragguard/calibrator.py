@@ -95,24 +95,16 @@ class Calibrator:
         clean_looking: bool = False,
         force: bool = False,
     ) -> Calibration:
-        """Do what `Guard.calibrate_from_store` does with what the store recorded.
-
-        `ragguard.score_records.Recording` says what is taken of it.
-        """
+        """Do what `Guard.calibrate_from_store` does with what the store recorded."""
         require_k(newest, "newest")
         recording = Recording.of(scored, newest=newest)
         fired = recording.fired(self.adopted, self._alpha)
         if not clean_looking:
             made = recording.calibration(fired)
             return self._adopt(made, force=force, fired=fired)
+        given, more = (self.adopted, self._alpha, recording.size), recording.with_reference
         lines = {
-            naming: gate_threshold(
-                self.adopted,
-                self._alpha,
-                recording.size,
-                with_reference=recording.with_reference,
-                naming=naming,
-            )
+            naming: gate_threshold(*given, with_reference=more, naming=naming)
             for naming in (False, True)
         }
         made = recording.calibration(fired, below=lines)
@@ -184,14 +176,12 @@ def calibrated_on(traffic: RetrievedSets, k: int | None) -> Calibration:
     learned: list[tuple[bool, float, NDArray[np.float64]]] = []
     size, with_reference = 1, False
     for query, passages in traffic:
-        given = as_passages(passages)
-        if not given:
-            continue
-        judged = len(given) if k is None else min(k, len(given))
-        scored = gather(query, given, judged)
-        learned.append((scored.naming, scored.score, scored.suspicion))
-        size = max(size, judged)
-        with_reference |= len(given) > judged
+        if given := as_passages(passages):
+            judged = min(k or len(given), len(given))
+            scored = gather(query, given, judged)
+            learned.append((scored.naming, scored.score, scored.suspicion))
+            size = max(size, judged)
+            with_reference |= len(given) > judged
     if not learned:
         raise CalibrationError("no query of the traffic has passages; give clean traffic")
     return Calibration.learned(

@@ -9,11 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ragguard.lru import Remembered, on_forget
-from ragguard.text import (
-    MAX_CHARS,
-    tokens_whole,
-    without_padding,
-)
+from ragguard.text import MAX_CHARS, tokens_whole, without_padding
 from ragguard.text.characters import Characters, respelled
 from ragguard.text.letters import CURRENCY, RAISED, VERDICTS, letters_of, letters_whole, struck_out
 
@@ -57,12 +53,9 @@ def content_key(text: str) -> str:
     Its words count, and signs that change what they say ("-5", ".5", "< 90", "$5", "5 %", "C#",
     raised digits, ticks and crosses, vowels and voicing in the scripts of Asia): not case, accents,
     look-alike or invisible letters, other punctuation or white space. So a quarantined passage is
-    still recognised when it comes back re-indexed under another id, wrapped anew, or with a
-    zero-width letter slipped in. Recent keys are remembered: once anything is in quarantine, every
-    passage of every query needs its own.
-    Of a text of more than `MAX_CHARS` characters all letters count, and such signs. The first
-    digits are of the letters alone (`content_heads`): for most texts these tell that no other has
-    their key.
+    still recognised when it comes back wrapped anew, or with a zero-width letter slipped in. Of a
+    text of more than `MAX_CHARS` characters all letters count, and such signs. The first digits are
+    of the letters alone (`content_heads`): for most texts these tell that no other has their key.
 
     >>> content_key("Bad  Passage") == content_key("bad pas\u200bsage.\n")
     True
@@ -102,9 +95,8 @@ def _worked_out(texts: Sequence[str]) -> list[str]:
         _long(text) if same is None else _with_signs(tokens_whole(same), same, text)
         for text, same in zip(texts, normal, strict=True)
     ]
-    heads = content_heads(
-        letters_of([one or text for one, text in zip(normal, texts, strict=True)])
-    )
+    letters = letters_of([one or text for one, text in zip(normal, texts, strict=True)])
+    heads = content_heads(letters)
     return [
         head + hashlib.blake2b(each, digest_size=16 - HEAD // 2).hexdigest()
         for head, each in zip(heads, said, strict=True)

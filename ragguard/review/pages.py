@@ -44,7 +44,6 @@ class Case:
 
 
 def _case_of(store: AuditStore, entries: list[QuarantineEntry]) -> Case:
-    """Return the case of entries that the same event accuses."""
     event_id = entries[0].event_id
     if event_id is None:
         return Case(entries, None)
@@ -123,8 +122,7 @@ def allowed(visit: Visit) -> dict[str, Any]:
     """What a person vouches for now."""
     listed = sum(one.holds for one in visit.store.allowances())
     first, pages = _paged(listed + visit.store.quarantine_counts().get("released", 0), visit, _ROWS)
-    shown = Decisions(visit.store).some_allowed(_ROWS, first)
-    return {"allowed": shown, "pages": pages}
+    return {"allowed": Decisions(visit.store).some_allowed(_ROWS, first), "pages": pages}
 
 
 @dataclass
@@ -164,8 +162,7 @@ def reporters(visit: Visit) -> dict[str, Any]:
             found.setdefault(name, Reporter(name)).entries[status] += count
     order = sorted(found.values(), key=lambda one: (-one.waiting, -one.events, one.name or ""))
     first, pages = _paged(len(order), visit, _ROWS)
-    shown = order[first : first + _ROWS]
-    return {"reporters": shown, "pages": pages}
+    return {"reporters": order[first : first + _ROWS], "pages": pages}
 
 
 def _paged(total: int, visit: Visit, size: int) -> tuple[int, dict[str, int]]:
@@ -213,12 +210,8 @@ def verdict(visit: Visit) -> dict[str, Any]:
         (passage, words, entries.get(passage.key), passage.key in allowed)
         for passage, words in zip(found.passages, told.passages, strict=True)
     ]
-    return {
-        "verdict": found,
-        "told": told,
-        "rows": rows,
-        "sought": Sought.of(found.query or "", ""),
-    }
+    sought = Sought.of(found.query or "", "")
+    return {"verdict": found, "told": told, "rows": rows, "sought": sought}
 
 
 def entry(visit: Visit) -> dict[str, Any]:

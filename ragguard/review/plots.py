@@ -77,15 +77,9 @@ def by_day(
         outcomes = [passage.outcome for verdict in told[day] for passage in verdict.passages]
         p_values, calibrated = recent_p_values(scored[day], calibration, alpha=alpha)
         spread = np.quantile(p_values, (0.1, 0.5, 0.9)).tolist() if len(p_values) else [None] * 3
-        one = Day(
-            day,
-            outcomes.count("dropped"),
-            outcomes.count("marked"),
-            sum(verdict.error is not None for verdict in told[day]),
-            drift(p_values, calibrated, alpha),
-            *spread,
-        )
-        found.append(one)
+        counts = outcomes.count("dropped"), outcomes.count("marked")
+        failed = sum(verdict.error is not None for verdict in told[day])
+        found.append(Day(day, *counts, failed, drift(p_values, calibrated, alpha), *spread))
     return found
 
 
