@@ -10,9 +10,6 @@ from langchain_core.retrievers import BaseRetriever, RetrieverLike
 __all__ = ["fetching"]
 
 _MMR_CANDIDATES = 20  # LangChain's own default of `fetch_k` in a search by marginal relevance
-_SIZES = ("k", "top_k")
-_INNER = ("base_retriever", "retriever")  # LangChain's compression and multi-query
-_INNERS = ("retrievers",)  # its ensembles and mergers
 
 
 def fetching(base: RetrieverLike, count: int) -> tuple[RetrieverLike, bool]:
@@ -31,15 +28,14 @@ def fetching(base: RetrieverLike, count: int) -> tuple[RetrieverLike, bool]:
         return base.model_copy(update={"search_kwargs": search}), True
     if "k" in inspect.signature(base._get_relevant_documents).parameters:
         return base.bind(k=count), True
-    changes: dict[str, Any] = {name: count for name in _SIZES if name in fields}
+    changes: dict[str, Any] = {name: count for name in ("k", "top_k") if name in fields}
     can_widen = bool(changes)
-    for name in _INNER:
+    for name in ("base_retriever", "retriever"):  # LangChain's compression and multi-query
         if name in fields:
             changes[name], inner_can = fetching(getattr(base, name), count)
             can_widen |= inner_can
-    for name in _INNERS:
-        if name in fields:
-            pairs = [fetching(inner, count) for inner in getattr(base, name)]
-            changes[name] = [wide for wide, _ in pairs]
-            can_widen |= all(inner_can for _, inner_can in pairs)
+    if "retrievers" in fields:  # its ensembles and mergers
+        pairs = [fetching(inner, count) for inner in base.retrievers]  # type: ignore[attr-defined]
+        changes["retrievers"] = [wide for wide, _ in pairs]
+        can_widen |= all(inner_can for _, inner_can in pairs)
     return (base.model_copy(update=changes) if changes else base), can_widen

@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever, RetrieverLike
 from langchain_core.runnables import RunnableConfig
 from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field, PrivateAttr, field_validator, model_validator
-from ragguard import Guard
+from ragguard import Guard, Verdict
 from ragguard.arguments import require_tenant, require_whole
 from ragguard.errors import InvalidInputError
 
@@ -155,8 +155,7 @@ class RAGGuardRetriever(BaseRetriever):
             verdict = self.guard.filter(query, passages, k=wanted, tenant=whose)
         tell(verdict, run_manager)
         kept = kept_documents(documents, passages, verdict)
-        if verdict.dropped:
-            self._warn_of_few(kept, wanted, can_widen)
+        self._warn_of_few(verdict, wanted, can_widen)
         return kept
 
     async def _aget_relevant_documents(
@@ -169,16 +168,14 @@ class RAGGuardRetriever(BaseRetriever):
     ) -> list[Document]:
         wanted = self._wanted(k)
         base, can_widen = self._asking(wanted)
-        config = RunnableConfig(callbacks=run_manager.get_child())
-        documents = await base.ainvoke(query, config)
+        documents = await base.ainvoke(query, RunnableConfig(callbacks=run_manager.get_child()))
         passages = [as_passage(document) for document in documents]
         with self._knowing(documents):
             whose = self.tenant if tenant is None else tenant
             verdict = await self.guard.afilter(query, passages, k=wanted, tenant=whose)
         await atell(verdict, run_manager)
         kept = kept_documents(documents, passages, verdict)
-        if verdict.dropped:
-            self._warn_of_few(kept, wanted, can_widen)
+        self._warn_of_few(verdict, wanted, can_widen)
         return kept
 
     def _knowing(self, documents: list[Document]) -> AbstractContextManager[None]:
@@ -194,14 +191,15 @@ class RAGGuardRetriever(BaseRetriever):
         count = wanted + spare if self.fetch_k is None else max(self.fetch_k, wanted)
         return fetching(self.base, count)
 
-    def _warn_of_few(self, kept: list[Document], wanted: int | None, can_widen: bool) -> None:
-        if can_widen or wanted is None or len(kept) >= wanted or self._has_warned:
+    def _warn_of_few(self, verdict: Verdict, wanted: int | None, can_widen: bool) -> None:
+        is_enough = not verdict.dropped or wanted is None or len(verdict.kept) >= wanted
+        if is_enough or can_widen or self._has_warned:
             return
         self._has_warned = True
         logger.warning(
             "%s cannot be asked for more documents than it returns by itself, so %d were left "
             "where k is %d; let it fetch more, or guard the retrievers inside it",
             type(self.base).__name__,
-            len(kept),
+            len(verdict.kept),
             wanted,
         )

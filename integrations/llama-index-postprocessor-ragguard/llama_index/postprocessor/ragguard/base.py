@@ -13,7 +13,7 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_index.postprocessor.ragguard.events import tell
-from llama_index.postprocessor.ragguard.passages import as_passages, marked_copy, text_of, with_text
+from llama_index.postprocessor.ragguard.passages import as_passages, marked_copy, text_of
 from ragguard import Guard, Passage, Verdict
 from ragguard.arguments import require_tenant
 from ragguard.errors import InvalidInputError
@@ -136,26 +136,21 @@ class RAGGuardPostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        nodes = list(nodes)  # or a generator would be read once too often
-        query, judged = _required(query_bundle), with_text(nodes)
-        passages = as_passages(judged)
+        nodes, query, passages = _asked(nodes, query_bundle)
         verdict = self.guard.filter(query, passages, k=self.top_n, tenant=self.tenant)
-        tell(verdict)
         return self._surviving(nodes, passages, verdict)
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        nodes = list(nodes)
-        query, judged = _required(query_bundle), with_text(nodes)
-        passages = as_passages(judged)
+        nodes, query, passages = _asked(nodes, query_bundle)
         verdict = await self.guard.afilter(query, passages, k=self.top_n, tenant=self.tenant)
-        tell(verdict)
         return self._surviving(nodes, passages, verdict)
 
     def _surviving(
         self, nodes: list[NodeWithScore], passages: list[Passage], verdict: Verdict
     ) -> list[NodeWithScore]:
+        tell(verdict)
         # Node ids may repeat; a guard hands back the very passages that it was given.
         kept = {id(passage) for passage in verdict.kept}
         marked = {id(passage) for passage in verdict.marked}
@@ -178,10 +173,15 @@ class _IndexSearch:
         return as_passages(self._index.as_retriever(similarity_top_k=limit).retrieve(query))
 
 
-def _required(query_bundle: QueryBundle | None) -> str:
+def _asked(
+    nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
+) -> tuple[list[NodeWithScore], str, list[Passage]]:
+    """Return the nodes, what was asked, and those of the nodes that can be judged."""
+    given = list(nodes)  # or a generator would be read once too often
     if query_bundle is None:
         raise InvalidInputError(
             "the guard judges nodes against a query; pass query_bundle= or query_str= "
             "to postprocess_nodes"
         )
-    return query_bundle.query_str
+    passages = as_passages([node for node in given if text_of(node).strip()])
+    return given, query_bundle.query_str, passages

@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from llama_index.core.schema import (
-    BaseNode,
-    ImageDocument,
-    ImageNode,
-    MetadataMode,
-    NodeWithScore,
-)
+from llama_index.core.schema import BaseNode, ImageDocument, ImageNode, MetadataMode, NodeWithScore
 
 from ragguard import Passage
 from ragguard.errors import InvalidInputError
 
-__all__ = ["MARKED", "as_passages", "marked_copy", "text_of", "with_text"]
+__all__ = ["MARKED", "as_passages", "marked_copy", "text_of"]
 
 MARKED = "ragguard_marked"
 """Metadata key of a node that is kept and unusual; its value is True."""
@@ -34,11 +28,6 @@ def text_of(node: NodeWithScore) -> str:
             "pass NodeWithScore(node=TextNode(text=...))"
         )
     return node.node.get_content(MetadataMode.NONE)
-
-
-def with_text(nodes: Sequence[NodeWithScore]) -> list[NodeWithScore]:
-    """Return the nodes that can be judged."""
-    return [node for node in nodes if text_of(node).strip()]
 
 
 def as_passages(nodes: Sequence[NodeWithScore]) -> list[Passage]:
