@@ -66,8 +66,8 @@ class Guard(Feedback, Deciding):
             (`ragguard.trust.Trust`); or names of protected sources, as `metadata["source"]` gives
             them. None: all are open.
         max_ms: Milliseconds of processor time for reading one retrieved set, without the embedder.
-            Once they are spent, 2,000 characters at the ends of each further text are judged; the
-            rest of it follows `on_error`.
+            Once they are spent, 2,000 characters at the ends of each further text are still judged;
+            the rest of it follows `on_error`.
         mark_alpha: Share of clean queries in which a passage may be marked (kept, and listed in
             `Verdict.marked`) or dropped, from `alpha` to below 1. None means 5 `alpha`, or 0.99
             where that is less; `alpha` marks nothing that is not flagged.

@@ -93,8 +93,8 @@ class Feedback:
     ) -> None:
         """Record that the system gave an answer, for policies that take reports of such ones only.
 
-        Of the texts nothing is kept but hashes under a key of the store, for a day. Call it when
-        the answer is out; it waits for the store.
+        Of the texts nothing is kept but hashes under a key of the store. An answer may be reported
+        for a day. Call it when the answer is out; it waits for the store.
 
         Args:
             query: The user's question.
