@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import track
 
-from benchmarks.command import ERRORS, Choose, Data, Limit, Measured, command
+from benchmarks.command import Choose, Data, Limit, Measured, command, tracked
 from benchmarks.datasets import load_folder
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.report.table import Table, as_is, grouped, listed, ratio, share, summed
@@ -41,15 +40,12 @@ def p_values(batch: Batch) -> Floats:
 
 def run(bases: Sequence[KnowledgeBase], texts: Texts) -> dict[str, Any]:
     """Return the rows of clean and of planted passages."""
-    clean = {
-        base.name: p_values(texts.batch(base.clean))
-        for base in track(bases, description="clean", console=ERRORS)
-    }
+    clean = {base.name: p_values(texts.batch(base.clean)) for base in tracked(bases, "clean")}
     together = np.sort(np.concatenate([*clean.values()]))
     line = float(together[int(ALPHA * len(together))])  # so many are below it
     rows = [{"base": name, "passages": len(p)} | _counted(p, line) for name, p in clean.items()]
     planted = []
-    for base in track(bases, description="planted", console=ERRORS):
+    for base in tracked(bases, "planted"):
         for kind, form in base.planted:
             for count in COUNTS:
                 p = np.concatenate(

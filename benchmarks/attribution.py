@@ -11,9 +11,8 @@ from statistics import mean, median
 from typing import Any
 
 import numpy as np
-from rich.progress import track
 
-from benchmarks.command import ERRORS, Half, Limit, Measured, OwnData, Seed, command
+from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN
 from benchmarks.misgeneration import (
     MAIN_KINDS,
@@ -70,7 +69,7 @@ def run(selection: Selection) -> dict[str, Any]:
 
     for name, records, base in selection.datasets():
         place = {"dataset": name, "data": source(name)}
-        for record in track(records, f"attribution: {name}", console=ERRORS):
+        for record in tracked(records, f"attribution: {name}"):
             for kind, form, event in poisoned_events(record, base, selection.seed):
                 reported(poisoned, event, **place, kind=kind, form=form)
                 for rule, least in (("Eq. 4", 0), (f"at least {MIN_SCOPE}", MIN_SCOPE)):

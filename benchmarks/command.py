@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
+from rich.progress import track
 
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import EMBEDDERS, MINILM, MiniLM, built_in, minilm_folder
@@ -22,6 +23,7 @@ from ragguard.errors import RagguardError
 
 _WIDTH = 160  # characters, where no terminal says
 
+Item = TypeVar("Item")
 Measured = tuple[Mapping[str, Any], Sequence[Dataset]]
 """The sections of a result, and the data that they were measured on."""
 
@@ -64,6 +66,11 @@ def embedders_for(names: Sequence[str] = EMBEDDERS) -> list[Embedder]:
     elif MINILM in names:
         ERRORS.print("MiniLM is not installed", style="yellow")
     return found or [built_in()]
+
+
+def tracked(items: Iterable[Item], description: str) -> Iterable[Item]:
+    """Return the items, with a bar on standard error that says how many are done."""
+    return track(items, description, console=ERRORS)
 
 
 @contextmanager

@@ -9,9 +9,8 @@ from time import perf_counter_ns, process_time_ns
 from typing import Any
 
 import numpy as np
-from rich.progress import track
 
-from benchmarks.command import ERRORS
+from benchmarks.command import tracked
 from benchmarks.datasets import Dataset, Record
 from benchmarks.defences.contenders import NONE, Defence
 from benchmarks.report.table import Row, Table, grouped, listed, ratio
@@ -73,7 +72,7 @@ def run(
     for traffic, k in product(("clean", "attacked"), sizes):
         contenders = _contenders(defences)
         widest = k * max(one.defence.over_fetch for one in contenders)
-        for dataset, position in track(timed, f"cost: {traffic}, k = {k}", console=ERRORS):
+        for dataset, position in tracked(timed, f"cost: {traffic}, k = {k}"):
             record = _with_enough_hits(dataset.report, position, widest)
             kinds = dataset.kinds[:1] if traffic == "attacked" else ()
             poison = [text for one in kinds for text in planted(record, one, "prepend", _PLANTED)]

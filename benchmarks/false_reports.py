@@ -15,9 +15,7 @@ from itertools import cycle, pairwise
 from random import Random
 from typing import Any
 
-from rich.progress import track
-
-from benchmarks.command import ERRORS, Half, Limit, Measured, OwnData, Seed, command
+from benchmarks.command import Half, Limit, Measured, OwnData, Seed, command, tracked
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.misgeneration import (
@@ -129,7 +127,7 @@ def _pages(base: KnowledgeBase, draw: Random) -> list[str]:
 def one_reporter(name: str, base: KnowledgeBase, draw: Random) -> Row:
     """Aim at random pages, each by itself; then take all of them in one name, and protected."""
     pages, blamed, taken, reports = _pages(base, draw), 0, [], 0
-    for page in track(pages, f"aimed at pages ({name})", console=ERRORS):
+    for page in tracked(pages, f"aimed at pages ({name})"):
         traced = False
         for query, response in aimed(page, draw):
             desk = Desk()

@@ -11,9 +11,8 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import track
 
-from benchmarks.command import ERRORS, Data, Out, script
+from benchmarks.command import ERRORS, Data, Out, script, tracked
 from benchmarks.fit_manner import fit_folds
 from benchmarks.knowledge_bases import COUNTS, KnowledgeBase, Texts, knowledge_bases
 from benchmarks.reading import load_with_reading
@@ -29,7 +28,7 @@ def clean_base(bases: Sequence[KnowledgeBase], texts: Texts) -> Base:
     """Return what is usual in the clean passages of all, each measured in its knowledge base."""
     signs: dict[str, list[Floats]] = {}
     own = []
-    for base in track(bases, description="clean", console=ERRORS):
+    for base in tracked(bases, "clean"):
         batch = texts.batch(base.clean)
         own.append(batch.base)
         for name, values in batch.signs(own[-1]).items():
@@ -45,7 +44,7 @@ def planted_p_values(
 ) -> dict[tuple[str, str, int], dict[str, Floats]]:
     """Return the p-values of planted passages by kind, form and count of attack, and by sign."""
     found: dict[tuple[str, str, int], list[dict[str, Floats]]] = {}
-    for base in track(bases, description="planted", console=ERRORS):
+    for base in tracked(bases, "planted"):
         for attack in base.planted:
             for count in COUNTS:
                 for planted in base.rounds(attack, count):

@@ -24,12 +24,11 @@ from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import track
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from benchmarks.command import ERRORS, Data, Out, script
+from benchmarks.command import ERRORS, Data, Out, script, tracked
 from benchmarks.datasets import Dataset
 from benchmarks.datasets.records import values
 from benchmarks.reading import READING, WRITTEN, load_with_reading
@@ -153,7 +152,7 @@ class Folds:
         self._rows: list[tuple[int, int, set[int], float]] = []
         self._groups = list(found)
         values, lengths = [], []
-        for number, group in enumerate(track(self._groups, description="texts", console=ERRORS)):
+        for number, group in enumerate(tracked(self._groups, "texts")):
             for at, (text, folds) in enumerate(group.texts.items()):
                 of_text = _LOWER if text in group.lower else 1.0
                 for tokens, share in readings(prose_tokens(strip_markup(text)), lines=at % 2 > 0):
@@ -226,7 +225,7 @@ def rounded(model: MannerModel) -> tuple[MannerModel, NDArray[np.float16]]:
 def fit_folds(folder: Path, datasets: Sequence[Dataset]) -> list[MannerModel]:
     """Return for every fold a model that was fitted without its questions."""
     found = Folds(groups(folder, datasets))
-    steps = track(range(FOLDS), description="manner without a fold", console=ERRORS)
+    steps = tracked(range(FOLDS), "manner without a fold")
     return [rounded(found.without(fold))[0] for fold in steps]
 
 

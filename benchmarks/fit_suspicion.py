@@ -13,9 +13,8 @@ from collections.abc import Mapping
 
 import numpy as np
 from rich.console import Console
-from rich.progress import track
 
-from benchmarks.command import ERRORS, Data, script
+from benchmarks.command import ERRORS, Data, script, tracked
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import fit_folds
 from benchmarks.fitting.detectors import cross_scores, fit_detectors
@@ -48,7 +47,7 @@ def main(data: Data) -> None:
     datasets = load_choosing(data)
     embedders = list(map(embedder_of, EMBEDDERS))
     drawn = samples(datasets, embedders, fit_folds(data, datasets))
-    found = Samples(list(track(drawn, description="signals", console=ERRORS)))
+    found = Samples(list(tracked(drawn, "signals")))
     scores = cross_scores(found)
     detectors = fit_detectors(found)
     shift = offsets(found, scores, {name: one.bias for name, one in detectors.items()})

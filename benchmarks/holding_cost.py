@@ -13,9 +13,7 @@ from random import Random
 from time import thread_time
 from typing import Any
 
-from rich.progress import track
-
-from benchmarks.command import ERRORS, Data, Limit, Measured, command
+from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Table, listed
@@ -43,7 +41,7 @@ def run(datasets: Sequence[Dataset]) -> list[dict[str, Any]]:
         for kind, sets in (("clean", _sets(datasets, 0)), ("attacked", _sets(datasets, 5))):
             for passages in ("read before", "new"):
                 best = [[float("inf")] * len(sets) for _ in range(2)]
-                for _ in track(range(_ROUNDS), f"{kind}, {passages}", console=ERRORS):
+                for _ in tracked(range(_ROUNDS), f"{kind}, {passages}"):
                     for place in draw.sample(range(len(sets)), len(sets)):
                         for which in draw.sample((0, 1), 2):
                             spent = _timed((plain, holding)[which], sets[place], passages == "new")

@@ -10,9 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any
 
-from rich.progress import track
-
-from benchmarks.command import ERRORS
+from benchmarks.command import tracked
 from benchmarks.datasets import OWN, Dataset, Record
 from benchmarks.defences.contenders import Defence
 from benchmarks.forms import FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
@@ -85,7 +83,7 @@ def _questions(
 ) -> Iterator[tuple[dict[str, Any], Record, Embedder]]:
     for embedder, dataset in product(embedders, datasets):
         place = {"dataset": dataset.name, "embedder": embedder.name}
-        for record in track(dataset.report, f"{section}: {dataset.name}", console=ERRORS):
+        for record in tracked(dataset.report, f"{section}: {dataset.name}"):
             yield place, record, embedder
 
 

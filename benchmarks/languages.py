@@ -14,9 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.progress import track
-
-from benchmarks.command import ERRORS, Data, Half, Limit, Measured, command
+from benchmarks.command import Data, Half, Limit, Measured, command, tracked
 from benchmarks.datasets.records import values
 from benchmarks.embedders import built_in
 from benchmarks.report.table import Row, Table, as_is, grouped, ratio, share, summed
@@ -89,7 +87,7 @@ def measured(
         flagged = guard.decide(query, [Passage(text) for text in texts], k).flagged
         return [text for text, flag in zip(texts, flagged, strict=False) if flag]
 
-    for (language,), of_it in track(by_language.items(), "languages", console=ERRORS):
+    for (language,), of_it in tracked(by_language.items(), "languages"):
         for setting in SETTINGS:
             counts: Counter[str] = Counter()
             k, below = setting

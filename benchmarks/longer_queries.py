@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rich.progress import track
-
-from benchmarks.command import ERRORS, Data, Limit, Measured, command
+from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import Record
 from benchmarks.embedders import built_in
 from benchmarks.metrics.outcomes import Counts
@@ -65,7 +63,7 @@ def counted(
 ) -> list[dict[str, Any]]:
     """Return a row for every k."""
     rows = Counts(*_NAMES)
-    for record in track(records, description=name, console=ERRORS):
+    for record in tracked(records, name):
         asked = replace(record, question=QUERIES[name](record.question))
         clean = retrieve(asked, embedder, _LIMIT)
         for k in _KS:

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import track
 
-from benchmarks.command import ERRORS, Data, Out, script
+from benchmarks.command import ERRORS, Data, Out, script, tracked
 from benchmarks.datasets import Dataset
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.fit_manner import FOLDS, fit_folds, under
@@ -95,7 +94,7 @@ def cross_fitted(
     already, and chosen anew for each fold they would differ by chance, and widen the tail.
     """
     drawn = samples(datasets, embedders, manners)
-    found = Samples(list(track(drawn, description="signals", console=ERRORS)))
+    found = Samples(list(tracked(drawn, "signals")))
     shift = {name: DETECTORS[name].bias - one.bias for name, one in fit_detectors(found).items()}
 
     def weigh(others: Samples) -> Weigh:
@@ -103,8 +102,7 @@ def cross_fitted(
         return Scorer(shifted(fitted, shift)).suspicions
 
     return [
-        weigh(found.where(found.folds != left_out))
-        for left_out in track(range(FOLDS), description="folds", console=ERRORS)
+        weigh(found.where(found.folds != left_out)) for left_out in tracked(range(FOLDS), "folds")
     ]
 
 

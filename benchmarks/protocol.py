@@ -15,11 +15,9 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from rich.progress import track
 
 from benchmarks import peers
 from benchmarks.command import (
-    ERRORS,
     Data,
     Embedders,
     Forms,
@@ -28,6 +26,7 @@ from benchmarks.command import (
     chosen,
     command,
     embedders_for,
+    tracked,
 )
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import Defence, all_defences
@@ -101,7 +100,7 @@ def run(
     found = Counts(*_COUNTS)
     packaged = any(defence.name.startswith("package") for defence in defences)
     for embedder, dataset in product(embedders, datasets):
-        for record in track(dataset.report, dataset.name, console=ERRORS):
+        for record in tracked(dataset.report, dataset.name):
             for place, shown, k in _sets(record, embedder, dataset, forms):
                 follows: bool | None = None
                 if packaged and embedder is embedders[0] and place["kind"] == TOGETHER:

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.progress import track
 
-from benchmarks.command import ERRORS, Data, Limit, Measured, command
+from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import OWN, Dataset, Record, skerrin
 from benchmarks.datasets.annotated import annotated
 from benchmarks.datasets.manual import key_words, pages
@@ -127,7 +126,7 @@ def report_groups(
     """Yield what is counted of the report half, as `counted` takes it."""
     attacked: dict[tuple[str, int], list[RetrievedSet]] = {}
     texts = _false_texts([record for data in datasets for record in data.report])
-    for data in track([*datasets, skerrin()], description="report half", console=ERRORS):
+    for data in tracked([*datasets, skerrin()], "report half"):
         yield "clean", data.name, 0, [retrieve(one, embedder, _HITS) for one in data.report]
         for record in data.report if data.name != OWN else ():
             size = "six words or more" if len(record.question.split()) >= _LONG else "shorter"

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import track
 
-from benchmarks.command import ERRORS, Data, Limit, Measured, command
+from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score, with_manner
@@ -134,12 +133,10 @@ def main(data: Data, limit: Limit = None) -> Measured:
     report = [
         sample
         for dataset in datasets
-        for position, record in enumerate(
-            track(dataset.report, f"report: {dataset.name}", console=ERRORS)
-        )
+        for position, record in enumerate(tracked(dataset.report, f"report: {dataset.name}"))
         for forms in [() if thinned(dataset, position) else (*FITTED_FORMS, *HELD_OUT_FORMS)]
         for sample in drawn(record, embedder, forms, position % FOLDS)
     ]
-    changes = track(list(left_out()), "signals", console=ERRORS)
+    changes = tracked(list(left_out()), "signals")
     rows = list(detected(Samples(choosing), Samples(report), iter(changes)))
     return {"signal_worth": rows}, datasets

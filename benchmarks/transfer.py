@@ -9,10 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.progress import track
 from scipy.stats import binomtest
 
-from benchmarks.command import ERRORS, Data, Limit, Measured, command, embedders_for
+from benchmarks.command import Data, Limit, Measured, command, embedders_for, tracked
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import guarded
 from benchmarks.inline import SIZES
@@ -42,7 +41,7 @@ def run(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> list[dict
             one.name: (_retrieved(one.choosing, embedder), _retrieved(one.report, embedder))
             for one in datasets
         }
-        for k, factor in track(_SETTINGS, "pairs", console=ERRORS):
+        for k, factor in tracked(_SETTINGS, "pairs"):
             for tested in kinds:
                 for how, on, traffic in _calibrations(kinds, tested):
                     made = None if traffic is None else _calibrated(traffic, k, factor)

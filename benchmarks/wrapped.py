@@ -14,9 +14,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from rich.progress import track
-
-from benchmarks.command import ERRORS, Data, Limit, Measured, command
+from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import Record
 from benchmarks.embedders import built_in
 from benchmarks.metrics.outcomes import Counts
@@ -69,7 +67,7 @@ _SETTING = (10, True)
 def counted(name: str, records: Sequence[Record], embedder: Embedder) -> list[dict[str, Any]]:
     """Return a row for each way of wrapping honest pages, and for each kind of planted texts."""
     rows, wrap, limit = Counts("sets", "found"), WRAPPERS[name], OVER_FETCH * _SETTING[0]
-    for record in track(records, description=name, console=ERRORS):
+    for record in tracked(records, name):
         own = retrieve(record, embedder, limit)
         for pages, some in (("first page", 1), ("all pages", limit)):
             texts = (*map(wrap, own.texts[:some]), *own.texts[some:])
