@@ -121,11 +121,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
         yield as_is("What a scan takes", timed)
 
 
-_SAID = {
-    "refused": "refused",
-    "looked_at": "or for review",
-    "below_line": "at 0.1 % of clean",
-}
+_SAID = {"refused": "refused", "looked_at": "or for review", "below_line": "at 0.1 % of clean"}
 
 
 @command(tables)

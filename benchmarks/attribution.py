@@ -161,10 +161,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     yield _one_text(section["single"])
     times = section["ms_per_event"]
     if times["median"] is not None:
-        line = {
-            "median": f"{times['median']:.1f} ms",
-            "95th percentile": f"{times['p95']:.1f} ms",
-        }
+        line = {"median": f"{times['median']:.1f} ms", "95th percentile": f"{times['p95']:.1f} ms"}
         yield as_is("Attribution: processor time of an event", [line])
 
 

@@ -56,10 +56,7 @@ _SEED = 0
 def plain_texts(folder: Path, datasets: Sequence[Dataset]) -> list[str]:
     """Return every text that the model may learn from, once."""
     found: dict[str, None] = {}
-    for name, key in (
-        ("wikipedia_passages", "text"),
-        ("reading_comprehension", "context"),
-    ):
+    for name, key in (("wikipedia_passages", "text"), ("reading_comprehension", "context")):
         found |= dict.fromkeys(line[key] for line in values(folder, name))
     retrieved = {hit for data in datasets for record in data.records for hit in record.hits}
     return [text for text in found if text not in retrieved]
@@ -112,10 +109,7 @@ def _classes(sequences: Sequence[Ints], size: int) -> Ints:
     for numbers in sequences:
         near = np.where(numbers < 0, _NEIGHBOURS - 1 - numbers, np.minimum(numbers, context - 1))
         near[numbers >= _NEIGHBOURS] = context - 1
-        for words, beside in (
-            (numbers[:-1], near[1:]),
-            (numbers[1:], near[:-1] + context),
-        ):
+        for words, beside in ((numbers[:-1], near[1:]), (numbers[1:], near[:-1] + context)):
             rows.append(words[words >= 0])
             columns.append(beside[words >= 0])
     row, column = np.concatenate(rows), np.concatenate(columns)

@@ -33,14 +33,7 @@ from benchmarks.datasets import Dataset
 from benchmarks.datasets.records import values
 from benchmarks.reading import READING, WRITTEN, load_with_reading
 from ragguard.inline.features import manner
-from ragguard.inline.features.manner import (
-    BUCKETS,
-    STEP,
-    WINDOW,
-    MannerModel,
-    buckets_of,
-    windows,
-)
+from ragguard.inline.features.manner import BUCKETS, STEP, WINDOW, MannerModel, buckets_of, windows
 from ragguard.inline.features.prose import as_prose, prose_tokens, sentence_tokens
 from ragguard.text.html import strip_markup
 

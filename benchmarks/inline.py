@@ -30,9 +30,7 @@ _APART = {"way of writing": WRITTEN_FORMS, "held-out form": HELD_OUT_FORMS}
 
 
 def clean(
-    datasets: Sequence[Dataset],
-    embedders: Sequence[Embedder],
-    defences: Sequence[Defence],
+    datasets: Sequence[Dataset], embedders: Sequence[Embedder], defences: Sequence[Defence]
 ) -> list[dict[str, Any]]:
     """Run every defence on every clean set."""
     names = ("queries", "touched", "noticed", "passages", "removed", "golden", "golden_removed")

@@ -84,9 +84,7 @@ def calibrate(
 
 
 def cross_fitted(
-    datasets: Sequence[Dataset],
-    embedders: Sequence[Embedder],
-    manners: Sequence[MannerModel] = (),
+    datasets: Sequence[Dataset], embedders: Sequence[Embedder], manners: Sequence[MannerModel] = ()
 ) -> list[Weigh]:
     """Return for every fold the suspicions by detectors fitted on the other folds.
 

@@ -65,9 +65,7 @@ def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floa
 
 
 def samples(
-    datasets: Sequence[Dataset],
-    embedders: Sequence[Embedder],
-    manners: Sequence[MannerModel] = (),
+    datasets: Sequence[Dataset], embedders: Sequence[Embedder], manners: Sequence[MannerModel] = ()
 ) -> Iterator[Sample]:
     """Yield the choosing half, clean and under every attack; all forms with the first embedder.
 
@@ -92,11 +90,7 @@ def thinned(dataset: Dataset, position: int) -> bool:
 
 
 def drawn(
-    record: Record,
-    embedder: Embedder,
-    forms: Sequence[str],
-    fold: int,
-    clean: str = "clean",
+    record: Record, embedder: Embedder, forms: Sequence[str], fold: int, clean: str = "clean"
 ) -> Iterator[Sample]:
     """Yield the sets of one question: clean, and under every attack in these forms."""
     yield from sets_of(record, embedder, clean, 0, (), fold)
