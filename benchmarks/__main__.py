@@ -8,7 +8,6 @@ from benchmarks.command import run_app
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit status."""
     given = sys.argv[1:] if argv is None else argv
     if given and given[0] in suite_command.COMMANDS:
         return run_app(suite_command.app, "python -m benchmarks", given)

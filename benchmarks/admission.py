@@ -39,7 +39,6 @@ def p_values(batch: Batch) -> Floats:
 
 
 def run(bases: Sequence[KnowledgeBase], texts: Texts) -> dict[str, Any]:
-    """Return the rows of clean and of planted passages."""
     clean = {base.name: p_values(texts.batch(base.clean)) for base in tracked(bases, "clean")}
     together = np.sort(np.concatenate([*clean.values()]))
     line = float(together[int(ALPHA * len(together))])  # so many are below it
@@ -94,7 +93,6 @@ def timed(texts: Sequence[str], count: int) -> dict[str, Any]:
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables of a result."""
     clean = sections["admission_clean"]
     yield listed(
         "Clean passages",
@@ -126,7 +124,6 @@ _SAID = {"refused": "refused", "looked_at": "or for review", "below_line": "at 0
 
 @command(tables)
 def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
-    """Return the rows of `run`, and those of `timed` in the section "admission_cost"."""
     bases = knowledge_bases(data, 0 if choose else 1)
     every = list(dict.fromkeys(text for base in bases for text in base.clean))
     cost = timed(every, limit or _SCANNED)  # while this process is small, which a child starts as

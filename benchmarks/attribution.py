@@ -53,7 +53,6 @@ def source(dataset: str) -> str:
 
 
 def run(selection: Selection) -> dict[str, Any]:
-    """Return the rows of the section "attribution"."""
     origin, poisoned, clean, single = RAGOrigin(top_k=TOP_K), Outcomes(), Outcomes(), Outcomes()
     scopes: dict[tuple[str, str], list[tuple[int, float]]] = {}
     seconds: list[float] = []  # of processor time, which a busy machine distorts less
@@ -152,7 +151,6 @@ def summary(
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables."""
     section = sections["attribution"]
     yield from (
         as_is(f"Attribution: {part}", section[part]) for part in ("summary", "scopes", "clean")
@@ -218,5 +216,4 @@ def _one_text(rows: Sequence[Row]) -> Table:
 
 @command(tables)
 def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half = 1) -> Measured:
-    """Return the section "attribution"."""
     return {"attribution": run(Selection(data, limit, seed, half))}, ()

@@ -136,7 +136,6 @@ def command(
 
 
 def run_app(app: typer.Typer, program: str, argv: Sequence[str] | None = None) -> int:
-    """Run a command line, and return its exit status."""
     try:
         app(args=None if argv is None else list(argv), prog_name=program)
     except RagguardError as error:

@@ -182,7 +182,6 @@ def _slope(times: Mapping[int, float]) -> float | None:
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the times of clean and of attacked sets, and how they grow with k."""
     rows = sections["cost"]
     for traffic in ("clean", "attacked"):
         yield listed(

@@ -190,7 +190,6 @@ def right_answers(
     golden: Mapping[str, frozenset[str]],
     judge: ConformalFilter | None = None,
 ) -> Row:
-    """Report the right answer of every question."""
     tally: Counter[str] = Counter()
     for record in records:
         if not record.right:
@@ -236,7 +235,6 @@ def planted(name: str, records: Sequence[Record], base: KnowledgeBase, seed: int
 
 
 def run(selection: Selection) -> dict[str, Rows]:
-    """Return the rows of each section."""
     draw = Random(selection.seed)
     read = [] if selection.data_dir is None else load_folder(selection.data_dir)
     golden = {one.question: one.golden for data in (*read, skerrin()) for one in data.records}
@@ -261,7 +259,6 @@ def run(selection: Selection) -> dict[str, Rows]:
 
 
 def _calibrated(base: KnowledgeBase) -> ConformalFilter:
-    """Return the filter of a guard that was calibrated on the project's own clean questions."""
     asked = [text for one in load_corpus().questions for text in (one.text, one.paraphrase)]
     traffic = [(text, base.ranked(text, ())[:TOP_K]) for text in asked]
     embedder = HashedEmbedder()
@@ -270,13 +267,11 @@ def _calibrated(base: KnowledgeBase) -> ConformalFilter:
 
 
 def tables(sections: Mapping[str, Rows]) -> Iterator[Table]:
-    """Yield each section as it is."""
     for name, rows in sections.items():
         yield as_is(name, rows)
 
 
 @command(tables)
 def main(data: OwnData = None, limit: Limit = None, seed: Seed = 0, half: Half = 1) -> Measured:
-    """Return the sections of `run`."""
     logging.getLogger("ragguard").setLevel(logging.CRITICAL)  # limits are reached here
     return run(Selection(data, limit, seed, half)), ()

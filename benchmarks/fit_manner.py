@@ -224,7 +224,6 @@ def fit_folds(folder: Path, datasets: Sequence[Dataset]) -> list[MannerModel]:
 
 @contextmanager
 def under(model: MannerModel) -> Iterator[None]:
-    """Let the filter read manner by a model."""
     with patch.object(manner, "shipped", lambda: model):
         yield
 

@@ -104,7 +104,6 @@ def _difference(ours: list[Attribution], theirs: list[Attribution]) -> float:
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the table of the section "gpu"."""
     yield listed(
         f"Attribution with the model by a GPU: {sections['device']}",
         sections["gpu"],
@@ -150,7 +149,6 @@ def main(
     seed: Seed = 0,
     half: Half = 1,
 ) -> Measured:
-    """Return the sections "device" and "gpu"."""
     import torch
 
     ways: dict[str, Callable[[], Proxy]] = {

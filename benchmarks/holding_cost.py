@@ -80,7 +80,6 @@ def _timed(guard: Guard, found: RetrievedSet, forget: bool) -> float:
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the table of the section "holding_cost"."""
     yield listed(
         f"A query with {_ENTRIES} texts in quarantine and verdicts on record",
         sections["holding_cost"],
@@ -95,6 +94,5 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
-    """Return the rows of `run`, in the section "holding_cost"."""
     datasets = [one.limited(limit) for one in load_folder(data)]
     return {"holding_cost": run(datasets)}, datasets

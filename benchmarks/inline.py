@@ -32,7 +32,6 @@ _APART = {"way of writing": WRITTEN_FORMS, "held-out form": HELD_OUT_FORMS}
 def clean(
     datasets: Sequence[Dataset], embedders: Sequence[Embedder], defences: Sequence[Defence]
 ) -> list[dict[str, Any]]:
-    """Run every defence on every clean set."""
     names = ("queries", "touched", "noticed", "passages", "removed", "golden", "golden_removed")
     rows = Counts(*names)
     for place, record, embedder in _questions(datasets, embedders, "clean"):
@@ -115,7 +114,6 @@ def _pooled(rows: list[Row], *by: str) -> list[dict[str, Any]]:
 
 
 def _shares(*pairs: tuple[str, str]) -> Callable[[list[Row]], str]:
-    """Return what gives the shares of counts in others, over rows together."""
     return lambda rows: " / ".join(ratio(*pair)(summed(rows)) for pair in pairs)
 
 

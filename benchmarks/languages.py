@@ -134,5 +134,4 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
 
 @command(tables)
 def main(data: Data, limit: Limit = None, half: Half = 1) -> Measured:
-    """Return the rows of every language, in the section "languages"."""
     return {"languages": list(measured(values(data, "languages"), half, limit))}, ()

@@ -61,7 +61,6 @@ _NAMES = (
 def counted(
     name: str, records: Sequence[Record], embedder: Embedder, attributor: RAGOrigin
 ) -> list[dict[str, Any]]:
-    """Return a row for every k."""
     rows = Counts(*_NAMES)
     for record in tracked(records, name):
         asked = replace(record, question=QUERIES[name](record.question))
@@ -105,7 +104,6 @@ def _blamed(found: RetrievedSet, record: Record, attributor: RAGOrigin) -> dict[
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the table of the section "longer_queries"."""
     yield listed(
         "Where the query holds more than the question: as a whole alone / with its questions",
         sections["longer_queries"],
@@ -127,7 +125,6 @@ def _both(name: str, of: str) -> Callable[[Row], str]:
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
-    """Return the section "longer_queries"."""
     datasets = [one.limited(limit) for one in load_with_reading(data)]
     datasets = [one for one in datasets if _KIND in one.kinds]
     attributor, embedder = RAGOrigin(proxy=LexicalProxy()), built_in()

@@ -201,7 +201,6 @@ def chosen(record: Record, kind: str, seed: int, count: int = PLANTED) -> list[s
 
 
 def in_form(record: Record, form: str, texts: Sequence[str]) -> list[str]:
-    """Return the texts as they are planted."""
     return list(dict.fromkeys(FORMS[form](record.question, text) for text in texts))
 
 

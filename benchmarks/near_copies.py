@@ -155,7 +155,6 @@ def _timed(held: Quarantined, texts: Sequence[str], forget: Callable[[], None]) 
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables of a result."""
     yield listed(
         "What quarantine holds back besides the very same text",
         sorted(sections["near_copies"], key=lambda row: str(row["part"])),
@@ -175,7 +174,6 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
 
 @command(tables)
 def main(data: Data, limit: Limit = None, choose: Choose = False) -> Measured:
-    """Return the sections "near_copies" and "near_copies_cost"."""
     datasets = [one.limited(limit) for one in load_folder(data)]
     found = run(datasets, choosing=choose)
     return {"near_copies": found, "near_copies_cost": cost(datasets)}, datasets

@@ -215,7 +215,6 @@ def known(room: str) -> Mapping[str, tuple[Any, Path]]:
 
 
 def find(room: str, name: str) -> Any:
-    """Return one plug-in."""
     if name not in known(room):
         raise InvalidInputError(f"no {name!r} in {room}; there are {', '.join(known(room))}")
     return known(room)[name][0]

@@ -96,7 +96,6 @@ def run(
     defences: Sequence[Defence],
     forms: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """Run every defence on every cell."""
     found = Counts(*_COUNTS)
     packaged = any(defence.name.startswith("package") for defence in defences)
     for embedder, dataset in product(embedders, datasets):
@@ -192,7 +191,6 @@ def _mean(rows: Sequence[Row], defence: str) -> str:
 def main(
     data: Data, limit: Limit = None, forms: Forms = "prepend", embedders: Embedders = "all"
 ) -> Measured:
-    """Return the sections "defences" and "cells"."""
     asked, names = chosen("--forms", forms, FORMS), chosen("--embedders", embedders, EMBEDDERS)
     found = [dataset for dataset in load_folder(data) if dataset.name in BENIGN]
     if not found:

@@ -100,7 +100,6 @@ def run(
     shares: Sequence[float],
     progress: Progress,
 ) -> dict[str, Any]:
-    """Return the sections "proxies" and "proxy_forms"."""
     lexical = LexicalProxy()
     weights = {**{f"{weight:g} of the model": weight for weight in shares}, MODEL: 1.0}
     proxies: dict[str, Proxy] = {
@@ -151,7 +150,6 @@ def run(
 
 
 def blamed_texts(attribution: Attribution) -> set[str]:
-    """Return the texts that an attribution holds responsible."""
     return {passage.text for passage in attribution.responsible}
 
 
@@ -165,7 +163,6 @@ _FORMS = {"prepend": "question in front", "plain": "plain", "none": "found"}
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables of the sections."""
     rows = sections["proxies"]
     yield crossed(
         "A real model as proxy: DACC / FPR / FNR in % (events)",
@@ -214,7 +211,6 @@ def main(
     seed: Seed = 0,
     half: Half = 1,
 ) -> Measured:
-    """Return the sections of `run`."""
     read = {folder.name: OnnxProxy(folder, threads=1) for folder in (model, other) if folder}
     if openvino:
         read["bfloat16"] = OnnxProxy(model, threads=1, providers=by_openvino(1))

@@ -176,7 +176,6 @@ def _annotated(
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the tables of a result."""
     yield listed(
         "Queries touched / planted texts found, by how much less expected repetition says",
         [row for row in sections["expected_offset"] if not row["with_reference"]],

@@ -58,7 +58,6 @@ def speed(folder: Path, threads: int, *, openvino: bool = False) -> dict[str, An
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the table of the section "speed"."""
     yield as_is("What the model takes", sections["speed"])
 
 
@@ -67,7 +66,6 @@ def main(
     model: Annotated[str, typer.Option(help="a model's name, or an exported folder")] = "smollm2",
     openvino: Annotated[bool, typer.Option("--openvino", help="score by OpenVINO too")] = False,
 ) -> Measured:
-    """Return the section "speed"."""
     folder = export_folder(model)
     ways = [(by, threads) for by in (False, True)[: 1 + openvino] for threads in (1, 2)]
     return {"speed": [speed(folder, threads, openvino=by) for by, threads in ways]}, ()

@@ -45,7 +45,6 @@ def run(
 
 
 def pending(cells: Sequence[Cell], place: Place) -> list[Cell]:
-    """Return the cells that have no complete result."""
     return [cell for cell in cells if (finished(cell, place) or {}).get("reason", "?") is not None]
 
 

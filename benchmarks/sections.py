@@ -40,7 +40,6 @@ def main(
     embedders: Embedders = "all",
     no_package: Annotated[bool, typer.Option("--no-package", help=_NO_PACKAGE)] = False,
 ) -> Measured:
-    """Return the sections that are asked for."""
     asked = chosen("--sections", sections, SECTIONS)
     shown = chosen("--forms", forms, FORMS) if "attack" in asked else ()
     found = [] if data is None else load_with_reading(data)

@@ -126,7 +126,6 @@ def _points(pairs: Sequence[tuple[float, float]]) -> str:
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
-    """Return the rows of every change, in the section "signal_worth"."""
     datasets = [one.limited(limit) for one in load_with_reading(data)]
     embedder = built_in()
     choosing = list(samples(datasets, [embedder], fit_folds(data, datasets)))

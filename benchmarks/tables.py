@@ -71,7 +71,6 @@ _MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
 
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
-    """Return the tables of the sections that a result holds."""
     makers = dict.fromkeys(make for name, make in _MAKERS.items() if sections.get(name))
     return [table for make in makers for table in make(sections)]
 

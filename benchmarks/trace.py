@@ -95,13 +95,11 @@ def _row(scene: str, calls: Calls, most: int | None, changes: int | None) -> dic
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
-    """Yield the table of the scenes."""
     yield as_is("Modules entered, and changes from one to another", sections["scenes"])
 
 
 @command(tables)
 def main() -> Measured:
-    """Trace every scene."""
     rows = []
     for name, (scene, most, changes) in _SCENES.items():
         with Guard(proxy="lexical") as guard:

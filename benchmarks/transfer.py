@@ -34,7 +34,6 @@ _ORDER = ("other", "own", "all others", "shipped")
 
 
 def run(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> list[dict[str, Any]]:
-    """Judge every kind by every calibration."""
     rows: list[dict[str, Any]] = []
     for embedder in embedders:
         kinds = {
@@ -145,6 +144,5 @@ def _touched(rows: list[Row]) -> str:
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
-    """Return the section "pairs"."""
     datasets = [dataset.limited(limit) for dataset in load_folder(data)]
     return {"pairs": run(datasets, embedders_for())}, datasets

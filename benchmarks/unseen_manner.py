@@ -89,7 +89,6 @@ def measured(
 
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
-    """Return the table of a result."""
     return [
         crossed(
             "Plain texts found by manner alone",
@@ -103,7 +102,6 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
-    """Return the rows of `measured`, in the section "unseen_manner"."""
     datasets = load_with_reading(data)
     found = Folds(groups(data, datasets))
 

@@ -88,7 +88,6 @@ def _read(found: RetrievedSet) -> list[dict[str, int]]:
 
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
-    """Return the table of the section "wrapped"."""
     return [
         crossed(
             "Planted texts and honest pages inside other text: sets in which one reaches the line",
@@ -102,7 +101,6 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
 
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
-    """Return the rows of all wrappers, in the section "wrapped"."""
     datasets = load_with_reading(data)
     records = [record for one in datasets for record in one.limited(limit).report]
     embedder = built_in()

@@ -76,7 +76,6 @@ class Chart:
 
 
 def charts(found: Sequence[Shown]) -> list[Chart]:
-    """Return the charts that a suite's cells allow."""
     defended = [one for one in found if one.cell.room == "defences" and one.rows]
     by_share = [chart for reader, here in by_reader(defended) for chart in _by_share(reader, here)]
     return [chart for chart in (_roc(defended), *by_share, _by_k(defended)) if chart.lines]

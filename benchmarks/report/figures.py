@@ -33,7 +33,6 @@ class Shown:
 
 
 def shown(suite: Suite, place: Place) -> list[Shown]:
-    """Return every cell of a suite with what is kept of it."""
     kept = {cell.key: (cell, finished(cell, place)) for cell in suite.cells}
     return judged({key: (cell, *_content(content)) for key, (cell, content) in kept.items()})
 

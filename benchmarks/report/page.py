@@ -13,7 +13,6 @@ _MEASURES = {"dacc": "DACC", "fpr": "FPR", "fnr": "FNR"}
 
 
 def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:
-    """Return the page."""
     folder = FileSystemLoader(Path(__file__).parent)
     templates = Environment(loader=folder, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     blamed = [one for one in found if one.cell.room == "attributors" and one.rows]
@@ -30,7 +29,6 @@ def page(title: str, about: Mapping[str, Any], found: Sequence[Shown]) -> str:
 
 
 def _sample(found: Sequence[Shown]) -> str:
-    """Say what the page is made from."""
     datasets = dict.fromkeys(one.cell.dataset for one in found)
     rows = sum(len(one.rows) for one in found)
     empty = sum(bool(one.reason) for one in found)

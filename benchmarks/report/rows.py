@@ -38,5 +38,4 @@ def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
 
 
 def read_rows(path: Path) -> list[Shown]:
-    """Return the cells of a file that holds such a result."""
     return of_sections(read(path)["sections"])

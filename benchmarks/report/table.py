@@ -109,7 +109,6 @@ def ratio(part: str, whole: str, digits: int = 1) -> Callable[[Row], str]:
 
 
 def as_markdown(table: Table) -> str:
-    """Return a table in Markdown under its title."""
     lines = [
         f"**{table.title}**",
         "",
@@ -121,7 +120,6 @@ def as_markdown(table: Table) -> str:
 
 
 def as_rich(table: Table) -> RichTable:
-    """Return a table for the terminal."""
     out = RichTable(*table.columns, title=table.title, title_justify="left")
     for row in table.rows:
         out.add_row(*row)
