@@ -19,8 +19,7 @@ from benchmarks.embedders import built_in
 from benchmarks.fit_manner import FOLDS, fit_folds
 from benchmarks.fitting.detectors import fit_detector, left_out_scores, score, with_manner
 from benchmarks.fitting.offsets import ALPHA, offsets
-from benchmarks.fitting.plans import PLANS, Plan
-from benchmarks.fitting.samples import Samples, drawn, samples, thinned
+from benchmarks.fitting.samples import PLANS, Plan, Samples, drawn, samples, thinned
 from benchmarks.forms import FITTED_FORMS, HELD_OUT_FORMS
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.reading import load_with_reading

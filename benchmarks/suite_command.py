@@ -12,11 +12,9 @@ from benchmarks.cells import load_suite
 from benchmarks.command import ERRORS
 from benchmarks.measuring import Place
 from benchmarks.metrics.intervals import Rate
-from benchmarks.report.compare import compared
-from benchmarks.report.figures import shown, suite_tables
+from benchmarks.report.figures import compared, read_rows, sections_of, shown, suite_tables
 from benchmarks.report.page import page
 from benchmarks.report.result import describe_run, read, write
-from benchmarks.report.rows import read_rows, sections_of
 from benchmarks.report.table import as_markdown, as_rich
 from benchmarks.running import finished, pending, run
 

@@ -4,95 +4,46 @@
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from benchmarks import (
-    admission,
-    attribution,
-    cost,
-    gpu,
-    inline,
-    languages,
-    longer_queries,
-    protocol,
-    proxies,
-    query_forms,
-    real_model,
-    signal_worth,
-    transfer,
-    unseen_manner,
-    wrapped,
-)
-from benchmarks.report import judge
-from benchmarks.report.figures import suite_tables
+from benchmarks.command import script
+from benchmarks.report.figures import of_sections, suite_tables
 from benchmarks.report.result import read
-from benchmarks.report.rows import of_sections
 from benchmarks.report.table import Table, archived, as_markdown
 from ragguard.errors import InvalidInputError
 
+Result = Annotated[Path | None, typer.Argument(help="what a benchmark wrote with --json")]
+
 README = Path(__file__).with_name("README.md")
 _DOCS = README.parent.parent / "docs"
-PAGES = (
-    README,
-    README.with_name("TABLES.md"),
-    *[
-        _DOCS / f"{name}.md"
-        for name in ("admission", "attacker", "attribution", "proxies", "signals")
-    ],
-)
+_PAGES = ("admission", "attacker", "attribution", "proxies", "signals")
+PAGES = (README, README.with_name("TABLES.md"), *[_DOCS / f"{name}.md" for name in _PAGES])
 """The documents that hold tables."""
 
-_MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Table]]] = {
-    "suite_cells": lambda sections: suite_tables(of_sections(sections)),
-    "judged": judge.tables,
-    "cells": protocol.tables,
-    "pairs": transfer.tables,
-    "clean": inline.tables,
-    "attack": inline.tables,
-    "attribution": attribution.tables,
-    "speed": real_model.tables,
-    "proxies": proxies.tables,
-    "gpu": gpu.tables,
-    "cost": cost.tables,
-    "query_forms": query_forms.tables,
-    "longer_queries": longer_queries.tables,
-    "languages": languages.tables,
-    "unseen_manner": unseen_manner.tables,
-    "wrapped": wrapped.tables,
-    "admission_clean": admission.tables,
-    "signal_worth": signal_worth.tables,
-    "tables": lambda sections: map(archived, sections["tables"]),
+_OWN_NAME = (
+    *("attribution", "proxies", "gpu", "cost", "query_forms", "longer_queries", "languages"),
+    *("unseen_manner", "wrapped", "signal_worth"),
+)
+_MODULES = {
+    **{"judged": "report.judge", "cells": "protocol", "pairs": "transfer", "clean": "inline"},
+    **{"attack": "inline", "speed": "real_model", "admission_clean": "admission"},
+    **{name: name for name in _OWN_NAME},
 }
-"""What makes the tables of a result that has a section of this name."""
+"""By section, the module whose `tables` makes the tables of a result that has this section."""
 
 
 def tables(sections: Mapping[str, Any]) -> list[Table]:
-    makers = dict.fromkeys(make for name, make in _MAKERS.items() if sections.get(name))
-    return [table for make in makers for table in make(sections)]
-
-
-def main(
-    result: Annotated[
-        Path | None, typer.Argument(help="what a benchmark wrote with --json")
-    ] = None,
-) -> None:
-    """Print the tables of a result as Markdown, or write those of the pages."""
-    if result is not None:
-        for table in tables(read(result)["sections"]):
-            typer.echo(as_markdown(table))
-        return
-    missing: list[str] = []
-    for page in PAGES:
-        text, problems = _filled(page.read_text(encoding="utf-8"), README.parent)
-        page.write_text(text, encoding="utf-8")
-        missing += problems
-    for problem in dict.fromkeys(missing):
-        typer.echo(problem, err=True)
-    raise typer.Exit(2 if missing else 0)
+    found: list[Table] = []
+    if sections.get("suite_cells"):
+        found += suite_tables(of_sections(sections))
+    for module in dict.fromkeys(_MODULES[name] for name in _MODULES if sections.get(name)):
+        found += import_module(f"benchmarks.{module}").tables(sections)
+    return [*found, *map(archived, sections.get("tables", ()))]
 
 
 _MARK = re.compile(r"(<!-- (\S+\.json): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -130,5 +81,18 @@ def _filled(text: str, folder: Path) -> tuple[str, list[str]]:
     return _MARK.sub(table, text), problems
 
 
-if __name__ == "__main__":
-    typer.run(main)
+@script
+def main(result: Result = None) -> None:
+    """Print the tables of a result as Markdown, or write those of the pages."""
+    if result is not None:
+        for table in tables(read(result)["sections"]):
+            typer.echo(as_markdown(table))
+        return
+    missing: list[str] = []
+    for page in PAGES:
+        text, problems = _filled(page.read_text(encoding="utf-8"), README.parent)
+        page.write_text(text, encoding="utf-8")
+        missing += problems
+    for problem in dict.fromkeys(missing):
+        typer.echo(problem, err=True)
+    raise typer.Exit(2 if missing else 0)

@@ -5,8 +5,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from benchmarks.datasets.converters import CONVERTERS
-from benchmarks.datasets.records import OWN, Dataset, load_file, skerrin
-from benchmarks.datasets.released import load_released
+from benchmarks.datasets.nearest import nearest
+from benchmarks.datasets.records import OWN, Dataset, Record, answers, lines, load_file, skerrin
 from ragguard.errors import InvalidInputError
 
 _RELEASED = "released"
@@ -42,9 +42,36 @@ def load(name: str, folder: Path | None) -> Dataset:
     elif ":" in name:
         data = CONVERTERS[name.partition(":")[0]](path)
     else:
-        data = load_released(path) if name == _RELEASED else load_file(path, name)
+        data = _released(path) if name == _RELEASED else load_file(path, name)
     records = (
         record if record.id else replace(record, id=str(number))
         for number, record in enumerate(data.records)
     )
     return replace(data, records=tuple(records))
+
+
+def _released(path: Path) -> Dataset:
+    """Read released attacks; hits are what the built-in embedder finds in the folder's passages.
+
+    The knowledge base was not made for these questions: it may lack their answers. All false
+    answers of a question count as the attacker's. A line holds `question`, `correct_answer`, and
+    `poison` by kind, each a list of {"incorrect_answer", "texts"}.
+    """
+    texts = [str(one["text"]) for one in lines(path.with_name("wikipedia_passages.jsonl"))]
+    values = lines(path)
+    found = nearest([value["question"] for value in values], texts)
+    records = []
+    for value, hits in zip(values, found, strict=True):
+        first = {kind: found[0] for kind, found in value["poison"].items() if found}
+        records.append(
+            Record(
+                value["question"],
+                hits,
+                frozenset(),
+                {kind: tuple(one["texts"]) for kind, one in first.items()},
+                str(value["id"]),
+                answers(value.get("correct_answer")),
+                tuple(dict.fromkeys(str(one["incorrect_answer"]) for one in first.values())),
+            )
+        )
+    return Dataset("released", tuple(records), split=True)

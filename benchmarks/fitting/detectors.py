@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from benchmarks.fitting.plans import PLANS, Plan
-from benchmarks.fitting.samples import Samples
+from benchmarks.fitting.samples import PLANS, Plan, Samples
 from ragguard.inline.scoring import Detector
 
 Floats = NDArray[np.float64]

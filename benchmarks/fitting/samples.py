@@ -1,8 +1,11 @@
-"""The samples: the signals of retrieved sets, clean and attacked, with what is poison in them."""
+"""The samples: the signals of retrieved sets, clean and attacked, with what is poison in them.
+
+The plans say for each detector the signals that it may look at, and the attacks it is fitted on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
@@ -11,7 +14,6 @@ from numpy.typing import NDArray
 
 from benchmarks.datasets import Dataset, Record
 from benchmarks.fit_manner import FOLDS, under
-from benchmarks.fitting.plans import Plan
 from benchmarks.forms import FITTED_FORMS
 from benchmarks.reading import WRITTEN
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
@@ -32,6 +34,26 @@ _SIMPLE = ("prepend", "plain")
 _SIZES = (5, 10)
 _ONE_OF_THREE = "simpleqa"  # the largest set, thinned so that it does not decide alone
 _CLEAN_WEIGHT = 3.0  # clean sets together, relative to the poison
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The signals that a detector may look at, and the attacks and counts that it is fitted on."""
+
+    signals: tuple[str, ...]
+    forms: tuple[str, ...]
+    counts: tuple[int, ...] = (1, 5)
+
+
+PLANS: Mapping[str, Plan] = {
+    "verbatim": Plan(("verbatim_question", "verbatim_at_boundary"), ("prepend",)),
+    "boundary_overlap": Plan(("boundary_overlap",), ("statement", "halves")),
+    "window_density": Plan(("window_density",), ("shuffled", "middle", "dropped")),
+    "inserted_words": Plan(("inserted_words",), ("spread",)),
+    "keywords": Plan(("keyword_bigrams", "keywords_at_boundary"), ("keywords", "stuffed")),
+    "manner": Plan(("manner",), ("plain",)),
+}
+"""The detectors that are fitted, each for one way of carrying the question."""
 
 
 @dataclass(frozen=True)

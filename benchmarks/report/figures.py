@@ -1,19 +1,25 @@
-"""From the cells of a run to what its pages show."""
+"""From the cells of a run to what its pages show.
+
+What is committed of a suite are its rows without text, from which the figures are made anew.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks.cells import Cell, Suite
 from benchmarks.measuring import Place
 from benchmarks.metrics.counting import attributed, figures
-from benchmarks.metrics.intervals import Rate
+from benchmarks.metrics.intervals import Rate, difference
 from benchmarks.plugins import find
+from benchmarks.report.result import read
 from benchmarks.report.table import Table, as_is
 from benchmarks.running import finished
 from ragguard.errors import InvalidInputError
 
+_ROWS = {"defences": "suite_rows", "attributors": "suite_events"}
 _MANY, _FEW = 8, 6
 """A table of more defences than many is also given for the few that a suite names first."""
 
@@ -56,6 +62,35 @@ def judged(
         count = attributed(told) if cell.room == "attributors" else figures(told)
         found.append(Shown(cell, told, reason, count if rows else {}))
     return found
+
+
+def sections_of(found: Sequence[Shown]) -> dict[str, Any]:
+    """Return cells and rows as sections of a result; a row names its cell by number."""
+    cells = []
+    sections: dict[str, list[dict[str, Any]]] = {"suite_rows": [], "suite_events": []}
+    for number, one in enumerate(found):
+        fields = {name: value for name, value in asdict(one.cell).items() if name != "versions"}
+        cells.append({**fields, "id": one.cell.id, "reason": one.reason})
+        rows = ({name: row[name] for name in row if name != "known"} for row in one.rows)
+        sections[_ROWS[one.cell.room]] += [{"cell": number, **row} for row in rows]
+    return {"suite_cells": cells, **{name: rows for name, rows in sections.items() if rows}}
+
+
+def of_sections(sections: Mapping[str, Any]) -> list[Shown]:
+    """Return the cells of a result with their figures, counted anew."""
+    rows: dict[int, list[Mapping[str, Any]]] = {}
+    for name in _ROWS.values():
+        for row in sections.get(name, ()):
+            rows.setdefault(row["cell"], []).append(row)
+    kept = {}
+    for number, fields in enumerate(sections["suite_cells"]):
+        cell = Cell(**{name: fields[name] for name in fields if name not in ("id", "reason")})
+        kept[cell.key] = (cell, rows.get(number, []), fields["reason"])
+    return judged(kept)
+
+
+def read_rows(path: Path) -> list[Shown]:
+    return of_sections(read(path)["sections"])
 
 
 def title_of(room: str, name: str) -> str:
@@ -196,3 +231,29 @@ def _empty(found: Sequence[Shown]) -> Table:
     )
     lines = tuple((*line, str(count)) for line, count in counted.items())
     return Table("Cells without rows", ("attack", "method", "data", "why", "cells"), lines)
+
+
+_CHANGED = {"attack success": "attacked", "right answers": "right"}
+
+
+def compared(first: Sequence[Shown], second: Sequence[Shown]) -> Table:
+    """Return the difference of every cell that both hold, over the questions that both hold.
+
+    Intervals are of the paired difference; a cell of other sources is the same cell here.
+    """
+    before = {one.cell.key: {row["question"]: row for row in one.rows} for one in first}
+    lines = []
+    for one in second:
+        old = before.get(one.cell.key, {})
+        both = [(old[row["question"]], row) for row in one.rows if row["question"] in old]
+        if both and one.cell.room == "defences":
+            line = {"data": one.cell.dataset, "attack": title_of("attacks", one.cell.attack)}
+            line |= {"defence": title_of("defences", one.cell.method), "questions": str(len(both))}
+            lines.append(line | {said: _change(both, part) for said, part in _CHANGED.items()})
+    return as_is("Second less first, points", lines)
+
+
+def _change(both: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]], part: str) -> str:
+    found = difference([a[part] for a, _ in both], [b[part] for _, b in both])
+    low, high = found.ends
+    return f"{100 * (found.value or 0.0):+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"

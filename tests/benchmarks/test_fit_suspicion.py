@@ -17,8 +17,7 @@ from benchmarks.fitting.detectors import (
     with_manner,
 )
 from benchmarks.fitting.offsets import Recalls, offsets, shifted
-from benchmarks.fitting.plans import PLANS, Plan
-from benchmarks.fitting.samples import FOLDS, Sample, Samples, samples, sets_of
+from benchmarks.fitting.samples import FOLDS, PLANS, Plan, Sample, Samples, samples, sets_of
 from benchmarks.forms import FITTED_FORMS
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.features import SIGNALS

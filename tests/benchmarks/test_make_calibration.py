@@ -8,8 +8,7 @@ import pytest
 from benchmarks import make_calibration
 from benchmarks.datasets import skerrin
 from benchmarks.fitting import detectors
-from benchmarks.fitting.plans import PLANS
-from benchmarks.fitting.samples import FOLDS, samples
+from benchmarks.fitting.samples import FOLDS, PLANS, samples
 from benchmarks.make_calibration import calibrate, cross_fitted
 from ragguard.embedding import HashedEmbedder
 from ragguard.inline.features import SIGNALS

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import holding_cost, near_copies
 from benchmarks.datasets import skerrin
-from benchmarks.edits import EDITS, updated
+from benchmarks.near_copies import EDITS, updated
 from benchmarks.report.result import read
 from ragguard.inline.near_copies import CONTAINED, TAKEN
 from tests.docs.claims import ROOT, claim

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.fitting.plans import PLANS, Plan
-from benchmarks.fitting.samples import FOLDS, Sample, Samples
+from benchmarks.fitting.samples import FOLDS, PLANS, Plan, Sample, Samples
 from benchmarks.signal_worth import detected, left_out, main, tables
 from benchmarks.tables import README
 from ragguard.errors import CalibrationError

@@ -12,8 +12,7 @@ from benchmarks.__main__ import main
 from benchmarks.cells import load_suite
 from benchmarks.datasets import skerrin
 from benchmarks.measuring import Place
-from benchmarks.report.figures import shown
-from benchmarks.report.rows import read_rows
+from benchmarks.report.figures import read_rows, shown
 from benchmarks.running import finished, pending, run
 from ragguard.errors import InvalidInputError
 
