@@ -73,29 +73,19 @@ class Suite:
     cells: tuple[Cell, ...]
 
 
+_LISTS = ("attacks", "defences", "attributors", "datasets", "readers")
 _FIELDS: Mapping[str, Any] = {
-    "title": "",
-    "attacks": [],
-    "defences": [],
-    "attributors": [],
-    "datasets": [],
-    "readers": [],
-    "k": [5],
-    "planted": [5],
-    "seeds": [0],
-    "questions": 0,
-    "retriever": "built-in",
-    "part": [],
+    **{"title": "", **{name: [] for name in _LISTS}, "k": [5], "planted": [5], "seeds": [0]},
+    **{"questions": 0, "retriever": "built-in", "part": []},
 }
 
 
 def load_suite(name: str, folder: Path | None) -> Suite:
     """Read a suite.
 
-    A suite is a TOML file of lists whose product is run. Each `[[part]]` adds a product; what it
-    leaves out it takes from above.
-    It is named by its file in `benchmarks/suites`, or by a path. The files of the data folder take
-    part in the identifiers.
+    A suite is a TOML file of lists whose product is run, named by its file in `benchmarks/suites`,
+    or by a path. Each `[[part]]` adds a product; what it leaves out it takes from above. The files
+    of the data folder take part in the identifiers.
     """
     path = Path(name) if name.endswith(".toml") else _SUITES / f"{name}.toml"
     if not path.is_file():
@@ -121,20 +111,11 @@ def _product(given: Mapping[str, Any], folder: Path | None) -> list[Cell]:
     axes = (given["datasets"], given["seeds"], given["k"], given["planted"], given["attacks"])
     cells = []
     for dataset, seed, k, planted, attack in product(*axes):
+        count = 0 if attack == "none" else planted
         for room, method in methods:
             for reader in given["readers"] if room == "defences" else [""]:
-                cell = Cell(
-                    attack,
-                    room,
-                    method,
-                    dataset,
-                    reader,
-                    k,
-                    0 if attack == "none" else planted,
-                    seed,
-                    given["questions"],
-                    given["retriever"],
-                )
+                place = (attack, room, method, dataset, reader, k, count)
+                cell = Cell(*place, seed, given["questions"], given["retriever"])
                 if room == "defences" or attack != "none":
                     cells.append(replace(cell, versions=_versions(cell, folder)))
     return cells

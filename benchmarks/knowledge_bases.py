@@ -36,10 +36,8 @@ _PLANTED_AT_ONCE = 0.01  # of a knowledge base
 class KnowledgeBase:
     """Passages of one source and one half.
 
-    Attributes:
-        name: Of the source.
-        clean: Each clean passage once, with the fold of its question.
-        planted: By kind and form of attack, the texts for each question with its fold.
+    `clean` has each clean passage once, with the fold of its question; `planted`, by kind and form
+    of attack, the texts for each question with its fold.
     """
 
     name: str

@@ -29,25 +29,17 @@ from ragguard.errors import InvalidInputError
 class About:
     """Where a method comes from and how far this is it.
 
-    Attributes:
-        title: Its name in tables.
-        paper: Title or arXiv number.
-        venue: Where it was published.
-        threat: What the attacker knows, or what the defender needs to see.
-        needs: What it runs on.
-        fidelity: "original" as published, "reduced": with less search, or without a part that
-            its file names; "released texts" of the authors, or "templated": our wording of the
-            idea.
-        version: Raised whenever results change; older results are then void.
+    Its `fidelity` is "original" as published, "reduced": with less search, or without a part that
+    its file names; "released texts" of the authors, or "templated": our wording of the idea.
     """
 
-    title: str
-    paper: str
-    venue: str
-    threat: str
-    needs: Literal["nothing", "gradient", "language model", "vectors"] = "nothing"
+    title: str  # its name in tables
+    paper: str  # title or arXiv number
+    venue: str  # where it was published
+    threat: str  # what the attacker knows, or what the defender needs to see
+    needs: Literal["nothing", "gradient", "language model", "vectors"] = "nothing"  # to run on
     fidelity: Literal["original", "reduced", "released texts", "templated"] = "original"
-    version: int = 1
+    version: int = 1  # raised whenever results change; older results are then void
 
 
 def as_asked(question: str) -> str:
@@ -59,54 +51,39 @@ def as_asked(question: str) -> str:
 class Attack:
     """What is planted for a question.
 
-    Attributes:
-        about: Where it comes from.
-        plant: (record, count, draw) -> at most `count` texts; none where there is nothing to plant.
-        ask: What the user asks; only attacks with a trigger change it.
-        refusal: The attacker wants no answer at all.
+    `plant` makes of (record, count, draw) at most `count` texts; none where there is nothing to
+    plant. `ask` is what the user asks; only attacks with a trigger change it.
     """
 
     about: About
     plant: Callable[[Record, int, Random], Sequence[str]]
     ask: Callable[[str], str] = as_asked
-    refusal: bool = False
+    refusal: bool = False  # the attacker wants no answer at all
 
 
 @dataclass(frozen=True)
 class Setting:
     """What a method may prepare itself with.
 
-    Attributes:
-        dataset: The data; its choosing half is free to learn from.
-        embedder: The retriever's.
-        clean: Retrieved sets of k passages of the choosing half, without any attack; of the report
-            half where the data has no other, since nothing was chosen on it.
-        k: Passages that reach the reader.
-        seed: For whatever draws at random.
+    `clean` are retrieved sets of k passages of the choosing half, without any attack; of the report
+    half where the data has no other, since nothing was chosen on it.
     """
 
-    dataset: Dataset
-    embedder: Embedder
+    dataset: Dataset  # its choosing half is free to learn from
+    embedder: Embedder  # the retriever's
     clean: Sequence[RetrievedSet]
-    k: int
-    seed: int
+    k: int  # passages that reach the reader
+    seed: int  # for whatever draws at random
 
 
 @dataclass(frozen=True)
 class Case:
-    """One question with what was retrieved for it.
+    """One question with what was retrieved for it."""
 
-    Attributes:
-        record: The question and its answers.
-        retrieved: As many passages as the defence asks for, best first.
-        k: How many of them the reader gets at most.
-        read: Asks the reader; what that costs is counted.
-    """
-
-    record: Record
-    retrieved: RetrievedSet
-    k: int
-    read: Callable[[Prompt], Answer]
+    record: Record  # the question and its answers
+    retrieved: RetrievedSet  # as many passages as the defence asks for, best first
+    k: int  # how many of them the reader gets at most
+    read: Callable[[Prompt], Answer]  # asks the reader; what that costs is counted
 
     def prompt(self, positions: Sequence[int], instruction: str = ANSWER) -> Prompt:
         """Return the question put to some of the passages."""
@@ -120,21 +97,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a defence did.
+    """What a defence did."""
 
-    Attributes:
-        kept: Positions of the passages that reach the reader; at most k but for some defences.
-        marked: It kept a passage and marked it as unusual.
-        instruction: What the reader is told instead of the usual.
-        answer: The answer, where the defence itself has it; None: the reader is asked.
-        p_value: Of "this is clean traffic"; None where the defence has no notion of that.
-    """
-
-    kept: tuple[int, ...]
-    marked: bool = False
-    instruction: str = ANSWER
-    answer: str | None = None
-    p_value: float | None = None
+    kept: tuple[int, ...]  # positions that reach the reader; at most k but for some defences
+    marked: bool = False  # it kept a passage and marked it as unusual
+    instruction: str = ANSWER  # what the reader is told instead of the usual
+    answer: str | None = None  # where the defence itself has it; None: the reader is asked
+    p_value: float | None = None  # of "this is clean traffic"; None: it has no notion of that
 
 
 Judge = Callable[[Case], Decision]
@@ -144,23 +113,19 @@ Judge = Callable[[Case], Decision]
 class Defence:
     """What stands between retriever and reader.
 
-    Attributes:
-        about: Where it comes from.
-        make: Returns the judge of single cases.
-        over_fetch: How many times k it is given.
-        measures: Packages whose source, or "dist:NAME" distributions whose version, is measured:
-            where they change, results are void.
+    `measures` are packages whose source, or "dist:NAME" distributions whose version, is measured:
+    where they change, results are void.
     """
 
     about: About
     make: Callable[[Setting], Judge]
-    over_fetch: int = 1
+    over_fetch: int = 1  # how many times k it is given
     measures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class AttributorPlugin:
-    """What finds the passages behind a wrong answer; attributes as in `Defence`."""
+    """What finds the passages behind a wrong answer; fields as in `Defence`."""
 
     about: About
     make: Callable[[Setting], Attributor]

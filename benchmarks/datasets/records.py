@@ -20,25 +20,15 @@ OWN = "skerrin"
 
 @dataclass(frozen=True)
 class Record:
-    """One question.
+    """One question; what the data does not say is empty."""
 
-    Attributes:
-        question: As a user types it.
-        hits: What retrievers returned for it, every text once; nothing here is poison.
-        golden: The texts among `hits` that answer it, where the data says so.
-        poison: The attacker's texts by kind of attack, not yet in any question form.
-        id: As the data names it; may be empty.
-        correct: The right answer and its other spellings; empty where the data does not say.
-        incorrect: What the attacker wants to be answered, likewise.
-    """
-
-    question: str
-    hits: tuple[str, ...]
-    golden: frozenset[str]
-    poison: Mapping[str, tuple[str, ...]]
-    id: str = ""
-    correct: tuple[str, ...] = ()
-    incorrect: tuple[str, ...] = ()
+    question: str  # as a user types it
+    hits: tuple[str, ...]  # what retrievers returned for it, every text once; no poison
+    golden: frozenset[str]  # those of the hits that answer it
+    poison: Mapping[str, tuple[str, ...]]  # texts by kind of attack, not yet in a question form
+    id: str = ""  # as the data names it
+    correct: tuple[str, ...] = ()  # the right answer and its other spellings
+    incorrect: tuple[str, ...] = ()  # what the attacker wants to be answered, likewise
 
     @property
     def right(self) -> str:

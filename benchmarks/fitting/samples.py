@@ -60,22 +60,16 @@ PLANS: Mapping[str, Plan] = {
 class Sample:
     """One retrieved set.
 
-    Attributes:
-        signals: float64 array of shape (k, s): one column a signal.
-        poisoned: bool array of shape (k,): which of its passages are poison.
-        form: Question form of the poison, or "clean"; `WRITTEN` of clean pages that language models
-            wrote, which no line is drawn by.
-        count: How many texts were planted; 0 if none.
-        setting: How many passages were judged, and whether those below were given.
-        fold: The part of the choosing half that its question belongs to.
+    `form` is the question form of the poison, or "clean"; `WRITTEN` of clean pages that language
+    models wrote, which no line is drawn by.
     """
 
-    signals: Floats
-    poisoned: NDArray[np.bool_]
+    signals: Floats  # shape (k, s): one column a signal
+    poisoned: NDArray[np.bool_]  # shape (k,): which of its passages are poison
     form: str
-    count: int
-    setting: tuple[int, bool]
-    fold: int
+    count: int  # how many texts were planted; 0 if none
+    setting: tuple[int, bool]  # how many passages were judged, and whether those below were given
+    fold: int  # the part of the choosing half that its question belongs to
 
 
 def signals_of(retrieved: RetrievedSet, k: int, *, with_reference: bool) -> Floats:
@@ -139,16 +133,9 @@ def sets_of(
 
 
 class Samples:
-    """Many samples as arrays: n passages of s sets.
+    """Many samples as arrays: `signals` (n, len(names)) and `poisoned` (n,) of n passages.
 
-    Attributes:
-        found: The samples.
-        names: What the columns of their signals are called.
-        signals: float64 array of shape (n, len(names)).
-        poisoned: bool array of shape (n,).
-        sizes: int array of shape (s,): passages of every set.
-        clean: bool array of shape (s,): nothing was planted.
-        folds: int array of shape (s,).
+    Of s sets, shape (s,): `sizes`, their passages; `clean`, nothing was planted; and `folds`.
     """
 
     def __init__(self, found: Sequence[Sample], names: tuple[str, ...] = SIGNALS) -> None:
