@@ -26,7 +26,7 @@ from benchmarks.misgeneration import (
     rounded,
     single_events,
 )
-from benchmarks.report.table import Row, Table, as_is, grouped, share
+from benchmarks.report.table import Row, Rows, Table, as_is, grouped, share
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE, Ranking, narrow_scope
@@ -114,9 +114,7 @@ def _scope(event: Event, least: int) -> tuple[int, float]:
     return len(scope.passages), len(missed) / len(event.poison)
 
 
-def summary(
-    poisoned: Sequence[Row], clean: Sequence[Row], *, by: Sequence[str]
-) -> list[dict[str, Any]]:
+def summary(poisoned: Sequence[Row], clean: Sequence[Row], *, by: Sequence[str]) -> Rows:
     """Return means over datasets, each of which is the mean over its rows of main kinds.
 
     Args:

@@ -5,7 +5,6 @@ defence, a reader or what it measures changes, so does the identifier, and the o
 """
 
 import hashlib
-import importlib.metadata
 import importlib.util
 import json
 import tomllib
@@ -18,6 +17,7 @@ from typing import Any
 
 from benchmarks.datasets.sources import file_of
 from benchmarks.plugins import find, known
+from benchmarks.report.result import version_of
 from ragguard.errors import InvalidInputError
 
 _SUITES = Path(__file__).with_name("suites")
@@ -142,10 +142,7 @@ def _versions(cell: Cell, folder: Path | None) -> tuple[tuple[str, str], ...]:
 @cache
 def _measured(name: str) -> str:
     if name.startswith("dist:"):
-        try:
-            return importlib.metadata.version(name.removeprefix("dist:"))
-        except importlib.metadata.PackageNotFoundError:
-            return "not installed"
+        return version_of(name.removeprefix("dist:"))
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise InvalidInputError(f"no module {name!r} to measure; correct the plug-in's measures")

@@ -1,7 +1,8 @@
 """Section "cost": what a defence adds to a query, with the embeddings given."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise, product
 from math import log
 from random import Random
@@ -13,7 +14,7 @@ import numpy as np
 from benchmarks.command import tracked
 from benchmarks.datasets import Dataset, Record
 from benchmarks.defences.contenders import NONE, Defence
-from benchmarks.report.table import Row, Table, grouped, listed, ratio
+from benchmarks.report.table import Row, Rows, Table, grouped, listed, ratio
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard.embedding import Embedder
 from ragguard.embedding.vectors import similarity_matrix
@@ -33,11 +34,6 @@ _PLANTED = 5
 _SMALLEST_FITTED = 10  # below it, what a call costs however small the set is hides the growth
 
 
-def _gram(retrieved: RetrievedSet, k: int) -> Callable[[], Any]:
-    rows = retrieved.embeddings[:k]
-    return lambda: similarity_matrix(rows)
-
-
 @dataclass
 class _Contender:
     defence: Defence
@@ -55,7 +51,7 @@ def run(
     limit: int | None,
     seed: int,
     sizes: Sequence[int] = SIZES,
-) -> list[dict[str, Any]]:
+) -> Rows:
     """Time every defence on the same sets in one process, turn by turn in random order.
 
     A guard is timed twice: "warm" after it has read every text before, as when popular passages
@@ -68,7 +64,7 @@ def run(
     records = [(dataset, i) for dataset in chosen for i in range(len(dataset.report))]
     order.shuffle(records)
     timed = records[: min(_SETS, limit or _SETS)]
-    rows: list[dict[str, Any]] = []
+    rows: Rows = []
     for traffic, k in product(("clean", "attacked"), sizes):
         contenders = _contenders(defences)
         widest = k * max(one.defence.over_fetch for one in contenders)
@@ -85,7 +81,11 @@ def _contenders(defences: Sequence[Defence]) -> list[_Contender]:
     reads = [d for d in defences if d.name.startswith("ragguard")]
     timed = [
         *(d for d in defences if d.name != "none"),
-        Defence(GRAM, _gram, lambda _, k: NONE.outcome([False] * k, k)),
+        Defence(
+            GRAM,
+            lambda found, k: partial(similarity_matrix, found.embeddings[:k]),
+            lambda _, k: NONE.outcome([False] * k, k),
+        ),
     ]
     return [_Contender(d, cold=False) for d in timed] + [_Contender(d, cold=True) for d in reads]
 
@@ -121,10 +121,8 @@ def _with_enough_hits(records: Sequence[Record], position: int, needed: int) -> 
     return Record(record.question, tuple(hits), record.golden, record.poison)
 
 
-def _rows(
-    contenders: Sequence[_Contender], traffic: str, k: int, embedder: str
-) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _rows(contenders: Sequence[_Contender], traffic: str, k: int, embedder: str) -> Rows:
+    rows: Rows = []
     for one in contenders:
         row = {"traffic": traffic, "embedder": embedder, "k": k, "defence": one.defence.name}
         row |= {"caches": "cold" if one.cold else "warm", "samples": len(one.wall)}
@@ -140,7 +138,7 @@ def _rows(
     return rows
 
 
-def growth(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def growth(rows: Sequence[Mapping[str, Any]]) -> Rows:
     """Return how the processor time of each defence grows with k.
 
     `exponent` is the slope of the line through log(time) against log(k), by least squares over all

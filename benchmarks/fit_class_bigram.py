@@ -10,7 +10,7 @@ become oddness. Only the words, their classes and one number per pair of classes
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +60,6 @@ def plain_texts(folder: Path, datasets: Sequence[Dataset]) -> list[str]:
         found |= dict.fromkeys(line[key] for line in values(folder, name))
     retrieved = {hit for data in datasets for record in data.records for hit in record.hits}
     return [text for text in found if text not in retrieved]
-
-
-def _hits(datasets: Sequence[Dataset]) -> Iterator[str]:
-    for data in datasets:
-        for record in data.choosing:
-            yield from record.hits
 
 
 def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> ClassBigram:
@@ -183,7 +177,8 @@ def write(path: Path, model: ClassBigram) -> None:
 def main(data: Data, out: Out = None) -> None:
     """Fit, compare with the shipped model, and write the fitted one if asked to."""
     datasets = load_folder(data)
-    natural = [tokens(text) for text in dict.fromkeys(_hits(datasets))]
+    hits = [hit for data in datasets for record in data.choosing for hit in record.hits]
+    natural = [tokens(text) for text in dict.fromkeys(hits)]
     fitted = fit([tokens(text) for text in plain_texts(data, datasets)], natural)
     if out is not None:
         write(out, fitted)

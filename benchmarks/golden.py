@@ -16,6 +16,7 @@ from benchmarks.command import OwnData, script
 from benchmarks.datasets import OWN, load_folder
 from benchmarks.forms import FORMS
 from benchmarks.misgeneration import Event, KnowledgeBase, Selection, answers, chosen, in_form
+from benchmarks.report.table import Rows
 from ragguard import Guard, Passage
 from ragguard.attribution import RAGOrigin
 from ragguard.demo.corpus import load_corpus
@@ -43,7 +44,7 @@ _SCORES = "embedding_similarity semantic_correlation generation_influence respon
 Set = tuple[str, str, list[str], int | None]
 
 
-def answers_of(data: Path | None) -> dict[str, list[dict[str, Any]]]:
+def answers_of(data: Path | None) -> dict[str, Rows]:
     """Return the rows of each file: the project's own ones, or those of a folder of data."""
     if data is None:
         return {"verdicts": _verdicts(_own_sets()), "attributions": _attributions(None)}
@@ -90,7 +91,7 @@ def _planted(found: Sequence[str], poison: Sequence[str], place: int) -> list[st
     return [*found[:place], *poison, *found[place:]]
 
 
-def _verdicts(sets: Iterator[Set]) -> list[dict[str, Any]]:
+def _verdicts(sets: Iterator[Set]) -> Rows:
     rows = []
     with Guard(max_ms=1e9) as guard, Guard.ragdefender() as paper:
         for number, (name, query, texts, k) in enumerate(sets):
@@ -119,7 +120,7 @@ def _verdict(guard: Guard, query: str, texts: list[str], k: int | None) -> dict[
     }
 
 
-def _attributions(data: Path | None) -> list[dict[str, Any]]:
+def _attributions(data: Path | None) -> Rows:
     origin, none, rows = RAGOrigin(proxy=LexicalProxy()), frozenset[str](), []
     selection = Selection(data, _EVENTS_OF_A_DATASET if data else None, half=0)
     for name, records, base in selection.datasets():

@@ -24,7 +24,7 @@ from benchmarks.command import ERRORS, Half, Limit, Measured, OwnData, Seed, com
 from benchmarks.datasets import OWN
 from benchmarks.misgeneration import TOP_K, Selection
 from benchmarks.proxies import Remembered, blamed_texts, reports
-from benchmarks.report.table import Table, listed, ratio
+from benchmarks.report.table import Rows, Table, listed, ratio
 from benchmarks.wordings import Reported
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.demo.corpus import load_corpus
@@ -37,7 +37,7 @@ _SCOPES = 5  # timed, of which the fastest counts
 
 def run(
     events: list[Reported], ways: Mapping[str, Callable[[], Proxy]], progress: Progress
-) -> list[dict[str, Any]]:
+) -> Rows:
     """Return a row for each way; the others are compared with the first."""
     rows = []
     first: list[Attribution] = []

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.command import Data, Limit, Measured, command, tracked
 from benchmarks.datasets import Dataset, load_folder
 from benchmarks.embedders import built_in
-from benchmarks.report.table import Table, listed
+from benchmarks.report.table import Rows, Table, listed
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from ragguard import Guard
 from ragguard.audit import QuarantineEntry
@@ -28,7 +28,7 @@ _ENTRIES, _K, _ROUNDS, _SEED = 10_000, 10, 12, 0
 _LETTERS = "abcdefghijklmnopqrstuvwxyz "
 
 
-def run(datasets: Sequence[Dataset]) -> list[dict[str, Any]]:
+def run(datasets: Sequence[Dataset]) -> Rows:
     """Return a row for clean and attacked sets, with passages read before and new ones."""
     draw = Random(_SEED)
     rows = []

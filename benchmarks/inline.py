@@ -15,7 +15,7 @@ from benchmarks.datasets import OWN, Dataset, Record
 from benchmarks.defences.contenders import Defence
 from benchmarks.forms import FORMS, HELD_OUT_FORMS, WRITTEN_FORMS
 from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.report.table import Row, Table, crossed, grouped, listed, ratio, summed
+from benchmarks.report.table import Row, Rows, Table, crossed, grouped, listed, ratio, summed
 from benchmarks.retrieval import OVER_FETCH, planted, retrieve
 from ragguard.embedding import Embedder
 
@@ -31,7 +31,7 @@ _APART = {"way of writing": WRITTEN_FORMS, "held-out form": HELD_OUT_FORMS}
 
 def clean(
     datasets: Sequence[Dataset], embedders: Sequence[Embedder], defences: Sequence[Defence]
-) -> list[dict[str, Any]]:
+) -> Rows:
     names = ("queries", "touched", "noticed", "passages", "removed", "golden", "golden_removed")
     rows = Counts(*names)
     for place, record, embedder in _questions(datasets, embedders, "clean"):
@@ -48,7 +48,7 @@ def attack(
     embedders: Sequence[Embedder],
     defences: Sequence[Defence],
     forms: Sequence[str],
-) -> list[dict[str, Any]]:
+) -> Rows:
     """Run every defence on every attack.
 
     Attacks of which nothing is retrieved harm nobody and are only counted as attempts.
@@ -109,7 +109,7 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
                 )
 
 
-def _pooled(rows: list[Row], *by: str) -> list[dict[str, Any]]:
+def _pooled(rows: list[Row], *by: str) -> Rows:
     return [summed(part, *by) for part in grouped(rows, *by).values()]
 
 

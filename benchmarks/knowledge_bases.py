@@ -88,7 +88,9 @@ class Texts:
 def knowledge_bases(folder: Path, half: int) -> list[KnowledgeBase]:
     """Return those of a half, 0 to choose on and 1 to report on, whose sources the folder has."""
     found = [_retrieved(folder, name, half) for name in _SOURCES]
-    found.append(_plain(folder, half))
+    pages = list(dict.fromkeys(str(one["text"]) for one in values(folder, "wikipedia_passages")))
+    plain = {text: at % FOLDS for at, text in enumerate(pages[half::2])}
+    found.append(KnowledgeBase("wikipedia", plain))
     bases = {base.name: base for base in found if len(base.clean) >= _FEWEST}
     for number, record in enumerate(values(folder, "released_attacks")):
         source = next((name for name in _RELEASED if name in str(record["id"])), "")
@@ -115,8 +117,3 @@ def _retrieved(folder: Path, name: str, half: int) -> KnowledgeBase:
     if half:
         base.clean = {text: fold for text, fold in base.clean.items() if text not in others}
     return base
-
-
-def _plain(folder: Path, half: int) -> KnowledgeBase:
-    texts = list(dict.fromkeys(str(one["text"]) for one in values(folder, "wikipedia_passages")))
-    return KnowledgeBase("wikipedia", {text: at % FOLDS for at, text in enumerate(texts[half::2])})

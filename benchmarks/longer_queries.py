@@ -17,7 +17,7 @@ from benchmarks.datasets import Record
 from benchmarks.embedders import built_in
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.reading import load_with_reading
-from benchmarks.report.table import Row, Table, listed, share
+from benchmarks.report.table import Row, Rows, Table, listed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.scored import Scored
 from ragguard.attribution import RAGOrigin
@@ -60,7 +60,7 @@ _NAMES = (
 
 def counted(
     name: str, records: Sequence[Record], embedder: Embedder, attributor: RAGOrigin
-) -> list[dict[str, Any]]:
+) -> Rows:
     rows = Counts(*_NAMES)
     for record in tracked(records, name):
         asked = replace(record, question=QUERIES[name](record.question))

@@ -21,6 +21,7 @@ import numpy as np
 from benchmarks.datasets import OWN, Record, load_folder, skerrin
 from benchmarks.forms import DEFAULT_FORMS, FORMS
 from benchmarks.metrics.says import says
+from benchmarks.report.table import Rows
 from ragguard.attribution import Attribution
 from ragguard.attribution.ragorigin.attributor import MAX_SCOPE
 from ragguard.embedding import HashedEmbedder
@@ -151,7 +152,7 @@ class Outcomes:
         """Count one attribution in the row of these columns."""
         self.tallies.setdefault(tuple(stratum.items()), Tally()).add(event, found)
 
-    def rows(self, values: Callable[[Tally], dict[str, Any]] = Tally.row) -> list[dict[str, Any]]:
+    def rows(self, values: Callable[[Tally], dict[str, Any]] = Tally.row) -> Rows:
         """Return a row for each stratum: its columns, and what is made of its tally."""
         return [{**dict(key), **values(tally)} for key, tally in self.tallies.items()]
 

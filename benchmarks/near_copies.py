@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.command import Choose, Data, Limit, Measured, command
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.metrics.outcomes import Counts
-from benchmarks.report.table import Table, listed, ratio
+from benchmarks.report.table import Rows, Table, listed, ratio
 from ragguard.attribution.ragorigin.scope import MIN_SCOPE
 from ragguard.content import content_key
 from ragguard.inline.fingerprints import signature
@@ -113,7 +113,7 @@ def updated(page: str, draw: Random) -> str:
     return " ".join(parts)
 
 
-def run(datasets: Sequence[Dataset], *, choosing: bool) -> list[dict[str, Any]]:
+def run(datasets: Sequence[Dataset], *, choosing: bool) -> Rows:
     """Return a row for every edit and kind of honest page: how many, and how many are held."""
     rows, draw = Counts("texts", "held"), Random(_SEED)
     for dataset in datasets:
@@ -194,7 +194,7 @@ def _says_again(page: str, other: str) -> bool:
     return numbers <= other_numbers or other_numbers <= numbers
 
 
-def cost(datasets: Sequence[Dataset]) -> list[dict[str, Any]]:
+def cost(datasets: Sequence[Dataset]) -> Rows:
     """Return rows of milliseconds a set of ten passages takes more with so many entries."""
     records = [record for data in datasets for record in data.records]
     poison = dict.fromkeys(text for one in records for _, some in _planted(one) for text in some)

@@ -33,7 +33,7 @@ from benchmarks.defences.contenders import Defence, all_defences
 from benchmarks.embedders import EMBEDDERS
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts, counted
-from benchmarks.report.table import Row, Table, as_is, grouped, summed
+from benchmarks.report.table import Row, Rows, Table, as_is, grouped, summed
 from benchmarks.retrieval import RetrievedSet
 from ragguard.embedding import Embedder
 from ragguard.errors import InvalidInputError
@@ -95,7 +95,7 @@ def run(
     embedders: Sequence[Embedder],
     defences: Sequence[Defence],
     forms: Sequence[str],
-) -> list[dict[str, Any]]:
+) -> Rows:
     found = Counts(*_COUNTS)
     packaged = any(defence.name.startswith("package") for defence in defences)
     for embedder, dataset in product(embedders, datasets):
@@ -125,7 +125,7 @@ def _sets(
             yield place, *poisoned_set(record, embedder, benign, texts)
 
 
-def compared(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def compared(rows: Sequence[Row]) -> Rows:
     """Hold our defences, cell by cell, against the paper's method and its package.
 
     The paper's method is the preset for the dataset: clustering, or concentration for multi-hop

@@ -28,7 +28,7 @@ from benchmarks.embedders import built_in
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.reading import load_with_reading
-from benchmarks.report.table import Row, Table, as_is, grouped, listed, share
+from benchmarks.report.table import Row, Rows, Table, as_is, grouped, listed, share
 from benchmarks.retrieval import RetrievedSet, planted, retrieve
 from benchmarks.scored import SETTINGS, Scored, place_of, setting_of, unranked
 from ragguard.embedding import Embedder
@@ -87,7 +87,7 @@ def planted_first(
     return unranked(clean.question, texts, np.append(False, clean.golden), first)
 
 
-def by_offset(group: str, clean: Sets, attacked: Sets) -> list[dict[str, Any]]:
+def by_offset(group: str, clean: Sets, attacked: Sets) -> Rows:
     """Return rows: what is touched and what is found if expected repetition says so much less."""
     names = [f"{name}_{nats:g}" for name in ("touched", "found") for nats in OFFSETS]
     rows = Counts("sets", "attacked", *names)
@@ -101,7 +101,7 @@ def by_offset(group: str, clean: Sets, attacked: Sets) -> list[dict[str, Any]]:
     return rows.rows()
 
 
-def counted(kind: str, group: str, planted_texts: int, sets: Sets) -> list[dict[str, Any]]:
+def counted(kind: str, group: str, planted_texts: int, sets: Sets) -> Rows:
     """Return a row for every setting: what fires the gate as if all were questions, and as it is.
 
     Attacked sets without planted texts among the first k are left out.

@@ -16,7 +16,7 @@ from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import guarded
 from benchmarks.inline import SIZES
 from benchmarks.metrics.outcomes import counted
-from benchmarks.report.table import Row, Table, crossed, grouped, share, summed
+from benchmarks.report.table import Row, Rows, Table, crossed, grouped, share, summed
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
 from ragguard import Guard
 from ragguard.embedding import Embedder
@@ -33,8 +33,8 @@ _SETTINGS = tuple((k, factor) for k in SIZES for factor in (1, OVER_FETCH))
 _ORDER = ("other", "own", "all others", "shipped")
 
 
-def run(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def run(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> Rows:
+    rows: Rows = []
     for embedder in embedders:
         kinds = {
             one.name: (_retrieved(one.choosing, embedder), _retrieved(one.report, embedder))
@@ -85,7 +85,7 @@ def _calibrated(traffic: Sequence[RetrievedSet], k: int, factor: int) -> Calibra
 
 def _judged(
     place: Mapping[str, Any], made: Calibration | None, sets: Sequence[RetrievedSet]
-) -> list[dict[str, Any]]:
+) -> Rows:
     """Return the row of what a guard does with clean sets; none if alpha is too strict for it.
 
     `touched` are the sets for which the gate fired, with the Clopper-Pearson interval of their

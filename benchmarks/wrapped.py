@@ -19,7 +19,7 @@ from benchmarks.datasets import Record
 from benchmarks.embedders import built_in
 from benchmarks.metrics.outcomes import Counts
 from benchmarks.reading import load_with_reading
-from benchmarks.report.table import Table, crossed, share
+from benchmarks.report.table import Rows, Table, crossed, share
 from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from benchmarks.scored import Scored
 from ragguard.embedding import Embedder
@@ -64,7 +64,7 @@ _COUNTS = (1, 5)
 _SETTING = (10, True)
 
 
-def counted(name: str, records: Sequence[Record], embedder: Embedder) -> list[dict[str, Any]]:
+def counted(name: str, records: Sequence[Record], embedder: Embedder) -> Rows:
     """Return a row for each way of wrapping honest pages, and for each kind of planted texts."""
     rows, wrap, limit = Counts("sets", "found"), WRAPPERS[name], OVER_FETCH * _SETTING[0]
     for record in tracked(records, name):

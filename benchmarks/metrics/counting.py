@@ -13,9 +13,8 @@ Rows = Sequence[Mapping[str, Any]]
 def figures(rows: Rows) -> dict[str, Rate | float]:
     """Return the figures of a cell of defence.
 
-    Args:
-        rows: Of the cell; `known` where the answer to the same question is right if it is neither
-            attacked nor defended.
+    A row is `known` where the answer to the same question is right if it is neither attacked nor
+    defended.
 
     Returns:
         `attack_success` of all questions, `_if_retrieved` where poison came among the first k,

@@ -162,16 +162,14 @@ def _crossed(title: str, found: Sequence[Shown], names: Sequence[str]) -> Table:
     body = []
     for attack in attacks:
         cells = [rows.get((attack, method), []) for _, method in methods]
-        line = [
-            " / ".join(_of(share(cell, name)) for name in names) if cell else "-" for cell in cells
-        ]
+        line = ["-"] * len(cells)
+        for at, cell in enumerate(cells):
+            if cell:
+                shares = [share(cell, name) for name in names]
+                line[at] = " / ".join("-" if one is None else f"{100 * one:.0f}" for one in shares)
         body.append((title_of("attacks", attack), str(max(map(len, cells))), *line))
     heads = [title_of(room, method) for room, method in methods]
     return Table(title, ("attack", "questions", *heads), tuple(body))
-
-
-def _of(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.0f}"
 
 
 def _conditions(title: str, found: Sequence[Shown]) -> Table:
@@ -220,15 +218,13 @@ def _honest(found: Sequence[Shown]) -> Table:
 
 
 def _empty(found: Sequence[Shown]) -> Table:
-    counted = Counter(
-        (
+    counted: Counter[tuple[str, ...]] = Counter()
+    for one in found:
+        attack, method = (
             title_of("attacks", one.cell.attack),
             title_of(one.cell.room, one.cell.method),
-            one.cell.dataset,
-            one.reason,
         )
-        for one in found
-    )
+        counted[attack, method, one.cell.dataset, one.reason] += 1
     lines = tuple((*line, str(count)) for line, count in counted.items())
     return Table("Cells without rows", ("attack", "method", "data", "why", "cells"), lines)
 

@@ -39,7 +39,7 @@ def describe_run(
             "threads": os.environ.get("OMP_NUM_THREADS", "default"),
             "system": f"{platform.system()} {platform.machine()}",
         },
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": {"python": platform.python_version(), **{n: version_of(n) for n in _PACKAGES}},
         "records": {dataset.name: len(dataset.report) for dataset in datasets},
     }
 
@@ -100,11 +100,9 @@ def _cpu() -> str:
     return next(names, platform.processor())
 
 
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+def version_of(package: str) -> str:
+    """Return the version of a package, or that it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

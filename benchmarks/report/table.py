@@ -7,6 +7,9 @@ from typing import Any
 from rich.table import Table as RichTable
 
 Row = Mapping[str, Any]
+Rows = list[dict[str, Any]]
+"""What is measured, a row each."""
+
 Text = str | Callable[[Row], str]
 """The name of a field, or what makes a cell of a row."""
 
