@@ -68,15 +68,14 @@ def chosen_shares(
         if (last := steps - sum(parts)) < 1:
             continue
         shares = {name: part * _STEP for name, part in zip(signs, (*parts, last), strict=True)}
-        refused = np.mean(
-            [
-                (np.min([*joined(p, shares).values()], axis=0) <= ALPHA).mean()
-                for p in planted.values()
-            ]
-        )
+        refused = float(np.mean([_refused(p, shares) for p in planted.values()]))
         if refused > most + 1e-9:
-            best, most = shares, float(refused)
+            best, most = shares, refused
     return {name: round(share, 4) for name, share in best.items()}
+
+
+def _refused(p: Mapping[str, Floats], shares: Mapping[str, float]) -> float:
+    return float((np.min([*joined(p, shares).values()], axis=0) <= ALPHA).mean())
 
 
 @script
@@ -91,6 +90,6 @@ def main(data: Data, out: Out = None) -> None:
         made = json.dumps({**clean.to_json(), "shares": shares})
         out.write_text(f"{made}\n", encoding="utf-8")
     for (kind, form, count), p in planted.items():
-        refused = (np.min([*joined(p, shares).values()], axis=0) <= ALPHA).mean()
+        refused = _refused(p, shares)
         ERRORS.print(f"{kind}, {form}, {count}: {refused:.2f} of {len(p['manner'])}")
     ERRORS.print(f"{clean.count:,} clean passages; shares {shares}")

@@ -27,17 +27,12 @@ from ragguard.inline.scoring import BY_HAND, Detector
 
 def as_json(detectors: Mapping[str, Detector]) -> str:
     """Return the detectors as they stand under "fitted" in `ragguard/inline/detectors.json`."""
-    fitted = {
-        name: {
-            "bias": round(detector.bias, 2),
-            "weights": {
-                name: round(weight, 2)
-                for name, weight in sorted(detector.weights.items(), key=lambda item: -item[1])
-            },
-        }
-        for name, detector in detectors.items()
-        if name not in BY_HAND
-    }
+    fitted = {}
+    for name, one in detectors.items():
+        if name not in BY_HAND:
+            weights = sorted(one.weights.items(), key=lambda item: -item[1])
+            rounded = {signal: round(weight, 2) for signal, weight in weights}
+            fitted[name] = {"bias": round(one.bias, 2), "weights": rounded}
     return json.dumps(fitted, indent=2)
 
 

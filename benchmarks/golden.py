@@ -57,8 +57,7 @@ def _own_sets() -> Iterator[Set]:
     forms = list(FORMS)
     for number, question in enumerate(corpus.questions):
         found = [passage.text for passage in base.ranked(question.text, ())[: 2 * _K]]
-        kind = list(question.texts)[number % len(question.texts)]
-        texts = question.texts[kind]
+        texts = list(question.texts.values())[number % len(question.texts)]
         first, second = forms[number % len(forms)], forms[(7 * number + 3) % len(forms)]
         one = [FORMS[first](question.text, texts[0])]
         three = [FORMS[second](question.text, text) for text in texts[:3]]
@@ -79,8 +78,7 @@ def _data_sets(data: Path) -> Iterator[Set]:
             name, found = f"{dataset.name} {number}", list(record.hits[: 2 * _K])
             yield f"{name} clean", record.question, found, _K
             if record.poison:
-                kinds = sorted(record.poison)
-                texts = record.poison[kinds[number % len(kinds)]]
+                texts = record.poison[sorted(record.poison)[number % len(record.poison)]]
                 form = forms[number % len(forms)]
                 planted = [FORMS[form](record.question, text) for text in texts[: 1 + number % 5]]
                 mixed = _planted(found, planted, number % _K)
@@ -127,9 +125,8 @@ def _attributions(data: Path | None) -> Rows:
         if (data is None) != (name == OWN):
             continue
         for number, record in enumerate(records):
-            kinds = sorted(record.poison)
+            kind = sorted(record.poison)[number % len(record.poison)]
             form = ("prepend", "plain", "shuffled", "append")[number % 4]
-            kind = kinds[number % len(kinds)]
             poison = in_form(record, form, chosen(record, kind, 0, 1 + number % 5))
             events = [(form, record.wrong, poison)]
             if number % 4 == 0:

@@ -49,11 +49,10 @@ def run(
         mixed = _attributed(events, MixedProxy(LexicalProxy(), kept, SHARE), progress, name)
         took = time.perf_counter() - began
         alone = _attributed(events, kept, progress, f"{name}, alone")
-        first = first or [*mixed, *alone]
-        alike = [
-            blamed_texts(ours) == blamed_texts(theirs)
-            for ours, theirs in zip([*mixed, *alone], first, strict=True)
-        ]
+        found = [*mixed, *alone]
+        first = first or found
+        pairs = zip(map(blamed_texts, found), map(blamed_texts, first), strict=True)
+        alike = [ours == theirs for ours, theirs in pairs]
         row = {
             "way": name,
             "scope_s": round(scope_s, 4),

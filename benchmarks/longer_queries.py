@@ -95,12 +95,9 @@ def _blamed(found: RetrievedSet, record: Record, attributor: RAGOrigin) -> dict[
     blame = attributor.attribute(found.question, record.wrong, lambda _, limit: passages[:limit])
     of_attacker = {text for text, bad in zip(found.texts, found.poisoned, strict=True) if bad}
     guilty = {passage.text for passage in blame.responsible}
-    return {
-        "planted": len(of_attacker),
-        "blamed": len(guilty & of_attacker),
-        "others": len(passages) - len(of_attacker),
-        "others_blamed": len(guilty - of_attacker),
-    }
+    counts = {"planted": len(of_attacker), "blamed": len(guilty & of_attacker)}
+    others = len(passages) - len(of_attacker)
+    return counts | {"others": others, "others_blamed": len(guilty - of_attacker)}
 
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:

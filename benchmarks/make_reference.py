@@ -7,6 +7,7 @@ a retriever would return them. `ragguard.inline.admission` judges them under eve
 import json
 from collections.abc import Iterator
 from importlib import resources
+from itertools import product
 from typing import Any
 
 import typer
@@ -39,12 +40,8 @@ def lines() -> Iterator[dict[str, Any]]:
     judge = ConformalFilter(embedder)
     quiet = [record for record in skerrin().records if _passes(record, judge, embedder)]
     for record in quiet[::_EVERY]:
-        attacks = [
-            attack
-            for form in FORM_NAMES
-            for count in _COUNTS
-            if (attack := _attack(record, embedder, form, count)) is not None
-        ]
+        ways = product(FORM_NAMES, _COUNTS)
+        attacks = [one for way in ways if (one := _attack(record, embedder, *way)) is not None]
         hits = retrieve(record, embedder, _FETCHED).texts
         yield {"query": record.question, "hits": list(hits), "attacks": attacks}
 
@@ -61,11 +58,8 @@ def _attack(record: Record, embedder: Embedder, form: str, count: int) -> dict[s
     if not found.poisoned[:_K].any():
         return None
     ranks = [int(rank) for rank in found.poisoned.nonzero()[0]]
-    return {
-        "form": FORM_NAMES[form],
-        "texts": [found.texts[rank] for rank in ranks],
-        "ranks": ranks,
-    }
+    texts = [found.texts[rank] for rank in ranks]
+    return {"form": FORM_NAMES[form], "texts": texts, "ranks": ranks}
 
 
 @script

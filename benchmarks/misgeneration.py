@@ -74,8 +74,7 @@ class KnowledgeBase:
 def outcome(event: Event, attribution: Attribution) -> dict[str, int]:
     """Return counts of the texts in scope, and of planted ones that the search did not reach.
 
-    Returns:
-        Planted texts `found` and `missed`, others `wronged` and `spared`, and `out_of_scope`.
+    Planted texts are `found` or `missed`, others `wronged` or `spared`; and `out_of_scope`.
     """
     pairs = [
         (score.passage.text in event.poison, score.responsible)
@@ -118,8 +117,8 @@ class Tally:
     def row(self) -> dict[str, Any]:
         """Return the measures: DACC is a mean over events, the others are over all texts.
 
-        Some planted texts do not state the wrong answer: the model that was to write them refused
-        or told the truth. "fnr" counts all, "fnr_stating" those that state it word for word.
+        "fnr" counts all planted texts, "fnr_stating" those that state the wrong answer word for
+        word: for some the model that was to write them refused or told the truth.
         """
         n = self.counts
         lost = 1.0 - n["found_stating"] / max(1, n["stating"])

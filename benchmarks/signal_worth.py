@@ -110,9 +110,8 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
         for forms in _GROUPS.values():
             here = [[key for form in forms if (key := (form, count)) in shares] for count in (1, 5)]
             points = [_points([(found[""][key], shares[key]) for key in part]) for part in here]
-            whole = [
-                f"{fmean(map(shares.__getitem__, part)):.1f}" if part else "-" for part in here
-            ]
+            means = [fmean(shares[key] for key in part) if part else None for part in here]
+            whole = ["-" if one is None else f"{one:.1f}" for one in means]
             cells.append(" / ".join(points if name else whole))
         lines.append((name or "all", *cells))
     columns = ("signal", "clean touched, %", *(f"{group}, M = 1 / 5" for group in _GROUPS))

@@ -98,12 +98,9 @@ def offsets(
         # Of offsets that are worth the same the smaller ones.
         return gained - _PRICE * sum(map(abs, shift.values()))
 
-    draw = np.random.default_rng(0)
-    starts = [dict.fromkeys(names, 0.0)] + [
-        dict(zip(names, draw.uniform(-2.0, 2.0, len(names)).tolist(), strict=True))
-        for _ in range(_STARTS - 1)
-    ]
-    ascents = [_ascent(worth, start) for start in starts]
+    draws = np.random.default_rng(0).uniform(-2.0, 2.0, (_STARTS - 1, len(names))).tolist()
+    starts = [[0.0] * len(names), *draws]
+    ascents = [_ascent(worth, dict(zip(names, start, strict=True))) for start in starts]
     chosen = allowed(max(ascents, key=lambda ascent: ascent[0])[1])
     return {name: shift + _HEAD_START.get(name, 0.0) for name, shift in chosen.items()}
 

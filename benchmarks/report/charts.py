@@ -104,9 +104,8 @@ def _at(alpha: float, clean: Sequence[float], attacked: Sequence[float]) -> tupl
 
 def _roc(found: Sequence[Shown]) -> Chart:
     """The gate of the first defence that has p-values, a line an attack; and all together."""
-    levels = [(one, {row.get("p") for row in one.rows} - {None}) for one in found]
-    graded = (one.cell for one, p_values in levels if len(p_values) >= _LEVELS)
-    method, k = next(((cell.method, cell.k) for cell in graded), ("", 0))
+    graded = [one for one in found if len({row.get("p") for row in one.rows} - {None}) >= _LEVELS]
+    method, k = (graded[0].cell.method, graded[0].cell.k) if graded else ("", 0)
     here = [one for one in found if (one.cell.method, one.cell.k) == (method, k)]
     clean = [float(row["p"]) for one in here if one.cell.attack == "none" for row in one.rows]
     lines = []
@@ -142,17 +141,12 @@ def _by_share(reader: str, found: Sequence[Shown]) -> Iterator[Chart]:
     for name, said in (("attack_success", "attack success"), ("accuracy", "right answers")):
         lines = []
         for method in dict.fromkeys(one.cell.method for one in found):
-            rows = {
-                at: [
-                    row
-                    for one in compared
-                    if (one.cell.method, one.cell.planted) == (method, at)
-                    for row in one.rows
-                ]
-                for at in (0, *counts)
-            }
-            shares = [(float(at), share(here, name)) for at, here in rows.items()]
-            points = [(at, value) for at, value in shares if value is not None]
+            points = []
+            for at in (0, *counts):
+                here = [one for one in compared if one.cell.method == method]
+                rows = [row for one in here if one.cell.planted == at for row in one.rows]
+                if (value := share(rows, name)) is not None:
+                    points.append((float(at), value))
             if len(points) > 2:
                 lines.append(Line(title_of("defences", method), points, grey=method == "none"))
         yield Chart(f"{said.capitalize()} by planted texts", note, lines, x, Axis(said, _SHARES))

@@ -62,16 +62,9 @@ def _heat_map(reader: str, found: Sequence[Shown]) -> dict[str, Any]:
 def _blamed(found: Sequence[Shown]) -> dict[str, Any]:
     """Methods and measures down, attacks across, as RAGOrigin's tables are; the best are bold."""
     attacks, methods, rows = pivot(found)
-    values = {
-        (name, attack): {
-            method: share(rows.get((attack, method), ()), name) for _, method in methods
-        }
-        for name in _MEASURES
-        for attack in attacks
-    }
 
     def cell(name: str, attack: str, method: str) -> tuple[str, bool]:
-        shares = values[name, attack]
+        shares = {one: share(rows.get((attack, one), ()), name) for _, one in methods}
         known = [one for one in shares.values() if one is not None]
         best = (max if name == "dacc" else min)(known, default=None)
         value = shares[method]
