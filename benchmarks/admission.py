@@ -47,12 +47,10 @@ def run(bases: Sequence[KnowledgeBase], texts: Texts) -> dict[str, Any]:
     for base in tracked(bases, "planted"):
         for kind, form in base.planted:
             for count in COUNTS:
-                p = np.concatenate(
-                    [
-                        p_values(texts.batch(base.with_planted(some)))[-len(some) :]
-                        for some in base.rounds((kind, form), count)
-                    ]
-                )
+                found = []
+                for some in base.rounds((kind, form), count):
+                    found.append(p_values(texts.batch(base.with_planted(some)))[-len(some) :])
+                p = np.concatenate(found)
                 row: dict[str, Any] = {"base": base.name, "kind": kind}
                 row |= {"form": form, "count": count, "texts": len(p)}
                 planted.append(row | _counted(p, line))

@@ -150,9 +150,8 @@ def summary(poisoned: Sequence[Row], clean: Sequence[Row], *, by: Sequence[str])
 
 def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
     section = sections["attribution"]
-    yield from (
-        as_is(f"Attribution: {part}", section[part]) for part in ("summary", "scopes", "clean")
-    )
+    for part in ("summary", "scopes", "clean"):
+        yield as_is(f"Attribution: {part}", section[part])
     yield _wrong_answers(section)
     yield _one_text(section["single"])
     times = section["ms_per_event"]

@@ -27,7 +27,7 @@ from benchmarks.misgeneration import (
     poisoned_events,
     single_events,
 )
-from benchmarks.report.table import Table, as_is
+from benchmarks.report.table import Rows, Table, as_is
 from ragguard.attribution import Attribution, RAGOrigin
 from ragguard.audit import Event, MemoryStore
 from ragguard.background import Policy
@@ -45,7 +45,6 @@ from ragguard.text import sentences
 from ragguard.trust import Trust
 
 Row = dict[str, Any]
-Rows = list[Row]
 
 _POOLED = ("nq", "hotpotqa", "msmarco")
 _PAGES = 200

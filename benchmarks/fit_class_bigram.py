@@ -22,7 +22,7 @@ from sklearn.decomposition import TruncatedSVD
 
 from benchmarks.command import ERRORS, Data, Out, script
 from benchmarks.datasets import Dataset, load_folder
-from benchmarks.datasets.records import values
+from benchmarks.datasets.records import texts_in
 from ragguard.inline.class_bigram import (
     OTHER_SCRIPT,
     SHAPES,
@@ -55,11 +55,10 @@ _SEED = 0
 
 def plain_texts(folder: Path, datasets: Sequence[Dataset]) -> list[str]:
     """Return every text that the model may learn from, once."""
-    found: dict[str, None] = {}
-    for name, key in (("wikipedia_passages", "text"), ("reading_comprehension", "context")):
-        found |= dict.fromkeys(line[key] for line in values(folder, name))
+    pages = texts_in(folder, "wikipedia_passages")
+    contexts = texts_in(folder, "reading_comprehension", "context")
     retrieved = {hit for data in datasets for record in data.records for hit in record.hits}
-    return [text for text in found if text not in retrieved]
+    return [text for text in dict.fromkeys([*pages, *contexts]) if text not in retrieved]
 
 
 def fit(texts: Sequence[Sequence[str]], natural: Sequence[Sequence[str]]) -> ClassBigram:

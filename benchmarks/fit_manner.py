@@ -30,7 +30,7 @@ from scipy.special import expit
 
 from benchmarks.command import ERRORS, Data, Out, script, tracked
 from benchmarks.datasets import Dataset
-from benchmarks.datasets.records import values
+from benchmarks.datasets.records import texts_in, values
 from benchmarks.reading import READING, WRITTEN, load_with_reading
 from ragguard.inline.features import manner
 from ragguard.inline.features.manner import BUCKETS, STEP, WINDOW, MannerModel, buckets_of, windows
@@ -93,20 +93,17 @@ def groups(folder: Path, datasets: Sequence[Dataset]) -> Iterator[Group]:
             first.update(record.hits[:_FIRST])
             for text in record.hits:
                 fold_of[text].add(fold)
-            for kind, texts in record.poison.items():
+            for kind, false in record.poison.items():
                 if kind not in _COPIED:
-                    for text in texts:
+                    for text in false:
                         planted.setdefault(kind, defaultdict(set))[text].add(fold)
         weight = _PLAIN if data.name == READING else _HITS
         yield Group(hits, weight, data.name, lower=frozenset(hits) - first)
         for kind, texts_of_kind in planted.items():
             yield Group(texts_of_kind, 1.0, data.name, kind)
-    pages = list(dict.fromkeys(str(v["text"]) for v in values(folder, "wikipedia_passages")))
-    read = values(folder, "reading_comprehension")
-    contexts = list(dict.fromkeys(str(value["context"]) for value in read))
     for plain, weight in (
-        (pages[::2], _PLAIN),
-        (contexts[::4], _PLAIN),
+        (texts_in(folder, "wikipedia_passages")[::2], _PLAIN),
+        (texts_in(folder, "reading_comprehension", "context")[::4], _PLAIN),
         (_hits(folder, WRITTEN), _MACHINE_WRITTEN),
         (_hits(folder, "keyword_traffic"), _PLAIN),
     ):
@@ -121,9 +118,7 @@ def _hits(folder: Path, name: str) -> list[str]:
 def readings(found: list[str], *, lines: bool) -> Iterator[tuple[list[str], float]]:
     """Yield the sentences of a text, the text, and it with other marks, and what each weighs.
 
-    Args:
-        found: The tokens.
-        lines: Whether a line stands for a stop; else a semicolon does, for a comma and colon too.
+    With `lines` a line stands for a stop; else a semicolon does, for a comma and colon too.
     """
     yield sentence_tokens(found), _SENTENCES
     found = as_prose(found)
@@ -167,17 +162,10 @@ class Folds:
 
     def without(self, fold: int | None = None, *, dataset: str = "", kind: str = "") -> MannerModel:
         """Fit a model on all texts but those of a fold's questions, a dataset or a kind."""
-        left_out = [
-            bool(group.dataset == dataset != "" or group.kind == kind != "")
-            for group in self._groups
-        ]
+        left_out = [g.dataset == dataset != "" or g.kind == kind != "" for g in self._groups]
         number, sizes, folds, weights = zip(*self._rows, strict=True)
-        used = np.array(
-            [
-                0.0 if fold in of or left_out[group] else weight
-                for group, of, weight in zip(number, folds, weights, strict=True)
-            ]
-        )
+        rows = zip(number, folds, weights, strict=True)
+        used = np.array([0.0 if fold in of or left_out[at] else weight for at, of, weight in rows])
         groups = np.repeat(number, sizes)
         total = np.bincount(number, used, minlength=len(self._groups))
         share = np.array([g.weight for g in self._groups]) / np.maximum(total, 1e-9)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.datasets.records import DATASETS, values
+from benchmarks.datasets.records import DATASETS, texts_in, values
 from benchmarks.fit_manner import FOLDS
 from benchmarks.forms import FORMS
 from ragguard.admission.batch import Batch, edge_hashes, sketches
@@ -88,7 +88,7 @@ class Texts:
 def knowledge_bases(folder: Path, half: int) -> list[KnowledgeBase]:
     """Return those of a half, 0 to choose on and 1 to report on, whose sources the folder has."""
     found = [_retrieved(folder, name, half) for name in _SOURCES]
-    pages = list(dict.fromkeys(str(one["text"]) for one in values(folder, "wikipedia_passages")))
+    pages = texts_in(folder, "wikipedia_passages")
     plain = {text: at % FOLDS for at, text in enumerate(pages[half::2])}
     found.append(KnowledgeBase("wikipedia", plain))
     bases = {base.name: base for base in found if len(base.clean) >= _FEWEST}

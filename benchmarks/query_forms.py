@@ -23,7 +23,7 @@ from benchmarks.datasets import OWN, Dataset, Record, skerrin
 from benchmarks.datasets.annotated import annotated
 from benchmarks.datasets.manual import key_words, pages
 from benchmarks.datasets.nearest import nearest
-from benchmarks.datasets.records import values
+from benchmarks.datasets.records import texts_in, values
 from benchmarks.embedders import built_in
 from benchmarks.forms import FORMS
 from benchmarks.metrics.outcomes import Counts
@@ -58,7 +58,7 @@ def as_given(folder: Path, name: str) -> Iterator[tuple[str, RetrievedSet]]:
 
 def titles(folder: Path, without: Iterable[str], embedder: Embedder) -> Iterator[RetrievedSet]:
     """Yield titles of the plain knowledge base, as they stand or asked for, with what is found."""
-    passages = list(dict.fromkeys(str(v["text"]) for v in values(folder, "wikipedia_passages")))
+    passages = texts_in(folder, "wikipedia_passages")
     left_out = " ".join(without).lower()
     named = dict.fromkeys(text.split(". ")[0] for text in passages[::_ONE_OF])
     shown = [title for title in named if title.lower() not in left_out]

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from benchmarks.cells import load_suite
 from benchmarks.command import ERRORS
 from benchmarks.measuring import Place
-from benchmarks.metrics.intervals import Rate
+from benchmarks.metrics.counting import Rate
 from benchmarks.report.figures import compared, read_rows, sections_of, shown, suite_tables
 from benchmarks.report.page import page
 from benchmarks.report.result import describe_run, read, write

@@ -15,7 +15,6 @@ from benchmarks.command import script
 from benchmarks.report.figures import of_sections, suite_tables
 from benchmarks.report.result import read
 from benchmarks.report.table import Table, archived, as_markdown
-from ragguard.errors import InvalidInputError
 
 Result = Annotated[Path | None, typer.Argument(help="what a benchmark wrote with --json")]
 
@@ -49,19 +48,11 @@ def tables(sections: Mapping[str, Any]) -> list[Table]:
 _MARK = re.compile(r"(<!-- (\S+\.json): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def filled(text: str, folder: Path = README.parent) -> str:
-    """Return a document with every table put between its marks.
+def filled(text: str, folder: Path = README.parent) -> tuple[str, list[str]]:
+    """Return a document with every table that there is between its marks, and what there is not.
 
     A table stands between `<!-- results/NAME.json: TITLE -->` and `<!-- end -->`.
     """
-    new, problems = _filled(text, folder)
-    if problems:
-        raise InvalidInputError("; ".join(problems))
-    return new
-
-
-def _filled(text: str, folder: Path) -> tuple[str, list[str]]:
-    """Fill in what there is; return with it what there is not."""
     found: dict[str, dict[str, Table]] = {}
     problems: list[str] = []
 
@@ -90,7 +81,7 @@ def main(result: Result = None) -> None:
         return
     missing: list[str] = []
     for page in PAGES:
-        text, problems = _filled(page.read_text(encoding="utf-8"), README.parent)
+        text, problems = filled(page.read_text(encoding="utf-8"))
         page.write_text(text, encoding="utf-8")
         missing += problems
     for problem in dict.fromkeys(missing):

@@ -9,7 +9,7 @@ first wrapped and with all of them.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -87,16 +87,14 @@ def _read(found: RetrievedSet) -> list[dict[str, int]]:
     return [{"sets": 1, "found": over} for over in read.fires(read.expected)]
 
 
-def tables(sections: Mapping[str, Any]) -> list[Table]:
-    return [
-        crossed(
-            "Planted texts and honest pages inside other text: sets in which one reaches the line",
-            sections["wrapped"],
-            {"inside": "wrapper"},
-            lambda row: f"{row['texts']}, {row['planted']}" if row["planted"] else row["texts"],
-            lambda rows: share(rows[0]["found"], rows[0]["sets"]),
-        )
-    ]
+def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
+    yield crossed(
+        "Planted texts and honest pages inside other text: sets in which one reaches the line",
+        sections["wrapped"],
+        {"inside": "wrapper"},
+        lambda row: f"{row['texts']}, {row['planted']}" if row["planted"] else row["texts"],
+        lambda rows: share(rows[0]["found"], rows[0]["sets"]),
+    )
 
 
 @command(tables)
@@ -104,6 +102,5 @@ def main(data: Data, limit: Limit = None) -> Measured:
     datasets = load_with_reading(data)
     records = [record for one in datasets for record in one.limited(limit).report]
     embedder = built_in()
-    return {
-        "wrapped": [row for name in WRAPPERS for row in counted(name, records, embedder)]
-    }, datasets
+    rows = [row for name in WRAPPERS for row in counted(name, records, embedder)]
+    return {"wrapped": rows}, datasets

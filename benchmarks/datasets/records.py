@@ -107,6 +107,11 @@ def values(folder: Path, name: str) -> list[Any]:
     return lines(path) if path.is_file() else []
 
 
+def texts_in(folder: Path, name: str, field: str = "text") -> list[str]:
+    """Return the texts in a file of a data folder, each once."""
+    return list(dict.fromkeys(str(value[field]) for value in values(folder, name)))
+
+
 def answers(value: Any) -> tuple[str, ...]:
     """Return an answer or a list of its spellings as spellings; nothing gives none.
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from benchmarks.cells import Cell, Suite
 from benchmarks.measuring import Place
-from benchmarks.metrics.counting import attributed, figures
-from benchmarks.metrics.intervals import Rate, difference
+from benchmarks.metrics.counting import Rate, attributed, difference, figures
 from benchmarks.plugins import find
 from benchmarks.report.result import read
 from benchmarks.report.table import Table, as_is

@@ -6,8 +6,7 @@ import pytest
 
 from benchmarks.datasets import Record, skerrin
 from benchmarks.datasets.sources import load
-from benchmarks.metrics.counting import attributed, figures
-from benchmarks.metrics.intervals import difference, rate
+from benchmarks.metrics.counting import attributed, difference, figures, rate
 from benchmarks.metrics.matching import judged, place, refuses
 from benchmarks.plugins import ROOMS, known
 from benchmarks.readers.base import Answer, Kept, Prompt
