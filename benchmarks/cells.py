@@ -73,10 +73,10 @@ class Suite:
     cells: tuple[Cell, ...]
 
 
-_LISTS = ("attacks", "defences", "attributors", "datasets", "readers")
 _FIELDS: Mapping[str, Any] = {
-    **{"title": "", **{name: [] for name in _LISTS}, "k": [5], "planted": [5], "seeds": [0]},
-    **{"questions": 0, "retriever": "built-in", "part": []},
+    "title": "",
+    **{name: [] for name in ("attacks", "defences", "attributors", "datasets", "readers")},
+    **{"k": [5], "planted": [5], "seeds": [0], "questions": 0, "retriever": "built-in", "part": []},
 }
 
 

@@ -219,11 +219,8 @@ def _honest(found: Sequence[Shown]) -> Table:
 def _empty(found: Sequence[Shown]) -> Table:
     counted: Counter[tuple[str, ...]] = Counter()
     for one in found:
-        attack, method = (
-            title_of("attacks", one.cell.attack),
-            title_of(one.cell.room, one.cell.method),
-        )
-        counted[attack, method, one.cell.dataset, one.reason] += 1
+        method = title_of(one.cell.room, one.cell.method)
+        counted[title_of("attacks", one.cell.attack), method, one.cell.dataset, one.reason] += 1
     lines = tuple((*line, str(count)) for line, count in counted.items())
     return Table("Cells without rows", ("attack", "method", "data", "why", "cells"), lines)
 
