@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,32 @@ settings.load_profile("ragguard")
 os.environ["RAGGUARD_CACHE"] = str(Path(__file__).parent / "no-cache")
 
 POSTGRES = os.environ.get("RAGGUARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
+
+
+# What the contracts of `make lint` keep from every optional library, but for that of PostgreSQL.
+_KEPT_FROM = ("inline", "text", "admission")
+_KEPT_FROM_BUT_ONE = ("audit", "background")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--again",
+        action="store_true",
+        help="leave out what has run without the optional libraries, and runs alike with them",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--again"):
+        alike = [item for item in items if _runs_alike(item)]
+        config.hook.pytest_deselected(items=alike)
+        items[:] = [item for item in items if not _runs_alike(item)]
+
+
+def _runs_alike(item: pytest.Item) -> bool:
+    room = item.path.relative_to(Path(__file__).parent).parts[0]
+    stores = {"memory", "sqlite"}.intersection(re.split(r"[\[\]-]", item.name))
+    return room in _KEPT_FROM or (room in _KEPT_FROM_BUT_ONE and bool(stores))
 
 
 @pytest.fixture(scope="session")

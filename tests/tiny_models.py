@@ -59,7 +59,10 @@ def tokenizer_with_begin(tiny_tokenizer):
 
 @pytest.fixture(scope="session")
 def tiny_model(tiny_tokenizer):
-    """Return a function from a family's name to a new model of it."""
+    """Return a function from a family's name, and a number of layers, to a new model of it.
+
+    To export one takes torch some three seconds a layer.
+    """
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     common = {
@@ -70,38 +73,40 @@ def tiny_model(tiny_tokenizer):
     }
     # Larger than the usual spread, so that the scores of contexts differ clearly.
     spread = {"initializer_range": 0.1}
-    sizes = {
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "max_position_embeddings": 256,
-    }
-    grouped = {**sizes, "num_key_value_heads": 2, **spread, **common}
-    t = transformers
-    makers = {
-        "llama": lambda: t.LlamaForCausalLM(t.LlamaConfig(**grouped)),
-        "qwen2": lambda: t.Qwen2ForCausalLM(t.Qwen2Config(**grouped, tie_word_embeddings=True)),
-        "qwen3": lambda: t.Qwen3ForCausalLM(t.Qwen3Config(**grouped, head_dim=8)),
-        "gpt2": lambda: t.GPT2LMHeadModel(
-            t.GPT2Config(n_embd=64, n_layer=2, n_head=4, n_positions=256, **spread, **common)
-        ),
-        "gpt-neox": lambda: t.GPTNeoXForCausalLM(t.GPTNeoXConfig(**sizes, **spread, **common)),
-        "opt": lambda: t.OPTForCausalLM(
-            t.OPTConfig(
-                hidden_size=64,
-                ffn_dim=128,
-                num_hidden_layers=2,
-                num_attention_heads=4,
-                max_position_embeddings=256,
-                word_embed_proj_dim=32,
-                init_std=0.1,
-                **common,
-            )
-        ),
-    }
 
-    def make(family):
+    def make(family, layers=1):
+        sizes = {
+            "hidden_size": 64,
+            "intermediate_size": 128,
+            "num_hidden_layers": layers,
+            "num_attention_heads": 4,
+            "max_position_embeddings": 256,
+        }
+        grouped = {**sizes, "num_key_value_heads": 2, **spread, **common}
+        t = transformers
+        makers = {
+            "llama": lambda: t.LlamaForCausalLM(t.LlamaConfig(**grouped)),
+            "qwen2": lambda: t.Qwen2ForCausalLM(t.Qwen2Config(**grouped, tie_word_embeddings=True)),
+            "qwen3": lambda: t.Qwen3ForCausalLM(t.Qwen3Config(**grouped, head_dim=8)),
+            "gpt2": lambda: t.GPT2LMHeadModel(
+                t.GPT2Config(
+                    n_embd=64, n_layer=layers, n_head=4, n_positions=256, **spread, **common
+                )
+            ),
+            "gpt-neox": lambda: t.GPTNeoXForCausalLM(t.GPTNeoXConfig(**sizes, **spread, **common)),
+            "opt": lambda: t.OPTForCausalLM(
+                t.OPTConfig(
+                    hidden_size=64,
+                    ffn_dim=128,
+                    num_hidden_layers=layers,
+                    num_attention_heads=4,
+                    max_position_embeddings=256,
+                    word_embed_proj_dim=32,
+                    init_std=0.1,
+                    **common,
+                )
+            ),
+        }
         torch.manual_seed(0)
         return makers[family]()
 

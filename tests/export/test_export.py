@@ -84,7 +84,7 @@ def test_the_exporter_says_nothing_of_its_own(tiny_model, tmp_path, monkeypatch,
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_scores_as_torch_does(family, tiny_model, tiny_tokenizer, tmp_path):
-    model = tiny_model(family)
+    model = tiny_model(family, layers=2)
     manifest = export_proxy(
         model, tmp_path / "out", tokenizer=tiny_tokenizer, max_length=200, scopes=FEW
     )

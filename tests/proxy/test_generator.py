@@ -32,7 +32,7 @@ def chatting(tiny_tokenizer):
 
 @pytest.fixture(scope="module", params=["llama", "gpt2"])
 def original(request, tiny_model):
-    return tiny_model(request.param).eval()
+    return tiny_model(request.param, layers=2).eval()
 
 
 @pytest.fixture(scope="module")
