@@ -35,7 +35,7 @@ def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, Sequence[str |
             raise InvalidInputError(
                 f"{name}[{number}] has a query of type {type(pair[0]).__name__}; pass a str"
             )
-        yield pair[0], pair[1]
+        yield str.__str__(pair[0]), pair[1]
 
 
 def require_k(k: object, name: str = "k") -> int | None:
@@ -97,7 +97,7 @@ def require_text(name: str, value: object) -> str:
     """Return the argument `name`, a str that may be empty."""
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a str, not a {type(value).__name__}")
-    return value
+    return str.__str__(value)  # a subclass may compare and read as it likes
 
 
 def require_names(**names: object) -> None:
@@ -125,7 +125,7 @@ def require_tenant(tenant: object) -> str:
         return ""
     if not isinstance(tenant, str):
         raise InvalidInputError(f"tenant must be a str or None, not a {type(tenant).__name__}")
-    name = str(tenant)
+    name = str.__str__(tenant)  # of a member of an enumeration its value
     if not name or len(name) > _LONGEST_TENANT or not name.isprintable() or name != name.strip():
         raise InvalidInputError(
             f"tenant must be a name of 1 to {_LONGEST_TENANT} printable characters, without white "
@@ -147,7 +147,7 @@ def require_texts(name: str, given: object) -> list[str]:
             raise InvalidInputError(
                 f"{name}[{position}] is a {type(text).__name__}; pass [passage.text, ...]"
             )
-    return texts
+    return list(map(str.__str__, texts))
 
 
 def require_method(name: str, value: object, call: str) -> None:

@@ -49,12 +49,13 @@ class Guard(Feedback, Deciding):
         on_error: What becomes of passages that could not be judged, or not whole: "pass" keeps
             them, "hold" drops them, "raise" raises if something failed. What is in quarantine,
             what words alone flag and what cannot be read at all is dropped all the same.
+            `Verdict.error`, the evidence, the log and the counters tell.
         calibration: What clean traffic scores: a `Calibration`, a file written by
             `save_calibration`, or None for the shipped one.
         retrieve: Searches the whole knowledge base for attributions: `retrieve(query, limit)`,
             best first, or whatever else `ragguard.attribution.search.as_retrieve` takes.
-            A `retrieve` that takes `tenant=None` is told whose event it searches for. None: the
-            passages of the event.
+            Without it, attributions search the passages of the event. A `retrieve` that takes
+            `tenant=None` is told whose event it searches for.
         attributor: Finds the responsible passages; None means `RAGOrigin` with `proxy`.
         proxy: The language model that attributions score with: a `Proxy`, a model's name
             ("smollm2", "lexical") or an exported folder; None: `ragguard.proxy.default()`.
@@ -208,7 +209,8 @@ class Guard(Feedback, Deciding):
             force: Adopt it all the same: you know that its passages are clean.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or refused.
+            CalibrationError: Fewer than 1 / alpha - 1 queries with passages; or refused, for the
+                reason that the message gives.
             InvalidInputError: The traffic is not of that form, or `k` is not positive.
         """
         most = require_k(k)
@@ -222,8 +224,8 @@ class Guard(Feedback, Deciding):
         """Adopt the traffic that was filtered on this store as the measure of what is normal.
 
         Every guard records what its queries scored: a uniform sample of them, and the newest ones.
-        Each question counts once, as clean; what quarantine held back was not scored. So a record
-        that looks attacked is refused, and so is a calibration that `calibrate` would refuse.
+        Each question counts once, and as clean: so a record that looks attacked is refused, and so
+        is a calibration that `calibrate` would refuse. What quarantine held back was not scored.
 
         Args:
             newest: None for the sample of all traffic, else the newest so many questions, of at
@@ -233,7 +235,8 @@ class Guard(Feedback, Deciding):
             force: Adopt it all the same: you know that its passages are clean.
 
         Raises:
-            CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or refused.
+            CalibrationError: Fewer than 1 / alpha - 1 questions were recorded; or refused, for the
+                reason that the message gives.
             InvalidInputError: `newest` is not positive.
             StoreError: The store cannot be read.
         """

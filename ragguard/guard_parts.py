@@ -122,16 +122,8 @@ class Parts:
             raise InvalidInputError(f"max_ms must be positive, not {max_ms:g}; try 50")
         if not isinstance(record_texts, bool):
             raise InvalidInputError(f"record_texts must be True or False, not {record_texts!r}")
-        if on_verdict is not None and not callable(on_verdict):
-            raise InvalidInputError(
-                f"on_verdict must be callable, not {type(on_verdict).__name__}; it is given every "
-                "Verdict"
-            )
-        if iscoroutinefunction(on_verdict):
-            raise InvalidInputError(
-                "on_verdict must be no coroutine function, since a thread calls it that awaits "
-                "nothing; have it hand the Verdict to a queue"
-            )
+        if on_verdict is not None:
+            _require_listener(on_verdict)
         if attributor is not None:
             require_method("attributor", attributor, "attribute(query, response, retrieve)")
         if proxy is not None:
@@ -287,6 +279,18 @@ class Parts:
         # Bound to the parts, which so outlive their guard until garbage is collected: time for the
         # counter's thread to write what a guard that nobody closed has counted last.
         self.calibrator.watch(scored)
+
+
+def _require_listener(given: Any) -> None:
+    if not callable(given):
+        raise InvalidInputError(
+            f"on_verdict must be callable, not {type(given).__name__}; it is given every Verdict"
+        )
+    if iscoroutinefunction(given) or iscoroutinefunction(given.__call__):
+        raise InvalidInputError(
+            "on_verdict must be no coroutine function, since a thread calls it that awaits "
+            "nothing; have it hand the Verdict to a queue"
+        )
 
 
 def remade(kind: type[Any], settings: Mapping[str, Any], gated: bool) -> Any:

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from itertools import islice
+from numbers import Real
 from os import PathLike
 from types import NoneType
 from typing import TYPE_CHECKING
@@ -108,8 +109,7 @@ class Feedback:
             StoreError: The store fails.
         """
         whose, seen = require_tenant(tenant), self._parts.seen
-        for name, text in (("query", query), ("response", response)):
-            require_text(name, text)
+        query, response = require_text("query", query), require_text("response", response)
         given = seen.recall(query, whose) if passages is None else as_passages(passages)
         seen.remember(query, given, whose, response)
         # As the event of a report has them: what is too long is cut.
@@ -150,9 +150,9 @@ class Feedback:
         counters), logged, and `attribution` says so. A reporter who floods loses their own reports,
         not those of others.
 
-        What is no str is taken by its `str()`, or where that fails by the name of its type. The
-        same claim of a reporter, the same query and response over the same passages, is one event
-        for an hour: it is counted, and the same id is returned.
+        A query, response or reporter that is no str is taken by its `str()`, or where that fails by
+        the name of its type. The same claim of a reporter, the same query and response over the
+        same passages, is one event for an hour: it is counted, and the same id is returned.
 
         Args:
             query: The user's question.
@@ -224,9 +224,9 @@ class Feedback:
             EventLostError: It was reported by this guard and lost; the message says why.
             EventNotFoundError: There is no such event.
         """
-        if not isinstance(timeout, (int, float, NoneType)) or timeout != timeout:
+        if not isinstance(timeout, (Real, NoneType)) or timeout != timeout:
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
-        whose, left = require_tenant(tenant), 0.0 if timeout is None else timeout
+        whose, left = require_tenant(tenant), float(min(timeout or 0.0, threading.TIMEOUT_MAX))
         if self._parts.worker.wait(event_id, left, tenant=whose):
             store = self._parts.store.of_tenant(tenant)
             event, found = store.event(event_id), store.attribution(event_id)
@@ -242,7 +242,7 @@ class Feedback:
                 f"event {event_id} is not attributed yet; pass timeout= to wait for it"
             )
         raise AttributionTimeoutError(
-            f"event {event_id} was not attributed within {timeout:g} s; "
+            f"event {event_id} was not attributed within {left:g} s; "
             "ask again later, or start `ragguard worker --knowledge-base` on the store"
         )
 
@@ -275,6 +275,7 @@ class Feedback:
 
 def _as_text(given: object) -> str:
     try:
-        return str.__str__(str(given))  # not a str with methods of its own
+        # Not a str with methods of its own, and of a member of an enumeration its value.
+        return str.__str__(given if isinstance(given, str) else str(given))
     except Exception:  # whatever its __str__ raises: an int of 5,000 digits has none
         return f"<{type(given).__name__}>"

@@ -705,6 +705,13 @@ def test_a_timeout_is_a_number(timeout):
         guard.attribution("event", timeout=timeout)
 
 
+def test_a_timeout_may_be_longer_than_any_clock_and_of_another_library():
+    with Guard() as guard:
+        event = guard.report("Who lit it?", "Ann.", passages=["Ann lit it."])
+        guard.attribution(event, timeout=10**400)
+        guard.attribution(event, timeout=np.float32(5))
+
+
 def test_to_wait_for_no_number_of_seconds_is_refused():
     with Guard() as guard, pytest.raises(InvalidInputError, match="wait must be"):
         guard.report("q", "a", wait=float("nan"))
@@ -720,5 +727,10 @@ def test_a_listener_that_must_be_awaited_is_refused():
     async def hear(verdict):
         """Awaited by nobody."""
 
-    with pytest.raises(InvalidInputError, match="on_verdict must be no coroutine function"):
-        Guard(on_verdict=hear)
+    class Hearer:
+        async def __call__(self, verdict):
+            """Awaited by nobody."""
+
+    for listener in (hear, Hearer()):
+        with pytest.raises(InvalidInputError, match="on_verdict must be no coroutine function"):
+            Guard(on_verdict=listener)

@@ -6,6 +6,7 @@ import sys
 import textwrap
 import threading
 import time
+from enum import Enum
 
 import pytest
 
@@ -319,3 +320,25 @@ def test_what_is_refused_at_admission_is_proposed_in_its_tenant(guard):
         assert guard.admit([edited, *QUIET], tenant=tenant)[0].status == status
         told = [one.text for one in guard.proposals(tenant=tenant)]
         assert told == [edited] * (status == "refused")
+
+
+class Names(str, Enum):  # noqa: UP042 - whose str() is no value
+    ACME = "acme"
+    QUERY = "Who lit the lamp?"
+    ANSWER = "It was Ann."
+
+
+def test_a_member_of_an_enumeration_is_its_value():
+    with Guard() as guard:
+        guard.allow(Passage("Ann lit it."), why="ours", tenant=Names.ACME)
+        assert guard.allowed(tenant="acme")
+        guard.filter(Names.QUERY, ["Ann lit the lamp."], tenant="acme")
+        id = guard.report(Names.QUERY, Names.ANSWER, reporter=Names.ACME, tenant=Names.ACME)
+        guard.attribution(id, timeout=30, tenant="acme")
+        event = guard.store.of_tenant("acme").event(id)
+    assert (event.query, event.response, event.reporter) == (
+        "Who lit the lamp?",
+        "It was Ann.",
+        "acme",
+    )
+    assert [passage.text for passage in event.passages] == ["Ann lit the lamp."]

@@ -148,7 +148,7 @@ class Scan:
         self._count = 0
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Read passages; whatever a text of a type of its own raises is raised."""
+        """Read passages."""
         rest = iter(passages)
         while part := list(islice(rest, _AT_ONCE)):
             self._parts.append(Batch.of(part))

@@ -203,9 +203,9 @@ def cluster_by_equivalence(
 ) -> NDArray[np.int64]:
     """Return one cluster label a text: texts that `equivalent` joins belong together.
 
-    It is symmetric, and called once for each pair of distinct texts; for one-way entailment pass
-    `lambda a, b: entails(a, b) and entails(b, a)`. int64 array of shape (n,), numbered from 0 in
-    order of first appearance.
+    `equivalent` is symmetric, and is called once for each pair of distinct texts; for one-way
+    entailment pass `lambda a, b: entails(a, b) and entails(b, a)`. int64 array of shape (n,),
+    numbered from 0 in order of first appearance.
 
     >>> cluster_by_equivalence(["Paris", "Rome", "PARIS"], lambda a, b: a.lower() == b.lower())
     array([0, 1, 0])

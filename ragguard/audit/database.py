@@ -225,7 +225,7 @@ def insert_into(session: Session, table: type[DeclarativeBase]) -> Any:
 
 
 def lock(session: Session, number: int) -> None:
-    """Hold a lock until the transaction ends; in SQLite all that write hold the only one there."""
+    """Hold a lock until the transaction ends; in SQLite whoever writes holds the only one."""
     if not on_sqlite(session):
         session.execute(select(func.pg_advisory_xact_lock(number)))
 

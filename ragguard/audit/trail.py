@@ -207,7 +207,7 @@ def signature_of(row: TrailRow, before: str, keys: Keys) -> str:
 
 
 def head_of(last: TrailRow, keys: Keys) -> str:
-    """Return `seq:key:mac:signature`, signed for all rows so far: it tells of any that are gone."""
+    """Return `seq:key:mac:signature` of all rows: kept elsewhere, it tells if any are gone."""
     told = f"{last.seq}:{last.key}:{last.mac}"
     return f"{told}:{keys.sign(last.key, f'head {told}'.encode())}"
 
@@ -221,7 +221,7 @@ def tell_head(head: str | None) -> None:
 def of_entry(
     entry: QuarantineEntry, tenant: str, said: str | None = None, was: str | None = None
 ) -> Change:
-    """Return the change that gave an entry its status, which `was` another; `said` is why."""
+    """Return the change that gave an entry its status; it `was` another, or None. `said`: why."""
     details = {
         **_given(said=said),
         "was": was,

@@ -116,7 +116,8 @@ class VerdictStore(Protocol):
     ) -> list[VerdictRecord]:
         """Return the newest verdicts first, `limit` at most.
 
-        Only those recorded before a moment, or in which a passage was not simply kept, if given.
+        `before`: only those recorded before that moment. `passage_id`: only those in which that
+        passage was not simply kept.
         """
 
     def verdict(self, verdict_id: str) -> VerdictRecord:

@@ -51,7 +51,7 @@ class Policy(Limits):
     def __post_init__(self) -> None:
         require_choice("policy", self.name, _NAMES)
         for name in ("quorum", "top_k", "per_reporter", "per_hour", "proposals"):
-            require_whole(name, getattr(self, name))
+            object.__setattr__(self, name, require_whole(name, getattr(self, name)))
         if not 0.0 < require_number("attack_alpha", self.attack_alpha) < 1.0:
             raise InvalidInputError(
                 f"attack_alpha must be between 0 and 1, not {self.attack_alpha:g}"
@@ -64,6 +64,8 @@ class Policy(Limits):
             require_whole(f"the weight of {name!r}", weight, least=0)
         if self.days is not None:
             require_positive(days=self.days)
+            whole = isinstance(self.days, int)
+            object.__setattr__(self, "days", self.days if whole else float(self.days))
 
     @property
     def change(self) -> Change:

@@ -1,4 +1,4 @@
-"""`ragguard attribute`, `report` and `events`: who taught a wrong response, now or in a worker."""
+"""`ragguard attribute`, `report` and `events`: which passages a wrong response rests on."""
 
 from __future__ import annotations
 

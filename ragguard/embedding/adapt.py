@@ -178,7 +178,8 @@ def as_embedder(embedder: Any) -> Embedder:
 
     Takes None (the built-in `HashedEmbedder`), an `Embedder`, a LangChain `Embeddings`, a
     LlamaIndex `BaseEmbedding`, an object with `encode` such as a SentenceTransformer, or a callable
-    from a list of texts to an (n, d) array. Questions are embedded by its own method for them.
+    from a list of texts to an (n, d) array. Questions are embedded by its own
+    method for them, if it has one.
 
     Raises:
         InvalidInputError: `embedder` is none of these.

@@ -66,8 +66,9 @@ def require_calm(fired: Drift) -> None:
 def require_admissible(made: Calibration, in_force: Calibration | None, alpha: float) -> None:
     """Check that a calibration raises the threshold by little, and that attacks are still found.
 
-    So for each class of queries that it has a sample of, with the class's own reference attacks. It
-    would replace what is `in_force`; None for the shipped one.
+    Each class of queries of which it has a sample is checked, with reference attacks of that class;
+    any other goes by the shipped sample. It would replace what is `in_force`; None for the shipped
+    one.
 
     Raises:
         CalibrationError: The threshold would rise by more than `MAX_STEP`, or the gate would find

@@ -232,9 +232,10 @@ def lifted(
 ) -> Floats:
     """Return scores whose ranks give, in place of p-values, upper bounds of them.
 
-    At most a share alpha of clean queries is touched in the mean over calibrations by p-values, by
-    these in at least a share `confidence` of them (Vovk 2012, "Conditional Validity of Inductive
-    Conformal Predictors", by the bound of Clopper and Pearson 1934).
+    By p-values at most a share alpha of clean queries is touched in the mean over calibrations; by
+    these bounds it is so in at least a share `confidence` of the calibrations (Vovk 2012,
+    "Conditional Validity of Inductive Conformal Predictors", by the bound of Clopper and Pearson
+    1934).
 
     Args:
         scores: N scores of clean sets.

@@ -3,7 +3,8 @@
 Whoever reports an answer can copy the question from the page that they want gone: that the page
 repeats it is then their doing. But they cannot make the page ask, as a planted text in the form of
 PoisonedRAG does (S + I), nor address the language model. Honest pages tell, or list many questions.
-So a repetition counts if the passage asks what it repeats and nothing else; prompt injection does.
+So a repetition counts if the passage asks what it repeats and nothing else. Prompt injection always
+counts.
 
 Where one in twenty of the passages beside it has another question for its heading, the only one
 with this question for its heading shows no mark, if nothing in its manner speaks against it. But no
@@ -93,8 +94,8 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
 
     Nine tenths of the question's words stand there in a row. At the beginning these are a question
     if they begin as one ("who lit", "in what year", "is there", but not "when Ann lit") or end with
-    a question mark, which of `headings` says nothing; at the end with the mark alone. Any other
-    mark is of another question.
+    a question mark; at the end only with the mark. Any other mark is of another question. Where
+    pages have `headings`, a mark behind the question at the beginning says nothing.
 
     >>> query = tokenize_query("Who lit the Marrow lamp?")
     >>> asks(query, "Q: who lit the Marrow lamp? Ann did."), asks(query, "Ann lit the Marrow lamp.")

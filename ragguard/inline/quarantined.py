@@ -26,7 +26,7 @@ on_forget(_answers.clear)
 class Allowed:
     """Texts and sources that a person lets through, each until a moment. Immutable.
 
-    They are never dropped, whatever else says so. Moments are seconds since 1970.
+    They are never dropped, whatever filter and quarantine say. Moments are seconds since 1970.
 
     Attributes:
         keys: By `content_key`.

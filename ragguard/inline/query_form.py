@@ -3,7 +3,7 @@
 Broder (2002, "A taxonomy of web search") tells queries apart by what people want; here words must
 do, and a look at the pages (`ragguard.inline.page_form`). Honest pages repeat what is named, their
 title, and what is told, a pasted sentence or an error message. They hardly ever repeat a question
-of many words, so that alone speaks against a passage.
+of many words, so only such a repetition speaks against a passage.
 """
 
 from __future__ import annotations

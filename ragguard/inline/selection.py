@@ -29,7 +29,7 @@ _COMPARED = 20  # of those that go, the most suspicious, so that the work grows 
 def discoveries(
     p_values: NDArray[np.float64], rate: float = _FALSE_DISCOVERY_RATE
 ) -> NDArray[np.bool_]:
-    """Mark the discoveries at a false-discovery rate: the share of clean ones, at most in mean."""
+    """Mark the discoveries at a false-discovery rate: so many are clean, in mean at most."""
     n = len(p_values)
     order = np.argsort(p_values, kind="stable")
     below = np.flatnonzero(p_values[order] <= rate * np.arange(1, n + 1) / n)

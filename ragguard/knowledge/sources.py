@@ -119,7 +119,10 @@ class Retriever:
         self._has_warned = False
 
     def retrieve(self, query: str, limit: int) -> list[Passage]:
-        """Return at most `limit` passages; that a retriever without a k ends it is logged once."""
+        """Return at most `limit` passages.
+
+        A retriever without a k finds as many as it likes; that there may be more is logged once.
+        """
         wide, can_widen = _widened(self._retriever, limit)
         found = [as_passage(document) for document in ask(wide, self._method, query)]
         if len(found) < limit and not can_widen and not self._has_warned:

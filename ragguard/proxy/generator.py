@@ -27,7 +27,7 @@ class OnnxGenerator:
     """A callable str -> str on the graph that `export_proxy(generator=True)` wrote.
 
     Whatever takes a `generate` or a `judge` takes it. Safe to share between threads, which take
-    turns. What a prompt begins with as the one before did is not read again.
+    turns. A beginning that a prompt shares with the one before is not read again.
 
     Args:
         path: The exported folder.
@@ -107,9 +107,10 @@ class OnnxGenerator:
         return str(self._tokenizer.decode(answer)).strip()
 
     def read(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Return the logits of the token after `ids`, float32 array (vocabulary,); one at a time.
+        """Return the logits of the token after `ids`, float32 array of shape (vocabulary,).
 
-        What `ids` begin with as the last ones did is not read again.
+        A beginning that `ids` share with the last ones is not read again. Not safe to share between
+        threads.
         """
         same = sum(takewhile(bool, map(eq, ids, self._read)))
         done = min(same, len(ids) - 1)  # the last token is read in any case, for what follows it

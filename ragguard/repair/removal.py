@@ -10,7 +10,7 @@ from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ragguard.arguments import require_method
+from ragguard.arguments import require_method, require_names, require_texts
 from ragguard.audit.quarantine import (
     QuarantineEntry,
     QuarantineStatus,
@@ -120,6 +120,7 @@ def remove_quarantined(
         StoreError: The store fails.
     """
     _require_store(store)
+    require_method("base", base, "remove(ids)")
     check_status(status)
     entries = store.quarantine(status=status)
     if not entries:
@@ -170,8 +171,10 @@ def restore(
         StoreError: The store fails.
     """
     _require_store(store)
+    require_method("base", base, "add(passages)")
+    require_names(actor=actor)
     entries = {entry.key: entry for entry in store.quarantine()}
-    wanted = [keys] if isinstance(keys, str) else list(dict.fromkeys(keys))
+    wanted = [keys] if isinstance(keys, str) else list(dict.fromkeys(require_texts("keys", keys)))
     for key in wanted:
         if key not in entries:
             raise not_in_quarantine(key)

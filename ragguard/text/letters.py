@@ -38,7 +38,7 @@ _TOLD = {"\u2212": "-", "\u2013": "-"}
 _SIGNS = re.compile(
     f"[\u00b1\u2030\u2212\u2013{CURRENCY[1:]}{RAISED}{VERDICTS}]|(?<=\\d)[/,:*](?=\\d)|!(?==)"
 )
-_STRUCK_OUT = re.compile("[^\\w\\s]\u0338")
+_STRUCK_OUT = re.compile("[^\\w\\s][\u0300-\u036f]{0,8}?\u0338")
 _NARROW = {wide: chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
 
 
@@ -64,7 +64,8 @@ def struck_out(text: str) -> str:
     """
     if "\u0338" not in text:
         return text
-    return _STRUCK_OUT.sub(lambda pair: unicodedata.normalize("NFC", pair[0]), text)
+    found = {one: unicodedata.normalize("NFC", one) for one in set(_STRUCK_OUT.findall(text))}
+    return _STRUCK_OUT.sub(lambda one: found[one[0]], text)
 
 
 def letters_of(texts: Sequence[str]) -> list[bytes]:

@@ -1,7 +1,9 @@
 """What a policy makes of an attribution."""
 
+import json
 import logging
 
+import numpy as np
 import pytest
 
 from ragguard import Guard, Passage
@@ -115,3 +117,10 @@ def test_there_is_no_other_policy(wrong):
 def test_limits_are_positive(wrong):
     with pytest.raises(InvalidInputError, match=next(iter(wrong))):
         Policy("auto", **wrong)
+
+
+def test_numbers_of_other_libraries_are_plain_ones_from_here_on():
+    policy = Policy("auto", days=np.int64(30), per_hour=np.int8(5), top_k=np.int16(2))
+    assert policy == Policy("auto", days=30, per_hour=5, top_k=2)
+    assert {type(one) for one in (policy.days, policy.per_hour, policy.top_k)} == {float, int}
+    json.dumps(policy.change.details)

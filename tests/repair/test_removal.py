@@ -362,3 +362,16 @@ def test_a_guard_in_place_of_its_store_is_named():
             remove_quarantined(guard, base)
         with pytest.raises(InvalidInputError, match=r"of a guard it is guard\.store"):
             restore(guard, base, [])
+
+
+@pytest.mark.parametrize("changed", [{"actor": 5}, {"keys": 5}, {"base": object()}])
+def test_nothing_is_put_back_where_something_is_not_what_it_should_be(store, changed):
+    base = Plain()
+    store.add_quarantine([entry("10")])
+    (taken,) = remove_quarantined(store, base).removed
+    with pytest.raises(InvalidInputError):
+        restore(store, **{"base": base, "keys": [content_key(taken.text)], **changed})
+    with pytest.raises(InvalidInputError, match="base must be an object with a method remove"):
+        remove_quarantined(store, 5)
+    assert "10" not in base.passages
+    assert store.quarantine()[0].status == "confirmed"

@@ -149,3 +149,18 @@ def test_k_in_the_search_options_counts(store: InMemoryVectorStore) -> None:
 def test_a_retriever_is_no_vector_store(store: InMemoryVectorStore) -> None:
     with pytest.raises(InvalidInputError, match=r"not a VectorStoreRetriever; .*base=retriever"):
         RAGGuardRetriever.from_vectorstore(store.as_retriever())
+
+
+class Both(CallTime):
+    """Takes k with every call, in both ways."""
+
+    async def _aget_relevant_documents(self, query: str, **options: Any) -> list[Document]:
+        return documents()[: options["k"]]
+
+
+@pytest.mark.parametrize("base", [CallTime(), Both(), Merging(retrievers=[First(), CallTime()])])
+async def test_what_takes_k_in_one_way_only_is_asked_in_that_way(
+    guard: Guard, base: BaseRetriever
+) -> None:
+    guarded = RAGGuardRetriever(base=base, guard=guard, k=3)
+    assert texts(await guarded.ainvoke(QUERY)) == texts(guarded.invoke(QUERY))

@@ -50,11 +50,12 @@ def relative_gain(
     """Return how much of the greatest possible rise in log-probability each passage brings.
 
     Args:
-        with_passage: float64 array of shape (n,), as is what is returned, in [0, 1]: GC given each
-            passage, nats per token.
+        with_passage: GC given each passage, nats per token, float64 array of shape (n,).
         without: GC given no context.
-        ceiling: GC given as context what states the response outright; where that brings no rise,
-            zeros are returned.
+        ceiling: GC given as context what states the response outright.
+
+    Returns:
+        float64 array of shape (n,), in [0, 1]; zeros where no context brings a rise.
     """
     if ceiling <= without:
         return np.zeros_like(with_passage)

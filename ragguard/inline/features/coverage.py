@@ -72,7 +72,7 @@ class Match:
         return Counter([word for _, word in self.places])
 
     def outside(self, stretch: Sequence[str]) -> float:
-        """Return the weight of the content words said outside a stretch (its words), too."""
+        """Return the weight of a stretch's content words that are said outside of it as well."""
         found = [
             weight
             for word, weight in self.weights.items()

@@ -162,11 +162,20 @@ def _in_place(query: TokenizedQuery, said: list[str]) -> tuple[str, ...]:
     for one, other in query.pairs:
         following.setdefault(one, set()).add(other)
         preceding.setdefault(other, set()).add(one)
+    forms: dict[str, list[str]] = {}  # so that a word costs its own letters, not the question's
+    for word in query.distinct:
+        if _SHORTEST_KNOWN <= len(word) <= LONGEST:
+            for form in symspell_keys(word):
+                forms.setdefault(form, []).append(word)
     nothing: set[str] = set()
     for at, (word, after) in enumerate(pairwise([*said, ""])):
         before = said[at - 1] if at else ""
         if word in query.distinct or not (before in following or after in preceding):
             continue
-        meant = following.get(before, nothing) | preceding.get(after, nothing)
-        said[at] = min([one for one in meant if one_letter_off(word, one)], default=word)
+        if not _SHORTEST_KNOWN <= len(word) <= LONGEST:
+            continue
+        behind, ahead = following.get(before, nothing), preceding.get(after, nothing)
+        found = {one for form in symspell_keys(word) for one in forms.get(form, ())}
+        fit = [one for one in found if one in behind or one in ahead]
+        said[at] = min([one for one in fit if one_letter_off(word, one)], default=word)
     return tuple(said)

@@ -145,8 +145,8 @@ def choose_strategy(query_words: Sequence[str]) -> GroupingStrategy:
     """Choose the grouping for a question: the rule behind `strategy="auto"`.
 
     RAGDefender picks by hand: clustering where one passage answers, concentration where several
-    must be put together, as where a question compares, or asks for something of something of
-    something: it has one of `_COMPARISONS`, or two of `_LINKS` beyond its first word.
+    must be put together. So it is where a question compares ("both", "same", "than"), or asks for
+    something of something of something: it has two of "of", "that", "who" beyond its first word.
     """
     if _COMPARISONS.intersection(query_words):
         return "concentration"

@@ -5,10 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragguard.inline.class_bigram import LONGEST, SHORTEST
+from ragguard.inline.normalize import typos
 from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.normalize.typos import (
     Spellings,
     deletions,
+    one_letter_off,
+    respell,
     respelled,
     spellings_of,
     symspell_keys,
@@ -155,3 +158,17 @@ def test_the_spellings_of_a_question_lead_to_its_longer_words():
     assert set(spellings.values()) == {"pier", "lamps"}
     # A form of several words is that of the last.
     assert spellings_of(tokenize_query("tamp lamp")).forms["amp"] == "lamp"
+
+
+def test_a_word_is_compared_with_those_like_it_and_not_with_all_that_follow_one_word(monkeypatch):
+    """Or each word behind "the" would cost as much as the question has words behind "the"."""
+    compared = []
+    monkeypatch.setattr(
+        typos, "one_letter_off", lambda *pair: compared.append(pair) or one_letter_off(*pair)
+    )
+    asked = [f"{first}{second}lamern" for first in "bcdfghklmn" for second in "aeiou"]
+    query = tokenize_query(" ".join(f"the {word}" for word in asked))
+    said = ["the", "water", "the", "stone", "the", asked[0][:-2] + "nr"] * 100
+    passage = tokenize_passage(" ".join([asked[1][1:], asked[2][1:], *said]))
+    assert respell(query, [passage])[0] is not passage
+    assert len(compared) <= len(said)
