@@ -218,12 +218,14 @@ class Feedback:
             tenant: For whom it was reported.
 
         Raises:
+            InvalidInputError: An argument is of the wrong type.
             AttributionPendingError: It is not finished, and `timeout` is None.
             AttributionTimeoutError: It did not finish within `timeout`.
             EventFailedError: Attributing failed for good; `retry` has it tried again.
             EventLostError: It was reported by this guard and lost; the message says why.
             EventNotFoundError: There is no such event.
         """
+        event_id = require_text("event_id", event_id)
         if not isinstance(timeout, (Real, NoneType)) or timeout != timeout:
             raise InvalidInputError(f"timeout must be seconds or None, not {timeout!r}")
         whose, left = require_tenant(tenant), float(min(timeout or 0.0, threading.TIMEOUT_MAX))
@@ -266,6 +268,7 @@ class Feedback:
             EventNotFoundError: There is no such event.
             StoreError: The store fails.
         """
+        event_id = require_text("event_id", event_id)
         worker, whose = self._parts.worker, require_tenant(tenant)
         is_settled = worker.wait(event_id, 0.0, tenant=whose)
         done = self._parts.store.of_tenant(tenant).retry_events([event_id]) if is_settled else []

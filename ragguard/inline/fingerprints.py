@@ -17,7 +17,6 @@ written that takes the places of the rest.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -32,6 +31,7 @@ from ragguard.inline.normalize.leet import lettered
 from ragguard.text import MAX_CHARS, MOST_CHARS, both_ends, without_padding
 from ragguard.text.html import strip_markup
 from ragguard.text.letters import letters_of
+from ragguard.text.notes import without_notes
 
 WINDOW = 16
 """Bytes of letters in UTF-8: three or four English words, five Chinese characters."""
@@ -56,14 +56,6 @@ _PADDING = bytes(WINDOW)
 _ACROSS = WINDOW - 1
 _AT_ONCE = 256  # texts
 NONE = np.empty(0, np.uint32)
-# What stands between words and is none: notes in brackets, comments, line breaks that are written
-# out, and raised or circled numbers. Every repetition is bounded.
-_RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]")
-_BRACKETED = re.compile(r"[(\[{][^()\[\]{}]{0,200}[)\]}]")
-_ASIDES = (_BRACKETED, re.compile(r"<!--[^<>]{0,200}-->"), re.compile(r"\\[nrt]"), _RAISED)
-_WIDE = "\uff08\uff09\uff3b\uff3d\uff5b\uff5d\u3010\u3011"  # brackets of full width
-_HAS_WIDE, _NARROW = re.compile(f"[{_WIDE}]"), str.maketrans(_WIDE, "()[]{}[]")
-_FEW_ASIDES = 2  # leave enough letters in a row
 
 
 @dataclass(frozen=True)
@@ -191,7 +183,7 @@ def said_elsewhere(
 
 def signed_part(text: str) -> str:
     """Return what a signature reads of a text: without padding, notes and comments."""
-    return _without_asides(_unpadded(text))
+    return without_notes(_unpadded(text))
 
 
 def signature(text: str, cleared: Iterable[str] = (), said: NDArray[np.uint32] = NONE) -> bytes:
@@ -234,7 +226,7 @@ def _shown(text: str, letters: bytes) -> bytes:
         (letters,) = letters_of([shown])
     # Signs may stand for letters, or only stand about: read both ways.
     read = _ends(letters) if signs is shown else _ends(letters) + _ends(*letters_of([signs]))
-    rest = _without_asides(shown)
+    rest = without_notes(shown)
     return read if rest is shown else read + _ends(*letters_of([rest]))
 
 
@@ -243,24 +235,6 @@ def _unpadded(text: str) -> str:
     if len(text) > _MOST_CHARS:
         text = without_padding(both_ends(text, MOST_CHARS))
     return both_ends(text, _MOST_CHARS)
-
-
-def _without_asides(text: str) -> str:
-    """Return a text without what is no word; most texts have little of it and come back as is."""
-    read = text
-    if not text.isascii() and _HAS_WIDE.search(text):
-        read = text.translate(_NARROW)
-    count = read.count
-    begin = count("(") + count("[") + count("{") + count("<!--") + count("\\")
-    if not text.isascii():
-        begin += len(_RAISED.findall(text))
-    if begin <= _FEW_ASIDES:
-        return text
-    for aside in _ASIDES:
-        read = aside.sub("", read)
-    if ")" in read or "]" in read or "}" in read:  # one note may stand in another
-        read = _BRACKETED.sub("", read)
-    return read
 
 
 def _ends(letters: bytes) -> bytes:

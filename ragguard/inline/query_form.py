@@ -59,7 +59,9 @@ _LONGEST_NAME = 6  # words; what is longer asks for more than a name, unless it 
 _TYPED = 11  # words that somebody types without a stop or comma; a longer row was pasted
 _STOPS = re.compile(r"[.,:;!](?:\s|$)")
 _CLOSED = re.compile(r"(?:[^\W_]{3}[.!]|[\u3002\uff01\u0964])[\"')\]\u201d\u2019]*\s*$")
+_PARTED = re.compile(r"(?:[^\W\d_]{3}[.!;]\s|[\u3002\uff01\u0964]\s?)(\w)")  # two sentences
 _EDGE = 3  # words at both ends of a query: there an interrogative asks
+_EDGE_LETTERS = 8  # of scripts that put no spaces between words
 _TO_COMPLETE = frozenset("are called is named was were".split())  # what follows, but for one word
 _LONGEST_QUESTION = 30  # words without a mark; a longer text may hold any word inside
 
@@ -121,7 +123,10 @@ def tells(text: str, words: Sequence[str]) -> bool:
 
     It has more words than a name, no question mark, begins with no request or verb that asks, and
 
-    - is a sentence: a full stop ends it, nobody says "I", and it does not begin as a question;
+    - is not English, asks neither at its beginning nor at its end, and a stop ends it or stands in
+      it, or it has more than thirty words;
+    - or is an English sentence: a full stop ends it, nobody says "I", and it does not begin as a
+      question;
     - or is English, has a comma or stop or a dozen words, and does not end as what is to be
       completed ("is called the"); no interrogative is among its first or last three words, and in
       thirty words or less none but "who", "when" and "where" anywhere.
@@ -131,9 +136,11 @@ def tells(text: str, words: Sequence[str]) -> bool:
     >>> tells("keeper of the lamp when it was new", "keeper of the lamp when it was new".split())
     False
     """
-    if len(words) <= _LONGEST_NAME or words[0] in REQUESTING | _FRONT | _ANYWHERE:
+    if not words or words[0] in REQUESTING | _FRONT | _ANYWHERE or _MARK.search(text):
         return False
-    if _MARK.search(text) or _asks_elsewhere(text):
+    if not has_function_words(words):
+        return _tells_elsewhere(text, words)
+    if len(words) <= _LONGEST_NAME or _asks_elsewhere(text):
         return False
     if _CLOSED.search(text) and ASKERS.isdisjoint(words):
         return not begins_as_question(words)
@@ -142,7 +149,22 @@ def tells(text: str, words: Sequence[str]) -> bool:
     inside = INTERROGATIVES - CLAUSES if len(words) <= _LONGEST_QUESTION else frozenset[str]()
     asking = not INTERROGATIVES.isdisjoint([*words[:_EDGE], *words[-_EDGE:]])
     asking = asking or not inside.isdisjoint(words)
-    return has_function_words(words) and not (asking or is_to_complete(words))
+    return not (asking or is_to_complete(words))
+
+
+def _tells_elsewhere(text: str, words: Sequence[str]) -> bool:
+    """Return True if what is not English tells: sentences, or what is too long for a question."""
+    length = words_meant(words)
+    if length <= _LONGEST_NAME or begins_as_question([*words, ""]):
+        return False
+    parted = any(not begins.islower() for begins in _PARTED.findall(text))
+    if not (_CLOSED.search(text) or parted or length > _LONGEST_QUESTION):
+        return False
+    shown, written = text.strip(), _WORD.findall(text.casefold())
+    edges = f"{shown[:_EDGE_LETTERS]}\n{shown[-_EDGE_LETTERS:]}"
+    return _ELSEWHERE.isdisjoint([*written[:_EDGE], *written[-_EDGE:]]) and not _WITHIN.search(
+        edges
+    )
 
 
 def _has_capitals(text: str, *, skipped: int) -> bool:

@@ -8,6 +8,7 @@ from ragguard.text import STOP_WORDS, parted_words, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams
 
+RAISED = "[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]"
 SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
 
 
@@ -133,18 +134,28 @@ def at_an_edge(asked, said, odd, lead):
             return [*said[:first], *asked, *said[first + n :]]
     if any(said[at : at + n] == asked for at in range(len(said))):
         return None
+    return (
+        with_words_between(asked, said, lead, 1)
+        or in_two_pieces(asked, said, lead)
+        or without_numbers(asked, said)
+    )
+
+
+def with_words_between(asked, said, lead, most):
+    """The words with the question where it begins or ends them with words between; or None."""
     rest = said[lead:]
-    if (found := words_between(asked, rest)) is not None:
+    if (found := words_between(asked, rest, most)) is not None:
         return [*said[:lead], *asked, *found, *rest[len(asked) + len(found) :]]
-    if (found := words_between(asked[::-1], said[::-1])) is not None:
+    if (found := words_between(asked[::-1], said[::-1], most)) is not None:
         return [*said[: len(said) - len(asked) - len(found)], *found[::-1], *asked]
-    return in_two_pieces(asked, said, lead) or without_numbers(asked, said)
+    return None
 
 
-def words_between(asked, said):
-    """The single words between the question's at the beginning, as few as there may be; or None."""
-    for stop in range(len(asked), 2 * len(asked) + 1):
-        if len(said) < stop or not list(ways_through(asked, said[:stop])):
+def words_between(asked, said, most):
+    """The words between the question's at the beginning, as few as there may be; or None."""
+    for stop in range(len(asked), (most + 1) * len(asked) + 1):
+        ways = ways_through(asked, said[:stop], 1, most)
+        if len(said) < stop or next(ways, None) is None:
             continue
         between = list(said[:stop])
         for word in asked:
@@ -153,15 +164,15 @@ def words_between(asked, said):
     return None
 
 
-def ways_through(asked, said):
-    """Every way to read a row of words as the question with single words in front of its own."""
+def ways_through(asked, said, here, most):
+    """Every way to read a row of words as the question: `here` before it, `most` inside at most."""
     if not asked:
         if not said:
             yield []
         return
-    for skipped in (0, 1):
+    for skipped in range(here + 1):
         if len(said) > skipped and said[skipped] == asked[0]:
-            for rest in ways_through(asked[1:], said[skipped + 1 :]):
+            for rest in ways_through(asked[1:], said[skipped + 1 :], most, most):
                 yield [skipped, *rest]
 
 
@@ -183,6 +194,40 @@ def without_numbers(asked, said):
     kept = [word for word in said if word in asked or word.isalpha()]
     rows = [kept[at : at + len(asked)] for at in range(len(kept))]
     return kept if asked in rows else None
+
+
+def without_notes(asked, said, text):
+    """The words without notes, if the question then stands in a row or at an edge; or None."""
+    if not could_be_read(asked, said):
+        return None
+    text = strip_markup(text)
+    signs = "([{\\\uff08\uff3b\uff5b\u3010"
+    if sum(one in signs for one in text) + text.count("<!--") + len(re.findall(RAISED, text)) < 3:
+        return None
+    text = text.translate(
+        str.maketrans("\uff08\uff09\uff3b\uff3d\uff5b\uff5d\u3010\u3011", "()[]{}[]")
+    )
+    bracketed = r"[(\[{][^()\[\]{}]{0,200}[)\]}]"
+    for note in (bracketed, r"<!--[^<>]{0,200}-->", r"\\[nrt]", RAISED, bracketed):
+        text = re.sub(note, " ", text)
+    said = [*ngrams(tokens(text))]
+    if any(said[at : at + len(asked)] == asked for at in range(len(said))):
+        return said
+    from slow_signals import lead_in
+
+    return with_words_between(asked, said, lead_in(asked, said), 2)
+
+
+def scattered(asked, said, lead):
+    """The words with the question where up to two stand between its own at an edge; or None."""
+    if not could_be_read(asked, said):
+        return None
+    return with_words_between(asked, said, lead, 2)
+
+
+def could_be_read(asked, said):
+    rows = [said[at : at + len(asked)] for at in range(len(said))]
+    return 3 <= len(asked) <= len(said) and set(asked) <= set(said) and asked not in rows
 
 
 def respelled(asked, said, odd):
@@ -226,13 +271,18 @@ def normalized(asked, text):
     from slow_signals import lead_in
 
     asked = list(asked)
-    text = with_letters_for_signs(asked, text) or text
-    said = words_of(text)
+    said = words_of(with_letters_for_signs(asked, text) or text)
     odd = {
         word
         for word in said
         if 4 <= len(word) <= 32 and word not in class_bigram().classes and not word.isdigit()
     }
-    found = regapped(asked, said) or at_an_edge(asked, said, odd, lead_in(asked, said))
+    lead = lead_in(asked, said)
+    found = (
+        regapped(asked, said)
+        or at_an_edge(asked, said, odd, lead)
+        or without_notes(asked, said, text)
+        or scattered(asked, said, lead)
+    )
     said = found or said
     return respelled(asked, said, odd) or said

@@ -120,3 +120,24 @@ def test_what_tells_and_asks_nothing(text):
 )
 def test_what_does_not_tell(text):
     assert not tokenize_query(text).tells
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Der Leuchtturm von Skerrin wurde 1874 gebaut. Sein Licht reichte vierzehn Meilen weit",
+        "El faro de Skerrin fue construido en piedra. Su luz llegaba a catorce millas",
+    ],
+)
+def test_sentences_of_other_languages_tell_without_a_stop_at_the_end(text):
+    assert tokenize_query(text).tells
+    assert tokenize_query(f"{text}.").tells
+    assert not tokenize_query(text.replace(". ", " ")).tells
+
+
+def test_a_long_text_of_another_script_tells_though_a_word_in_it_might_ask():
+    who = "\u043a\u0442\u043e"
+    words = "\u043c\u0430\u044f\u043a \u0441\u0442\u043e\u044f\u043b \u043d\u0430 " * 6
+    assert tokenize_query(f"{words}{who} {words}").tells
+    assert not tokenize_query(f"{who} {words}{words}").tells
+    assert not tokenize_query(f"{words}{words}{who}").tells

@@ -16,13 +16,17 @@ from operator import eq
 from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.normalize.typos import one_letter_off
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
-from ragguard.text import STOP_WORDS
+from ragguard.text import STOP_WORDS, tokens
+from ragguard.text.html import strip_markup
+from ragguard.text.ngrams import ngrams
+from ragguard.text.notes import without_notes
 
 _FEW_WORDS = 3  # a question of less may be met by chance
 _ALIKE = 2 / 3
 _UNLIKE = 5  # one word in so many may be another
 _MISSPELT = 3  # of so many content words that differ
 _LEAST_PIECE = 2  # words
+_BETWEEN = 2  # words at most between two of the question's
 _FIRST = 3  # words: if none of a row's is the question's, nor any unlisted, it is not written alike
 _KNOWN = 2  # one of so many words is the question's, or is not listed
 
@@ -40,7 +44,10 @@ def _realigned(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPas
         return None
     if _quotes(query, passage):
         return None
-    return interleaved(query, passage) or rotated(query, passage) or unnumbered(query, passage)
+    for undone in (interleaved, rotated, unnumbered, unannotated, scattered):
+        if (read := undone(query, passage)) is not None:
+            return read
+    return None
 
 
 def regap(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
@@ -80,17 +87,24 @@ def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage 
     return None
 
 
-def interleaved(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    """Undo single words between the question's, where a passage begins or ends so."""
+def interleaved(
+    query: TokenizedQuery, passage: TokenizedPassage, most: int = 1
+) -> TokenizedPassage | None:
+    """Undo words between the question's, `most` in a row, where a passage begins or ends so."""
     asked, said = query.sequence, passage.sequence
     lead = leading_label(said, query.distinct)
-    if (found := _strewn_through(asked, said[lead:])) is not None:
+    if (found := _strewn_through(asked, said[lead:], most)) is not None:
         between, stop = found
         return passage.rewritten((*said[:lead], *asked, *between, *said[lead + stop :]))
-    if (found := _strewn_through(asked[::-1], said[::-1])) is not None:
+    if (found := _strewn_through(asked[::-1], said[::-1], most)) is not None:
         between, stop = found
         return passage.rewritten((*said[: len(said) - stop], *between[::-1], *asked))
     return None
+
+
+def scattered(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo more words between the question's than `interleaved`."""
+    return interleaved(query, passage, _BETWEEN)
 
 
 def rotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
@@ -120,23 +134,40 @@ def unnumbered(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPas
     return read if _quotes(query, read) else None
 
 
+def unannotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo notes between the question's words, such as citations and glosses."""
+    text = strip_markup(passage.text)
+    if (bare := without_notes(text)) == text:
+        return None
+    read = passage.rewritten(tuple(ngrams(tokens(bare))))
+    return read if _quotes(query, read) else scattered(query, read)
+
+
 def _quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
     return f" {' '.join(query.sequence)} " in passage.joined
 
 
 def _strewn_through(
-    asked: tuple[str, ...], said: tuple[str, ...]
+    asked: tuple[str, ...], said: tuple[str, ...], most: int
 ) -> tuple[tuple[str, ...], int] | None:
-    """Return the single words between those with which `said` begins, and how many all are."""
+    """Return the words between those with which `said` begins, and how many all are.
+
+    At most one is in front of the first, and `most` are in front of each other.
+    """
     # Shift-And (Baeza-Yates and Gonnet 1992): bit i of `ends` stands for "i words said so far".
     behind: dict[str, int] = {}
-    for stop, word in enumerate(said[: 2 * len(asked)], start=1):
+    for stop, word in enumerate(said[: (most + 1) * len(asked)], start=1):
         behind[word] = behind.get(word, 0) | 1 << stop
-    ends = 1
-    for word in asked:
-        ends = (ends << 1 | ends << 2) & behind.get(word, 0)
+    ends = 0b110 & behind.get(asked[0], 0)
+    for word in asked[1:]:
+        reached = ends
+        for _ in range(most):
+            reached = ends | reached << 1
+        ends = reached << 1 & behind.get(word, 0)
         if not ends:
             return None
+    if not ends:
+        return None
     stop = (ends & -ends).bit_length() - 1  # the lowest bit
     left, between = Counter(asked), []
     for word in said[:stop]:

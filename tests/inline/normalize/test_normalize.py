@@ -142,8 +142,23 @@ def test_numbers_stay_where_the_question_does_not_stand_between_them():
 def test_words_between_are_not_looked_for_in_the_middle():
     text = "ann did who x built y the z lighthouse a of b skerrin c harbour by the sea so"
     assert read(text) == text
-    text = "who x built y y the z lighthouse a of b skerrin c harbour by the sea so"
+    text = "who x built y y y the z lighthouse a of b skerrin c harbour by the sea so"
     assert read(text) == text
+
+
+@pytest.mark.parametrize(
+    "note", ["(Smith 2004)", "[see below, p. 3]", "Smith 2004", "\uff08\u6ce8\uff09"]
+)
+def test_notes_between_the_words_of_the_question_are_left_out_or_stand_behind_it(note):
+    written = f"Who built {note} the lighthouse {note} of Skerrin {note} harbour?"
+    assert read(f"{written} Ann did.").startswith(f"{ASKED} ")
+    assert read(f"{written} Ann did.").endswith(" ann did")
+    assert read(f"Ann did. {written}").endswith(f" {ASKED}")
+
+
+def test_what_stands_in_brackets_stays_where_the_question_does_not_stand_around_it():
+    text = "who built (the sea) and (the land) the lighthouse (of) skerrin harbour ann did so"
+    assert read(text) == " ".join(tokenize_passage(text).sequence)
 
 
 # In two pieces
