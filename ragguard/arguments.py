@@ -49,7 +49,7 @@ def require_k(k: object, name: str = "k") -> int | None:
 
 def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Check that the argument `name` has one of the values it may have."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InvalidInputError(f"{name} must be one of {', '.join(choices)}; not {value!r}")
 
 

@@ -132,3 +132,9 @@ def test_where_a_calibration_is_saved_to():
         guard.calibrate(("q?", ["a", f"b{i}"]) for i in range(20))
         with pytest.raises(InvalidInputError, match="path must be a path, not a NoneType"):
             guard.save_calibration(None)
+
+
+@pytest.mark.parametrize("value", ["drop", 5, None, np.array(["filter", "monitor"]), ["filter"]])
+def test_what_is_no_choice(value):
+    with pytest.raises(InvalidInputError, match="mode must be one of filter, monitor; not"):
+        Guard(mode=value)
