@@ -16,7 +16,12 @@ from ragguard.audit.trail import Change, this_process
 from ragguard.embedding.adapt import Embedder
 from ragguard.errors import CalibrationError
 from ragguard.inline.admission import require_admissible, require_calm
-from ragguard.inline.calibration_file import gate_threshold, promise, save_calibration
+from ragguard.inline.calibration_file import (
+    default_calibration,
+    gate_threshold,
+    promise,
+    save_calibration,
+)
 from ragguard.inline.conformal import Calibration
 from ragguard.inline.decision import SetFilter, Strategy
 from ragguard.inline.drift import Drift, DriftWatch
@@ -64,6 +69,7 @@ class Calibrator:
             trust=trust,
         )
         self._alpha = alpha
+        default_calibration(1, with_reference=True)  # read now, not at the first query
         self._put_in_force(calibration, self._filter_by(calibration=calibration))
 
     @property
