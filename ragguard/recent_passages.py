@@ -54,9 +54,9 @@ class RecentPassages:
             self._texts.put_all([(key, True, 2 * len(key[1]) + 200) for key in fresh])
         self._newest_s = time.monotonic()
 
-    def may_have_passed(self, text: str, tenant: str = "") -> bool:
-        """Return False if anything was ever let through, and not this very text lately."""
-        return (tenant, text) in self._texts or self._newest_s == -math.inf
+    def has_passed(self, text: str, tenant: str = "") -> bool | None:
+        """Return whether this very text was let through lately; None if nothing ever was."""
+        return (tenant, text) in self._texts or (None if self._newest_s == -math.inf else False)
 
     def of_same_letters(self, text: str, tenant: str = "") -> list[str]:
         """Return the texts of the very same letters that were let through lately for a tenant."""

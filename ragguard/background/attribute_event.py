@@ -148,20 +148,22 @@ class EventAttributor:
         entries = []
         store = self._store.of_tenant(event.tenant or None)
         spared = as_allowed(one for one in store.allowances() if one.holds)
-        most, searchable = self._policy.top_k, self._retrieve is not None
-        found = found_beside(self._retrieve, event, [*blamed.values()], least=most)
+        found = found_beside(self._retrieve, event, [*blamed.values()], least=self._policy.top_k)
         said = said_lately(self._seen, event, blamed)
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, key, place)
+            shown = self._retrieve is not None or self._has_passed(passage, event)
             if lacks is None:
-                lacks = doubt(self._seen, event, passage.text, beside, searched=searchable)
+                lacks = doubt(self._seen, event, passage.text, beside, known=shown)
             if lacks is None and (
                 spared.holds(passage)
                 or spared.protects(passage)
                 or self._trust.class_of(passage) == "protected"
             ):
                 lacks = "it, or its source, is allowed or protected"
+            # Whoever reports may have put words around an honest page.
+            signed = words if shown or lacks is not None else ""
             known = [*attribution.cleared]
             known += held_parts(event.query, passage.text, beside, blamed.keys())
             entries.append(
@@ -173,7 +175,7 @@ class EventAttributor:
                     event_id=event.id,
                     status="quarantined" if lacks is None else "proposed",
                     reporters=(event.reporter,),
-                    signature=signature(words, known, said),
+                    signature=signature(signed, known, said),
                 )
             )
         with suppress(EventNotFoundError):  # nobody keeps it
@@ -194,6 +196,9 @@ class EventAttributor:
                 "--knowledge-base"
             )
         return None
+
+    def _has_passed(self, passage: Passage, event: Event) -> bool:
+        return self._seen is not None and bool(self._seen.has_passed(passage.text, event.tenant))
 
     def _held(self, event: Event) -> Set[str]:
         store = self._store.of_tenant(event.tenant or None)

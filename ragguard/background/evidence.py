@@ -39,7 +39,7 @@ from ragguard.inline.query_reduction import reduced
 from ragguard.passage import Passage
 from ragguard.proxy import LexicalProxy
 from ragguard.recent_passages import RecentPassages
-from ragguard.text import tokens
+from ragguard.text import MAX_CHARS, tokens
 from ragguard.trust import source_of
 
 logger = logging.getLogger(__name__)
@@ -206,24 +206,21 @@ def _stretches(text: str) -> list[str]:
 
 
 def doubt(
-    seen: RecentPassages | None,
-    event: Event,
-    text: str,
-    beside: Sequence[Passage],
-    *,
-    searched: bool,
+    seen: RecentPassages | None, event: Event, text: str, beside: Sequence[Passage], *, known: bool
 ) -> str | None:
     """Return why a text's marks may be the doing of whoever reports, or None.
 
-    `searched` is whether `beside` was found in a knowledge base, and not handed in.
+    `known` is whether `beside` was found in a knowledge base, or the text was let through.
     """
     same = [one.text for one in beside]
     if seen is not None:
-        if not searched and not seen.may_have_passed(text, event.tenant):
+        if not known and seen.has_passed(text, event.tenant) is False:
             return "this guard has not let it through, so no answer can rest on it"
         same += seen.of_same_letters(text, event.tenant)
     key = content_key(text)
     others = {one for one in same if one != text and content_key(one) == key}
+    if not known:  # then a page of the same words may be written in any way
+        others.add(" ".join(tokens(text[:MAX_CHARS])))
     if all(shows_one(event.query, other) for other in others):
         return None
     return "a page of the same words does not show the marks that it shows"

@@ -26,6 +26,10 @@ def attribution(*responsible, reason="because"):
     )
 
 
+def searched(query, limit):
+    return []  # a knowledge base, in which nothing else is found
+
+
 class Retrieving:
     """Keeps what `retrieve` gives for several limits."""
 
@@ -67,7 +71,7 @@ def test_an_empty_event_is_not_given_to_the_attributor():
 def test_responsible_passages_are_quarantined_with_the_reason_and_the_event():
     store = MemoryStore()
     event = Event("e", "q", "r", (A, B))
-    done = EventAttributor(store).quarantine(event, attribution(A, C))
+    done = EventAttributor(store, searched).quarantine(event, attribution(A, C))
     assert [one.quarantined for one in done] == [True, True]
     entries = {entry.key: entry for entry in store.quarantine()}
     assert set(entries) == {content_key(A.text), content_key(C.text)}
@@ -95,7 +99,7 @@ def test_an_honest_page_is_not_held_because_poison_was_copied_from_it():
     )
     assert found.cleared == [page]
     with Guard() as guard:
-        EventAttributor(guard.store).quarantine(Event("e", "q", "r"), found)
+        EventAttributor(guard.store, searched).quarantine(Event("e", "q", "r"), found)
         edited = lie.replace("workers", "men")
         verdict = guard.filter("When does the ferry leave?", [page, edited, page + " So it is."])
         assert [passage.text for passage in verdict.dropped] == [edited]
@@ -115,7 +119,8 @@ def test_quarantining_twice_changes_nothing():
 def test_copies_of_a_text_are_one_entry():
     store = MemoryStore()
     copy = Passage(" FIRST  text", id="other")
-    (one,) = EventAttributor(store).quarantine(Event("e", "q", "r"), attribution(A, copy))
+    events = EventAttributor(store, searched)
+    (one,) = events.quarantine(Event("e", "q", "r"), attribution(A, copy))
     assert one.quarantined
 
 

@@ -258,6 +258,22 @@ def test_a_page_does_not_go_by_marks_that_the_reporter_put_in(forged, searched):
         assert not dropped_for_everybody(guard)
 
 
+@pytest.mark.parametrize("text", [*FORGED, f"Who built the old pier of Halden? {PAGE}"])
+@pytest.mark.parametrize("worker", [False, True])
+def test_who_has_let_nothing_through_holds_no_page_for_what_a_reporter_made_of_it(text, worker):
+    asked = text.split("?")[0] + "?" if text.startswith("Who") else ASKED
+    with Guard() as guard:
+        passages = tuple(map(Passage, [text, *BENIGN]))
+        if worker:
+            events, event = EventAttributor(guard.store), Event("e", asked, "Ann Dove", passages)
+            events.quarantine(event, events.attribute(event))
+        else:
+            event = guard.report(asked, "Ann Dove", passages=passages, reporter="mallory")
+            assert guard.attribution(event, timeout=WAIT).cause == "poisoning"
+        assert [entry.text for entry in guard.store.quarantine()] == [text]
+        assert not dropped_for_everybody(guard)
+
+
 @pytest.mark.parametrize("forged", FORGED)
 def test_an_answer_was_given_over_the_very_passages(forged):
     with Guard(policy=Policy("auto", answered_only=True)) as guard:
@@ -295,7 +311,8 @@ def test_what_is_protected_goes_by_a_person_alone_whatever_its_key(confirmed, tm
     real = Passage(PAGE, metadata={"source": "archive"})
     with Guard(store=str(tmp_path / "audit.db"), policy=Policy("auto")) as guard:
         guard.protect("archive", why="curated")
-        # A guard that has not met the page: nobody can know that it has the forged one's words.
+        # The page itself was never retrieved: nobody can know that it has the planted one's words.
+        guard.filter("Which mason came from Skelby to work?", [FORGED[0], *BENIGN])
         event = guard.report(ASKED, "Ann Dove", passages=[FORGED[0], *BENIGN], reporter="mallory")
         guard.attribution(event, timeout=WAIT)
         (entry,) = guard.store.quarantine()

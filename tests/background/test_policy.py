@@ -28,9 +28,14 @@ def attribution(*texts, marks=0.01, counterfactual=True, cause="poisoning"):
     return Attribution("q", "r", "fake", responsible, scores, 9, cause, "because", details)
 
 
+def searched(query, limit):
+    return []  # a knowledge base, in which nothing else is found
+
+
 def accuse(store, policy, *texts, reporter="ann", event="e"):
     event = Event(event, "q", "r", reporter=reporter)
-    done = EventAttributor(store, policy=policy).quarantine(event, attribution(*texts))
+    attributor = EventAttributor(store, searched, policy=policy)
+    done = attributor.quarantine(event, attribution(*texts))
     return [(one.entry.passage_id, one.entry.status) for one in done]
 
 
@@ -78,7 +83,7 @@ def test_an_attribution_without_evidence_is_none():
 
 def test_a_limit_is_told_loudly_and_once(caplog):
     store, policy = MemoryStore(), Policy("auto", per_hour=1)
-    attributor = EventAttributor(store, policy=policy)
+    attributor = EventAttributor(store, searched, policy=policy)
     with caplog.at_level(logging.ERROR):
         for number in range(5):
             attributor.quarantine(Event(f"{number}", "q", "r"), attribution(f"text {number}"))
