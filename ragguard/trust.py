@@ -121,7 +121,7 @@ class Trust:
         for name in _CLOSED:
             object.__setattr__(self, name, _origins(name, getattr(self, name)))
         share = self.known_share
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0.0 < share < 1.0:
+        if not isinstance(share, int | float | np.floating) or not 0.0 < share < 1.0:
             raise InvalidInputError(
                 f"known_share must be between 0 and 1, not {share!r}; try {_KNOWN_SHARE}"
             )

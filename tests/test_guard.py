@@ -581,7 +581,7 @@ def test_queries_without_passages_do_not_count(shared):
 def test_traffic_of_another_form_is_refused_and_the_guard_goes_on(bad):
     with Guard() as guard:
         before = guard.filter(QUESTION, ATTACKED)
-        with pytest.raises(InvalidInputError):
+        with pytest.raises(InvalidInputError, match="traffic"):
             guard.calibrate(bad)
         assert guard.filter(QUESTION, ATTACKED) == before
 

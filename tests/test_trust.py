@@ -93,9 +93,9 @@ def test_metadata_that_cannot_be_read_is_open():
 
 
 def test_shares_are_one_together():
-    trust = Trust(protected=["a"], known=["b"], known_share=0.2)
+    trust = Trust(protected=["a"], known=["b"], known_share=np.float32(0.25))
     given_ = [passage(source=name) for name in ("a", "b", "c")]
-    assert trust.shares(given_).tolist() == [0.0, 0.2, 0.8]
+    assert trust.shares(given_).tolist() == [0.0, 0.25, 0.75]
     assert Trust(protected=["a"]).shares(given_).tolist() == [0.0, 1.0, 1.0]
 
 
@@ -117,6 +117,7 @@ def test_names_of_sources_are_protected():
         lambda: Trust(known_share=0),
         lambda: Trust(known_share=1.0),
         lambda: Trust(known_share=True),
+        lambda: Trust(known_share="0.2"),
         lambda: Trust(known_share=float("nan")),
         lambda: Origin(),
         lambda: Origin(source="wiki"),

@@ -12,6 +12,7 @@ no call to a large language model.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import compress
 
 import numpy as np
@@ -147,13 +148,16 @@ class SupportMeter:
         missing = [text for text in wanted if text not in self._rows]
         if missing:
             found = self._proxy.score(missing, self._query, self._claim)
-            columns = (found.semantic_correlation, found.generation_influence)
-            if any(c.shape != (len(missing),) or not np.isfinite(c).all() for c in columns):
+            with suppress(AttributeError, TypeError, ValueError):
+                columns = found.semantic_correlation, found.generation_influence
+                rows = np.stack([np.asarray(one, np.float64) for one in columns], axis=1)
+                if rows.shape == (len(missing), 2) and np.isfinite(rows).all():
+                    self._rows |= dict(zip(missing, rows.tolist(), strict=True))
+            if missing[0] not in self._rows:
                 raise ProxyError(
-                    f"{type(self._proxy).__name__} must return finite scores of shape "
+                    f"{type(self._proxy).__name__} must return Scores, finite and of shape "
                     f"({len(missing)},) for {len(missing)} contexts; check its model"
                 )
-            self._rows |= dict(zip(missing, np.stack(columns, axis=1).tolist(), strict=True))
         return np.array([self._rows[text] for text in texts]).reshape(-1, 2).T
 
     def support(self, texts: Sequence[str]) -> NDArray[np.float64]:

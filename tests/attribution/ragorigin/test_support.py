@@ -104,13 +104,22 @@ def test_meter_scores_each_text_once():
     assert first[[1, 0]].tolist() == again[[0, 2]].tolist()
 
 
-@pytest.mark.parametrize("bad", [np.zeros(1), np.full(3, np.nan)])
-def test_meter_refuses_what_is_no_score(bad):
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda n: Scores(np.zeros(n), np.zeros(1)),
+        lambda n: Scores(np.zeros(n), np.full(n, np.nan)),
+        lambda n: Scores(np.zeros((n, 1)), np.zeros((n, 1))),
+        lambda n: (np.zeros(n), np.zeros(n)),
+        lambda n: Scores(["a"] * n, ["b"] * n),
+    ],
+)
+def test_meter_refuses_what_is_no_score(answer):
     class Broken:
         def score(self, contexts, query, response):
-            return Scores(np.zeros(len(contexts)), bad)
+            return answer(len(contexts))
 
-    with pytest.raises(ProxyError, match="finite scores"):
+    with pytest.raises(ProxyError, match="must return Scores, finite and of shape"):
         SupportMeter(Broken(), HARBOUR, "Mara Quill").scores(["x"])
 
 
