@@ -3,10 +3,14 @@
 A calibration promises to leave all but a share alpha of clean queries alone, as long as they are
 like those it was made on. This measures what is left of the promise where they are not: calibrated
 on one kind of traffic and judged on another, on all kinds but the judged one, and as shipped.
+
+And it measures what a calibration buys: the texts without the question that are found as shipped,
+and after calibrating on the clean traffic of the choosing halves.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from scipy.stats import binomtest
@@ -14,10 +18,10 @@ from scipy.stats import binomtest
 from benchmarks.command import Data, Limit, Measured, command, embedders_for, tracked
 from benchmarks.datasets import Dataset, Record, load_folder
 from benchmarks.defences.contenders import guarded
-from benchmarks.inline import SIZES
-from benchmarks.metrics.outcomes import counted
+from benchmarks.inline import COUNTS, SIZES
+from benchmarks.metrics.outcomes import Counts, counted
 from benchmarks.report.table import Row, Rows, Table, crossed, grouped, share, summed
-from benchmarks.retrieval import OVER_FETCH, RetrievedSet, retrieve
+from benchmarks.retrieval import OVER_FETCH, RetrievedSet, planted, retrieve
 from ragguard import Guard
 from ragguard.embedding import Embedder
 from ragguard.errors import CalibrationError
@@ -51,6 +55,34 @@ def run(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> Rows:
                         place |= {"calibration_queries": size, "tested": tested}
                         rows += _judged(place, made, kinds[tested][1])
     return rows
+
+
+def plain(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> Rows:
+    """Return what is found of texts that do not repeat the question, and touched without them."""
+    rows = Counts("sets", "fired", "poison", "poison_removed")
+    for embedder, (k, factor) in tracked([*product(embedders, _SETTINGS)], "plain"):
+        clean = [one for data in datasets for one in _retrieved(data.choosing, embedder)]
+        made = _calibrated(clean, k, factor)
+        enough = made is not None and made.queries >= 1 / min(ALPHAS) - 1
+        for how in ("shipped", "calibrated")[: 1 + enough]:
+            with Guard(calibration=made if how == "calibrated" else None) as guard:
+                defence = guarded("ragguard", guard, factor)
+                for name, record, kind, count in _attacked(datasets):
+                    place = {"embedder": embedder.name, "k": k, "over_fetch": factor, "how": how}
+                    place |= {"dataset": name, "kind": kind, "planted": count}
+                    texts = planted(record, kind, "plain", count)
+                    found = retrieve(record, embedder, k * factor, texts)
+                    if found.poisoned[:k].any() or not texts:
+                        rows.add(place, {**counted(defence, found, k), "sets": 1})
+    return rows.rows()
+
+
+def _attacked(datasets: Sequence[Dataset]) -> Iterator[tuple[str, Record, str, int]]:
+    """Yield each record that is reported, without planted texts and with one or five of a kind."""
+    for dataset, record in ((data.name, one) for data in datasets for one in data.report):
+        yield dataset, record, "none", 0
+        for kind, count in product(record.poison, COUNTS):
+            yield dataset, record, kind, count
 
 
 def _retrieved(records: Sequence[Record], embedder: Embedder) -> list[RetrievedSet]:
@@ -134,6 +166,21 @@ def tables(sections: Mapping[str, Any]) -> Iterator[Table]:
             order=tested,
             empty="-",
         )
+    if rows := sections.get("plain", []):
+        yield crossed(
+            "Texts without the question: sets found / texts dropped; without texts: sets touched",
+            rows,
+            {"texts": "kind", "planted": "planted", "guard": "how"},
+            "dataset",
+            _found,
+            empty="-",
+        )
+
+
+def _found(rows: list[Row]) -> str:
+    n = summed(rows)
+    dropped = f" / {share(n['poison_removed'], n['poison'], 0)}" if n["poison"] else ""
+    return f"{share(n['fired'], n['sets'], 0)}{dropped}".replace(" %", "%")
 
 
 def _touched(rows: list[Row]) -> str:
@@ -145,4 +192,5 @@ def _touched(rows: list[Row]) -> str:
 @command(tables)
 def main(data: Data, limit: Limit = None) -> Measured:
     datasets = [dataset.limited(limit) for dataset in load_folder(data)]
-    return {"pairs": run(datasets, embedders_for())}, datasets
+    sections = {"pairs": run, "plain": plain}
+    return {name: make(datasets, embedders_for()) for name, make in sections.items()}, datasets

@@ -14,7 +14,8 @@ The forms are `questions`, `heading`, `first_lines` and `field`. What repeats th
 spelling, is no company, or what is planted would make itself usual. Nor is a heading in one line
 with the text that has an interrogative of the query: that is a question without its mark.
 
-A query that tells something (`ragguard.inline.query_form`) any page may repeat. And where a page
+A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
+interrogative before it. And where a page
 has the name for its heading that is the query, the others refer to it.
 """
 
@@ -28,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragguard.inline.features.coverage import idf_coverage, idf_weights
-from ragguard.inline.features.verbatim import quotes
+from ragguard.inline.features.verbatim import longest_run, quotes
 from ragguard.inline.normalize import normalized
 from ragguard.inline.query_form import ASKING_VERBS, INTERROGATIVES, QUESTION_MARK
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, tokenize_passages
@@ -44,6 +45,7 @@ _REPEATS = 0.75  # of the query's content: such a part is no company
 _CHARS = 300  # in which a heading ends
 _ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
 _LINE_WORDS, _QUESTION_WORDS, _START_WORDS = 20, 30, 8  # at most
+_ASKED_WORDS = 4
 _FIRST_LINE = re.compile(r"\s*[^\n]*\n")
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
 _STOP = re.compile(r"[.:!] ")
@@ -159,7 +161,7 @@ def repeats_as_expected(
     query. The first 50 of all are the company.
     """
     if query.tells:
-        return np.ones(k, dtype=np.bool_)
+        return np.array([not _asks_what_is_told(query, one) for one in passages[:k]])
     expected = np.zeros(k, dtype=np.bool_)
     size = min(_MOST, len(passages))
     found = {row: passages[row].once(parts) for row in dict.fromkeys([*range(size), *rows])}
@@ -190,3 +192,12 @@ def repeats_as_expected(
                 return np.ones(k, dtype=np.bool_)
             expected[row] |= held[row] > 0.0
     return expected if expected.any() else None
+
+
+def _asks_what_is_told(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
+    """Return True if a passage has the interrogative before what a query tells: "why the pier"."""
+    lead = next((at for at, word in enumerate(query.sequence[:3]) if word in INTERROGATIVES), None)
+    if lead is None:
+        return False
+    length, start = longest_run(query.sequence, passage)
+    return start <= lead and start + length >= lead + _ASKED_WORDS

@@ -47,8 +47,10 @@ BEFORE = frozenset("about at by for from in of on to with".split())
 
 QUESTION_MARK = re.compile("[?\uff1f\u061f\u037e]")  # also of full width, Arabic and Greek
 
+_ADVERBS = frozenset("come when where why".split())  # as in "how come"
 _FRONT = frozenset("am can could may might must shall should will would".split())
 _ANYWHERE = frozenset("are did do does had has have is was were".split())
+_INVERTED = ASKING_VERBS | _FRONT | {"not", "to"}
 _DEFINED = frozenset("who what".split())
 _LIST = ("list", "of")  # many titles begin so
 _BEING = frozenset("is are was were s".split())  # of "what's" the s is a word
@@ -107,6 +109,17 @@ def begins_as_question(words: Sequence[str]) -> bool:
     if words[0] in INTERROGATIVES:
         return words[0] not in CLAUSES or words[1] not in TELLING
     return words[0] in BEFORE and words[1] in INTERROGATIVES
+
+
+def asks_about_clause(words: Sequence[str]) -> bool:
+    """Return True if two words or more are an interrogative and a clause, not put as a question.
+
+    >>> [asks_about_clause(said.split()) for said in ("why the lamp", "why did", "how old")]
+    [True, False, False]
+    """
+    if words[0] == "how":
+        return words[1] in TELLING
+    return words[0] in _ADVERBS and words[1] not in _INVERTED
 
 
 def is_to_complete(words: Sequence[str]) -> bool:

@@ -21,6 +21,7 @@ from ragguard.inline.query_form import (
     INTERROGATIVES,
     QUESTION_MARK,
     REQUESTING,
+    asks_about_clause,
     begins_as_question,
     is_to_complete,
 )
@@ -56,6 +57,11 @@ _TAG = re.compile(
     |correct|right|true|yes)\s?\?\s*$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_LEAD = re.compile(
+    r"\W*(?:explain\s+|how\s+(?=come\s)|since\s+(?=when\s))?(come|how|when|where|why)\s+",
+    re.IGNORECASE,
+)
+_EDGE = 3  # words at the end, among which an interrogative asks
 _REPLY = re.compile(
     r"""["']role["']\s?:\s?["'](?:ai|assistant|model|tool)["']\s?,\s?["']content["']\s?:""",
     re.IGNORECASE,
@@ -69,6 +75,8 @@ _LABEL = re.compile(
 def is_one_question(text: str, words: Sequence[str]) -> bool:
     """Return True if a query is a question and nothing else, at a look; most are."""
     if len(words) < _LEAST_WORDS or words[0] not in INTERROGATIVES:
+        return False
+    if asks_about_clause(words) or words[1] == "come":
         return False
     return begins_as_question(words) and _PARTED.search(text) is None
 
@@ -95,7 +103,7 @@ def told_in(text: str) -> str:
 
     What announces the rest ("Explain:"), and "right?" at the end, belong to neither, nor what the
     user tells of themselves beside a question. A sentence in the order of a statement tells, though
-    it has a question mark: "The pier is of oak?".
+    it has a question mark or an interrogative before it: "The pier is of oak?", "Why it is of oak".
 
     >>> told_in("Who lit it? It was dark then."), told_in("The old pier is of oak, right?")
     ('It was dark then.', 'The old pier is of oak.')
@@ -103,7 +111,9 @@ def told_in(text: str) -> str:
     'the keepers of the lamp lived in a house of oak'
     """
     said = _TAG.sub(".", text)
-    if _is_statement(said):
+    if clause := _clause_asked_about(said):
+        said = f"{clause}."
+    elif _is_statement(said):
         said = said.replace("?", ".")
     quoted = max(_QUOTED.findall(said), key=len, default="")
     if len(tokens(quoted)) >= _LEAST_QUOTED:
@@ -144,6 +154,16 @@ def _without_lead(words: list[str]) -> list[str]:
     first = next((at for at, word in enumerate(words) if word in INTERROGATIVES), 0)
     leads = [word for word in words[:first] if word not in STOP_WORDS]
     return words[first:] if leads and _LEADING.issuperset(leads) else words
+
+
+def _clause_asked_about(text: str) -> str:
+    """Return the clause behind an interrogative, if it is not put as a question, or nothing."""
+    lead = _LEAD.match(text)
+    clause = text[lead.end() :].rstrip(f"{_AFTER_MARK}?.") if lead else ""
+    words = tokens(clause)
+    if not lead or not words or not INTERROGATIVES.isdisjoint(words[-_EDGE:]):
+        return ""
+    return clause if asks_about_clause([lead[1].lower(), words[0]]) else ""
 
 
 def _is_statement(text: str) -> bool:

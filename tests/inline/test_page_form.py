@@ -242,6 +242,17 @@ def test_of_a_query_that_tells_all_is_expected():
         assert guard.filter(f"{told[:-1]}?", [page, *PROSE[2:]]).p_value < 0.01
 
 
+def test_an_interrogative_before_what_a_query_tells_is_not_expected():
+    told = "the keeper who lives on the northern tip lights the lamp at dusk"
+    page, planted = f"The isle is small: {told}.", f"Why {told}? It was Ann who said so."
+    assert expected(f"Why {told}?", [page, planted, *PROSE], [0, 1]) == [0, 2, 3, 4, 5]
+    with Guard() as guard:
+        for lead in ("Why", "how come", "When"):
+            passages = [f"{lead} {told}? It was Ann who said so.", page, *PROSE]
+            dropped = guard.filter(f"{lead} {told}?", passages).dropped
+            assert [one.text for one in dropped] == passages[:1]
+
+
 def test_the_work_grows_with_what_is_read_and_parts_are_read_once(monkeypatch):
     module = importlib.import_module("ragguard.inline.page_form")
     read = []

@@ -108,6 +108,34 @@ def test_a_statement_with_a_question_mark_tells(query):
 
 
 @pytest.mark.parametrize(
+    "lead", ["Why", "why", "How come", "Since when", "Explain why", "When", "Where", "How"]
+)
+@pytest.mark.parametrize("mark", ["?", "", ".", " ?"])
+def test_a_statement_behind_an_interrogative_tells(lead, mark):
+    clause = "the old pier of Ravenmouth was sold to Ann in 1901"
+    assert told_in(f"{lead} {clause}{mark}") == f"{clause}."
+    assert tokenize_query(f"{lead} {clause}{mark}").tells
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Why did the old pier of Ravenmouth cost Ann so much in 1901?",
+        "Why is the old pier of Ravenmouth closed to all visitors in May?",
+        "Why not sell the old pier of Ravenmouth to Ann in May?",
+        "How many people came to see the old pier of Ravenmouth in 1901?",
+        "How old was the pier of Ravenmouth when Ann came to it?",
+        "How to get to the old pier of Ravenmouth from the town?",
+        "Where can I see the old pier of Ravenmouth and its lamp?",
+        "Which pier of Ravenmouth was sold to Ann in the year 1901?",
+        "Why the pier was sold?",
+    ],
+)
+def test_a_question_in_its_order_tells_nothing(query):
+    assert not tokenize_query(query).tells
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "The old pier of Ravenmouth was sold to whom in 1901?",
