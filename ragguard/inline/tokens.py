@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any, Self, TypeVar
 
 from ragguard.inline.class_bigram import SHORTEST, oov_words
-from ragguard.inline.query_form import INTERROGATIVES, names, tells
+from ragguard.inline.query_form import BEFORE, INTERROGATIVES, TELLING, names, tells
 from ragguard.inline.query_reduction import is_one_question, questions_in, told_in
 from ragguard.lru import Remembered
 from ragguard.prompt_injection import injection_strength
@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 _MAX_BYTES = 128 * 2**20  # of all passages that are remembered, with what features keep of them
 _WORD_BYTES = 300  # of a word in a tuple and in sets, that of names among them
+_FIRST = STOP_WORDS - TELLING - BEFORE  # with which a question may begin
 _MAX_QUERY_BYTES = 16 * 2**20
 ENDS = 2_000
 """Characters at both ends of a passage that are read whatever the time."""
@@ -107,7 +108,7 @@ class TokenizedQuery(_Tokenized):
         pairs: Its pairs of neighbours.
         parted: Its pairs of content words that only function words part, as no key words do.
         asking: The words that make it a question: its interrogatives, or else the function word
-            that it begins with; empty if it is no question.
+            that it begins with, unless a name or a clause may; empty if it is no question.
         names: True if it only names something (`ragguard.inline.query_form`).
         length: How many words it has; n-grams count as parts of one.
         tells: True if it tells something as well, as pasted text does.
@@ -197,7 +198,7 @@ def _read_question(shown: str) -> TokenizedQuery:
     # "The keeper's lamp" and "keeper lamp" are one name.
     possessed = pairwise([word for word in sequence if word != "s"])
     parted = frozenset(pairwise(content)) - pairs - frozenset(possessed)
-    asking = INTERROGATIVES.intersection(sequence) or STOP_WORDS.intersection(sequence[:1])
+    asking = INTERROGATIVES.intersection(sequence) or _FIRST.intersection(sequence[:1])
     named = names(shown, sequence)
     distinct, length = frozenset(sequence), words_meant(sequence)
     return TokenizedQuery(sequence, distinct, content, pairs, parted, asking, named, length)

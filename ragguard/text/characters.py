@@ -59,9 +59,16 @@ _LOOK_ALIKES = {
     }.items()
     for other in others
 }
+_LOOK_ALIKES |= zip(  # Braille
+    "\u2801\u2803\u2809\u2819\u2811\u280b\u281b\u2813\u280a\u281a\u2805\u2807\u280d"
+    "\u281d\u2815\u280f\u281f\u2817\u280e\u281e\u2825\u2827\u283a\u282d\u283d\u2835",
+    string.ascii_lowercase,
+    strict=True,
+)
 # With strokes, hooks and tails, small capitals, in brackets or boxes: the name says which letter.
 _NAMED = re.compile(
-    r"\bLATIN (?:SMALL |CAPITAL |LETTER SMALL CAPITAL )(?:LETTER )?([A-Z])(?: WITH |$)"
+    r"\b(?:LATIN (?:SMALL |CAPITAL |LETTER SMALL CAPITAL )|REGIONAL INDICATOR SYMBOL )"
+    r"(?:LETTER )?([A-Z])(?: WITH |$)"
 )
 # From here on no letter without case has a Latin name: ideographs need not be asked for theirs.
 _FIRST_WITHOUT_LATIN = "\u0300"

@@ -1,10 +1,10 @@
 """Markup: what a passage says once a browser has drawn it.
 
 People and language models read through markup; a comparison word for word would not. Taken out are
-tags, character references, percent-encoding, and the escapes of JSON and of programs for a
-character by its number. What a tag holds besides its name is text to a retriever, so it is put
-behind the text. A name that is no element's and that no tag closes is a word in angle brackets, and
-stays. Where an element begins a new line, a line begins.
+tags, character references, percent-encoding, the codes of terminals, and the escapes by which
+programs, mails and style sheets write a character by its number. What a tag holds besides its name
+is text to a retriever, so it is put behind the text. A name that is no element's and that no tag
+closes is a word in angle brackets, and stays. Where an element begins a new line, a line begins.
 """
 
 from __future__ import annotations
@@ -29,6 +29,14 @@ _ELEMENTS = _BLOCKS | frozenset(
     """a abbr b big cite code del em font i img ins kbd mark nobr q s samp small span strike strong
     sub sup td th tt u wbr""".split()
 )
+# A letter of ASCII by its number, as addresses, mails, programs and style sheets write it.
+_LETTER = re.compile(
+    r"""(?:[%=]|\\'|\\u\{0{0,4}|\\0{4}|U\+00|\#x)
+    (4[1-9a-fA-F]|5[0-9aA]|6[1-9a-fA-F]|7[0-9aA])[};]?|\\(1[0-7]{2})""",
+    re.VERBOSE,
+)
+_DRAWN = re.compile(r"\x1b?\[[0-9;]{1,8}m|\\f[BIPR]")  # colours of a terminal, fonts of troff
+_SIGNS = "&<\\%=+#["  # without one of these nothing is to be done
 # A run of asterisks is tried from its beginning alone, or one of n would take n * n steps.
 _MARKDOWN = re.compile(r"^#{1,6}[ \t]+|(?<!\*)\*+(?=\w)|(?<=[\w.,:;!?)])\*+|`", re.MULTILINE)
 
@@ -47,13 +55,14 @@ def strip_markup(text: str) -> str:
     >>> strip_markup("who <wrote> it")
     'who  wrote  it'
     """
-    if "&" not in text and "<" not in text and "%20" not in text and "\\" not in text:
+    if not any(sign in text for sign in _SIGNS):
         return text
-    text = both_ends(text, MOST_CHARS)
+    text = _LETTER.sub(_letter, both_ends(text, MOST_CHARS))
     if "\\" in text:
         text = _ESCAPES.sub(_numbered, text)
     if "%20" in text:
         text = _PERCENT.sub(_decoded, text)
+    text = _DRAWN.sub("", text)
     if "&" in text:
         # Twice, since text that was escaped once too often is as readable.
         text = _unescaped(_unescaped(text))
@@ -89,6 +98,11 @@ def _numbered(escapes: re.Match[str]) -> str:
     units = escapes[0].encode().decode("unicode_escape")
     # Outside the basic plane two escapes are one sign.
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _letter(number: re.Match[str]) -> str:
+    code = int(number[1], 16) if number[1] else int(number[2], 8)
+    return chr(code) if chr(code).isalpha() else number[0]
 
 
 def _decoded(octets: re.Match[str]) -> str:

@@ -10,8 +10,13 @@ import re
 
 # Every repetition is bounded.
 _RAISED = re.compile("[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]")
-_BRACKETED = re.compile(r"[(\[{][^()\[\]{}]{0,200}[)\]}]")
+_BRACKETED = re.compile(r"!?[(\[{][^()\[\]{}]{0,200}[)\]}]")
 _NOTES = (_BRACKETED, re.compile(r"<!--[^<>]{0,200}-->"), re.compile(r"\\[nrt]"), _RAISED)
+_INNER = re.compile(
+    r"""(?:[(\[{](?<=[^\W\d_].)[(\[{]?[^()\[\]{}]{0,20}[)\]}]{1,2}|<(?<=[^\W\d_].)[^<>]{1,40}>)
+    (?:[(\[{]{1,2}[^()\[\]{}]{0,20}[)\]}]{1,2}|<[^<>]{1,40}>)?(?=[^\W\d_])""",
+    re.VERBOSE,
+)
 _WIDE = "\uff08\uff09\uff3b\uff3d\uff5b\uff5d\u3010\u3011"  # brackets of full width
 _HAS_WIDE, _NARROW = re.compile(f"[{_WIDE}]"), str.maketrans(_WIDE, "()[]{}[]")
 _FEW = 2  # leave enough in a row
@@ -37,3 +42,12 @@ def without_notes(text: str) -> str:
     if ")" in read or "]" in read or "}" in read:  # one note may stand in another
         read = _BRACKETED.sub(" ", read)
     return read
+
+
+def rejoined(text: str) -> str:
+    """Return a text without the notes and tags that stand within a word, or two words.
+
+    >>> rejoined("who bu[sic]ilt the pi<i></i>er (see 3) here")
+    'who built the pier (see 3) here'
+    """
+    return _INNER.sub("", text)

@@ -24,6 +24,11 @@ ASKING = (
     *("are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "should"),
     *("was", "were", "would"),
 )
+NO_QUESTION = (
+    *"a an another each every he her his i it its my one our she some such that the their".split(),
+    *"there these they this those we you your".split(),
+    *"about at by for from in of on to with".split(),
+)
 LEAD_INS = (
     *("answers", "ask", "asked", "faq", "faqs", "frequently", "q", "query", "question"),
     *("questions", "re", "subject", "title", "topic", "user"),
@@ -103,28 +108,44 @@ def beside(stretch, said, weights):
     return held([word for word in said if said.count(word) > stretch.count(word)], weights)
 
 
-def asks(asked, words):
-    """Whether some words ask as the question does; any do if it has no word that asks.
+def asking_words(asked):
+    """Who, what and the like, or else the function word that it begins with, if not "the"."""
+    asking = [word for word in asked if word in INTERROGATIVES]
+    first = [word for word in asked[:1] if word in STOP_WORDS and word not in NO_QUESTION]
+    return asking or first
 
-    Those that ask are who, what and the like, or else the function word that it begins with.
-    """
-    asking = {word for word in asked if word in INTERROGATIVES}
-    asking = asking or {word for word in asked[:1] if word in STOP_WORDS}
-    return bool(asking & set(words))
+
+def asks(asked, words):
+    """Whether some words ask as the question does; a verb does before the question's next word."""
+    asking = asking_words(asked)
+    if asking and all(word in ASKING and word not in INTERROGATIVES for word in asking):
+        return any(list(pair) == list(asked[:2]) for pair in pairwise(words))
+    return bool(set(asking) & set(words))
 
 
 def begins_answer(asked, said, text, words):
-    """Whether it begins with so many words, none that asks, and the sentence goes on."""
-    asking = [word for word in asked if word in INTERROGATIVES]
-    asking = asking or [word for word in asked[:1] if word in STOP_WORDS]
-    sentence = tokens(re.split(r"[.:;?!\n]", text[:500])[0])
-    return (
-        bool(asking)
-        and not any(word in asking for word in said[:words])
-        and said == words_of(text)
-        and sentence[:words] == said[:words]
-        and sentence != said[:words]
-    )
+    """Whether it begins with so many words, none that asks, and the sentence goes on.
+
+    Where nothing asks it does so with a small letter, or behind a comma or a bracket.
+    """
+    asking = asking_words(asked)
+    part = re.split(r"[.:;?!\n]", text[:500])[0]
+    sentence = tokens(part)
+    if (
+        any(word in asking for word in said[:words])
+        or said != words_of(text)
+        or sentence[:words] != said[:words]
+        or sentence == said[:words]
+    ):
+        return False
+    if asking:
+        return True
+    places = [at for at, sign in enumerate(part) if sign.isalnum()]
+    begins = [at for at in places if at == 0 or not part[at - 1].isalnum()]
+    for at in begins:
+        if len(tokens(part[:at])) == words:
+            return part[at].islower() or part[:at].rstrip().endswith(("(", ","))
+    return False
 
 
 def word_for_word(asked, said, text, weights):

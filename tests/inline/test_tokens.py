@@ -170,4 +170,5 @@ def test_the_words_that_ask_by_hand():
     assert tokenize_query("In which year, and who built it?").asking == {"which", "who"}
     assert tokenize_query("Was the pier built?").asking == {"was"}
     assert tokenize_query("pier of the town").asking == set()
+    assert tokenize_query("The pier of the town").asking == set()
     assert tokenize_query("").asking == set()

@@ -35,6 +35,12 @@ def words(text):
         (r"\u0057ho \x62uilt \u0069\u0074", "who built it"),
         (r"C:\users\x and \uz", "c users x and uz"),
         (r"\ud83d\udca1 lit \ud83d", "lit"),
+        ("b%75ilt and b=75ilt", "built and built"),
+        (r"b\165ilt, b\'75ilt, b\000075ilt, b\u{75}ilt", "built built built built"),
+        ("bU+0075ilt b#x75ilt;", "built built"),
+        ("\x1b[1mbuilt\x1b[0m [1;31mold[0m", "built old"),
+        (r"\fBbuilt\fR it", "built it"),
+        (r"100%25, 50%9, x=1, a=20, \1 \7 #x1", "100 25 50 9 x 1 a 20 1 7 x1"),
     ],
 )
 def test_markup_by_hand(text, shown):

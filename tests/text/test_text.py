@@ -41,6 +41,8 @@ ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text(
         ("\u0420\u0410RIS", "paris"),  # Cyrillic capitals
         ("\U0001d41e\U0001d42f\U0001d422\U0001d425", "evil"),  # mathematical bold
         ("\u24d4vil", "evil"),  # circled letter
+        ("\U0001f1fc\U0001f1ed\U0001f1f4", "who"),  # regional indicators
+        ("\u283a\u2813\u2815", "who"),  # Braille
         ("o\ufb03ce", "office"),  # ligature
         ("\u0130stanbul", "istanbul"),  # dotted capital I
         ("\u0578\u0585\u0570e", "nohe"),  # Armenian vo, oh and ho

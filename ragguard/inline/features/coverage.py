@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from math import log
 
+from ragguard.inline.query_form import ASKING_VERBS
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery
 
 LEAST_COVERAGE = 0.2
@@ -84,8 +86,12 @@ class Match:
         """Return in [0, 1] how much of the content a stretch holds and the passage says again.
 
         0 if the stretch has none of the words that ask: a sentence that answers holds the others.
+        A verb asks only before what follows it in the question: "was the pier", "the pier was".
         """
         if self.query.asking.isdisjoint(stretch):
+            return 0.0
+        turned, said = self.query.sequence[:2], list(pairwise(stretch))
+        if self.query.asking <= ASKING_VERBS and turned not in said:
             return 0.0
         rest = rescale(self.outside(stretch), _REST)
         return rest and rest * rescale(idf_coverage(stretch, self.weights), _HELD)

@@ -4,7 +4,7 @@
     whole  = the same of all n tokens
     count  = min(max(n / 48, 1), 4), how many windows side by side the text is taken to have
     nats   = max(highest window - ln(count), u + (whole - u) sqrt(count))
-    manner = max(nats of the text, nats of its sentences by themselves - 2)
+    manner = max(nats of the text, nats of its sentences by themselves - 2, both without notes - 2)
     relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1) min(m / 12, 1)
     company = max(0, min(least manner of the others + 3.5, 3)), of 8 others at least
     signal = (manner + relevance - company - 4.5) / 10.5, at least 0 and at most 1
@@ -19,7 +19,7 @@ A window is 48 tokens of the passage, whose beginning and end are tokens too; n-
 three. A function word and a mark stand for themselves, a number for how many digits it has, a word
 with a capital for that alone, any other for its last three letters and for whether it is long: no
 name, number or subject has a weight. The sentences are read by themselves as well, since what
-stands around them is the attacker's to choose (`prose.sentence_tokens`).
+stands around them is the attacker's to choose (`prose.sentence_tokens`). So are notes in brackets.
 
 Of more windows the highest is higher by chance, hence ln(count) (a trials factor). u = -6 nats is
 the median of honest passages, from which the mean of a longer text strays less by chance, by the
@@ -37,7 +37,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from math import log, sqrt
+from math import inf, log, sqrt
 from zlib import crc32
 
 import numpy as np
@@ -45,11 +45,18 @@ from numpy.typing import NDArray
 
 from ragguard.inline.features.concentration import concentration, content_words
 from ragguard.inline.features.coverage import Match, rescale
-from ragguard.inline.features.prose import CHARS, as_prose, prose_tokens, sentence_tokens
+from ragguard.inline.features.prose import (
+    CHARS,
+    as_prose,
+    prose_tokens,
+    sentence_bounds,
+    sentence_tokens,
+)
 from ragguard.inline.tokens import ENDS, TokenizedPassage
 from ragguard.lru import on_forget
 from ragguard.text import STOP_WORDS, both_ends
 from ragguard.text.html import strip_markdown, strip_markup
+from ragguard.text.notes import without_notes
 
 BUCKETS = 2**16
 """How many weights there are."""
@@ -72,7 +79,8 @@ _LONG = 7  # letters of a short word
 
 _ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
-_REREAD = 2.0  # nats: how much less the sentences of a text by themselves say
+_REREAD = 2.0  # nats: how much less another reading of a text says
+_PART, _LONGEST_PART = 1.0, 150  # nats, how much less a part of it says; and tokens of one
 _MOST_KEPT, _LONGEST_KEPT = 50_000, 24  # tokens, and letters of one
 
 
@@ -145,9 +153,17 @@ class MannerModel:
         >>> MannerModel(-1.0, np.zeros(BUCKETS + 1)).manner("The pier was sold in 1874.")
         -1.0
         """
+        nats = self._read(text)
+        if (bare := without_notes(text)) is not text:
+            nats = max(nats, self._read(bare) - _REREAD)
+        return nats
+
+    def _read(self, text: str) -> float:
         found = prose_tokens(text)
-        whole, sentences = self._manner(as_prose(found)), self._manner(sentence_tokens(found))
-        return max(whole, sentences - _REREAD)
+        prose, sentences = as_prose(found), sentence_tokens(found)
+        return max(
+            self._manner(prose), self._manner(sentences) - _REREAD, self._part(prose) - _PART
+        )
 
     def _manner(self, found: list[str]) -> float:
         each, tokens = self.weights.take(buckets_of(found)).sum(axis=0), len(found)
@@ -159,6 +175,29 @@ class MannerModel:
         highest = self.bias + float((sums[ends] - sums[starts]).max()) / WINDOW
         count = min(tokens / WINDOW, _MOST_WINDOWS)
         return max(highest - log(count), _USUAL + (whole - _USUAL) * sqrt(count))
+
+    def _part(self, found: list[str]) -> float:
+        """Return the manner of the neighbouring sentences that have most, as if they were all."""
+        begins, ends = sentence_bounds(found)
+        if len(begins) < 2:
+            return -inf
+        sums = np.zeros((3, len(found) + 3))
+        self.weights.take(buckets_of(found)).cumsum(axis=1, out=sums[:, 1 : len(found) + 1])
+        sums[:, len(found) + 1 :] = sums[:, [len(found)]]
+        # An n-gram of a part ends in it; of those that hold its edges all but the mark is its own.
+        first, last = np.array(begins), np.array(ends)
+        edges = [["\x02", *found[at : at + 2]] for at in begins]
+        edges += [[*found[at - 2 : at], "\x03"] for at in ends]
+        each = self.weights.take(buckets_of([one for edge in edges for one in edge])).T
+        opens = np.array([each[3 * at].sum() for at in range(len(begins))])
+        at_end = each[3 * len(begins) :].reshape(-1, 3, 3)
+        closes = at_end[:, 0, 2] + at_end[:, 1, 1] + at_end[:, 2, 0]
+        inner = sum(sums[n][np.maximum(last[None, :] - n, first[:, None])] for n in range(3))
+        inner = inner - sum(sums[n][first] for n in range(3))[:, None]
+        lengths = last[None, :] - first[:, None] + 2
+        nats = self.bias + (inner + opens[:, None] + closes) / np.maximum(lengths, WINDOW)
+        fits = (lengths >= WINDOW // 2) & (lengths <= _LONGEST_PART)
+        return float(np.where(fits, nats, -inf).max()) - log(len(begins))
 
     def of(self, passage: TokenizedPassage) -> float:
         """Return the manner of a passage, markup aside, and with the signs of Markdown or without.

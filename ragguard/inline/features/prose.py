@@ -26,6 +26,8 @@ _FEW, _BETWEEN = 7, 0.3  # marks of one kind, and for a word: no prose has more 
 _CAPITALS = 0.6  # of the function words
 _SENTENCE, _SMALL_WORDS = 5, 0.2  # words, and how many of them are function words
 _INNER = frozenset(",'\u2019-:()%$/&\u2013")  # marks within a sentence
+_ENDING = frozenset("\x03\n.!?")
+_LEAST_TOKENS, _MOST_SENTENCES = 4, 12
 _TITLE, _CONTENT = 0.8, 12  # of the content words, and of fewer nothing is said
 _BEFORE_SENTENCE = frozenset("\x02\n.!?")
 _SIGNS = 500  # what has more distinct ones is no English text, and takes long to read
@@ -87,6 +89,21 @@ def sentence_tokens(found: list[str]) -> list[str]:
         every = [token for token in as_prose(found) if token.isalnum()]
         kept = _as_sentence(every) if _is_sentence(list(filter(str.isalpha, every))) else []
     return ["\x02", *kept, "\x03"]
+
+
+def sentence_bounds(found: list[str]) -> tuple[list[int], list[int]]:
+    """Return where the first sentences begin and end, of four tokens or more."""
+    begins, ends, begin = [], [], 1
+    for at in range(1, len(found)):
+        if found[at] in _ENDING:
+            end = at if found[at] == "\x03" else at + 1
+            if end - begin >= _LEAST_TOKENS:
+                begins.append(begin)
+                ends.append(end)
+                if len(begins) == _MOST_SENTENCES:
+                    break
+            begin = at + 1
+    return begins, ends
 
 
 def _between_marks(found: list[str]) -> Iterator[tuple[list[str], str]]:

@@ -25,6 +25,7 @@ _BOUNDARY_HELD = (0.7, 1.0)
 _BOUNDARY_REST = (0.0, 0.3)
 _ANSWER = 0.3  # of the words with which a sentence begins that answers
 _BREAK = re.compile(r"[.:;?!\n]")
+_WORD = re.compile(r"[^\W_]+")
 _HEADING = 500  # characters; what has no break until then is a sentence
 
 
@@ -131,10 +132,10 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     """Return True if a passage begins with a sentence that says no more of the question than any.
 
     That is one that begins with the question's words, but none that makes it a question, and goes
-    on behind them.
+    on behind them; behind a name in small letters, a comma or a bracket.
 
     Args:
-        query: The question; of what is none, no sentence is its answer.
+        query: The question, or what asks nothing, as a name does.
         passage: The passage; one in which something else was read as the question's words has none.
         words: With how many words it begins, a label included, that are the question's.
 
@@ -144,12 +145,27 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     True
     >>> begins_answer(query, tokenize_passage("The keeper of the pier: Ann."), 5)
     False
+    >>> name, pages = tokenize_query("the old pier"), ("The old pier is long.", "The old pier Ann.")
+    >>> [begins_answer(name, tokenize_passage(page), 3) for page in pages]
+    [True, False]
     """
     said = passage.sequence[:words]
-    if not query.asking or not query.asking.isdisjoint(said) or passage.written is not passage:
+    if not query.asking.isdisjoint(said) or passage.written is not passage:
         return False
-    sentence = tokens(_BREAK.split(passage.text[:_HEADING], maxsplit=1)[0])
-    return len(sentence) > words and tuple(sentence[:words]) == said
+    text = _BREAK.split(passage.text[:_HEADING], maxsplit=1)[0]
+    sentence = tokens(text)
+    if len(sentence) <= words or tuple(sentence[:words]) != said:
+        return False
+    return bool(query.asking) or _goes_on(text, words)
+
+
+def _goes_on(sentence: str, words: int) -> bool:
+    """Return True if what follows the first words of a sentence does not begin another one."""
+    for word in _WORD.finditer(sentence):
+        if len(tokens(sentence[: word.start()])) == words:
+            between = sentence[: word.start()].rstrip()[-1:]
+            return word[0][0].islower() or between in ("(", ",")
+    return False
 
 
 def _boundary_overlap(match: Match) -> float:

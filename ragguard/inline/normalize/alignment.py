@@ -16,10 +16,10 @@ from operator import eq
 from ragguard.inline.normalize.leet import letters_of
 from ragguard.inline.normalize.typos import one_letter_off
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
-from ragguard.text import STOP_WORDS, tokens
+from ragguard.text import MOST_CHARS, STOP_WORDS, both_ends, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import ngrams
-from ragguard.text.notes import without_notes
+from ragguard.text.notes import rejoined, without_notes
 
 _FEW_WORDS = 3  # a question of less may be met by chance
 _ALIKE = 2 / 3
@@ -37,8 +37,9 @@ def realign(query: TokenizedQuery, passages: Sequence[TokenizedPassage]) -> list
 
 
 def _realigned(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    if (read := regap(query, passage) or align(query, passage)) is not None:
-        return read
+    for undone in (regap, align, unparted):
+        if (read := undone(query, passage)) is not None:
+            return read
     asked, said = query.sequence, passage.sequence
     if not query.distinct <= passage.distinct or not _FEW_WORDS <= len(asked) <= len(said):
         return None
@@ -85,6 +86,22 @@ def align(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage 
         ):
             return passage.rewritten((*said[:first], *asked, *said[first + n :]))
     return None
+
+
+def unparted(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo notes and tags within the question's words."""
+    words = passage.once(_rejoined_words)
+    if not words:
+        return None
+    read = passage.rewritten(words)
+    return read if _quotes(query, read) else regap(query, read)
+
+
+def _rejoined_words(passage: TokenizedPassage) -> tuple[str, ...]:
+    """Return the words of a passage without notes within them; none if it has no such note."""
+    text = both_ends(passage.text, MOST_CHARS)
+    bare = rejoined(text)
+    return () if bare == text else tuple(ngrams(tokens(strip_markup(bare))))
 
 
 def interleaved(

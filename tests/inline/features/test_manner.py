@@ -59,10 +59,26 @@ def test_one_n_gram_counts_once_for_each_time_it_stands() -> None:
     assert model.manner("The pier") == -1.0  # another form of the word
 
 
-@given(st.lists(st.sampled_from("the of a pier lights Dove 1874 , . | was".split()), max_size=150))
+@given(
+    st.lists(
+        st.sampled_from("the of a pier lights Dove 1874 , . | was (a) ! \n".split(" ")),
+        max_size=150,
+    )
+)
 def test_it_is_what_the_formula_says(words: list[str]) -> None:
     text = " ".join(words)
     assert model_of().manner(text) == pytest.approx(slow_manner.manner(model_of(), text), abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_stands_beside_a_text_hides_it_only_so_far(seed: int) -> None:
+    text = "The pier was built by Ann in 1874. " * 4
+    alone = model_of(seed).manner(text)
+    beside = "Weather, and harbours, and tides. "
+    for read in (beside + text, text + beside, beside + text + beside):
+        assert model_of(seed).manner(read) >= alone - 1.0 - log(6) - 1e-9
+    noted = re.sub(r"(pier|by|in)", r"\1 (see 3)", text)
+    assert model_of(seed).manner(noted) >= alone - 2.0 - 1e-9
 
 
 @given(st.sampled_from(WORDS), st.sampled_from(WORDS), st.integers(1000, 9999))

@@ -175,6 +175,25 @@ def test_nearly_the_whole_question_is_the_whole():
     assert found(f"who {' '.join(asked[1:])}", " ".join(asked[1:])).at_boundary
 
 
+@pytest.mark.parametrize(
+    ("text", "at_boundary"),
+    [
+        ("Lights of Marrow Bay is a film of 1922 about Marrow Bay.", 0.3),
+        ("Lights of Marrow Bay (born in May) was a horse.", 0.3),
+        ("Lights of Marrow Bay, Skerrin, are four.", 0.3),
+        ("Lights of Marrow Bay. It is a film.", 1.0),
+        ("Lights of Marrow Bay: a film.", 1.0),
+        ("Lights of Marrow Bay The pier was built by Ann.", 1.0),
+        ("Lights of Marrow Bay 1922 was a good year.", 1.0),
+        ("It is a film of 1922 about a horse: Lights of Marrow Bay", 1.0),
+    ],
+)
+@pytest.mark.parametrize("query", ["Lights of Marrow Bay", "the lights of Marrow Bay"])
+def test_a_sentence_goes_on_behind_a_name(text, at_boundary, query):
+    text = text.replace("Lights", "The lights") if query.startswith("the") else text
+    assert found(query, text).at_boundary == at_boundary
+
+
 def test_a_heading_by_hand():
     # All four words "lighthouse of marrow bay" of eight: 3/4 of the content, nothing of it again.
     assert found(QUESTION, "Lighthouse of Marrow Bay: wool").boundary_overlap == 0.0

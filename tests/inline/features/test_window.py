@@ -100,6 +100,16 @@ def test_a_stretch_that_does_not_ask_is_an_answer():
     assert density(answer, {"built": 2, "old": 2, "pier": 2}) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("said", "dense"), [("was the old pier built", 1.0), ("the old pier was built", 0.0)]
+)
+def test_a_statement_turns_the_words_of_a_question_without_an_interrogative_round(said, dense):
+    query = tokenize_query("was the old pier built")
+    twice = TokenizedPassage((*said.split(), "x", "old", "pier", "built"))
+    match = Match(query, twice, dict.fromkeys(query.content, 1 / 3), 1.0)
+    assert window_density(match, *densest_window(match)) == dense
+
+
 @given(questions, sentences)
 def test_dense_equals_its_slow_reference(question, said):
     query = tokenize_query(question)

@@ -161,6 +161,23 @@ def test_what_stands_in_brackets_stays_where_the_question_does_not_stand_around_
     assert read(text) == " ".join(tokenize_passage(text).sequence)
 
 
+@pytest.mark.parametrize(
+    "note", ["[sic]", "(r)", "[3]", "{{x}}", "[b][/b]", "<i></i>", "<x-1>", "<nowiki/>", "<!-- -->"]
+)
+def test_notes_and_tags_within_the_words_of_the_question_are_left_out(note):
+    written = f"Who bu{note}ilt the lighthouse of Sker{note}rin har{note}bour"
+    assert f" {ASKED} " in f" {read(f'{written}? Ann did.')} "
+    assert f" {ASKED} " in f" {read(f'Ann did so. {written}? It was in May.')} "
+
+
+@pytest.mark.parametrize("note", ["()", "[]", "<>"])
+def test_words_in_brackets_without_gaps_are_words(note):
+    first, last = note
+    words = ASKED.split()
+    written = "".join(f"{first}{word}{last}" if at % 2 else word for at, word in enumerate(words))
+    assert f" {ASKED} " in f" {read(f'{written}. Ann did.')} "
+
+
 # In two pieces
 
 
@@ -385,7 +402,7 @@ def test_no_word_of_the_question_is_lost(drawn):
     assert frozenset(query.sequence) & tokenize_passage(text).distinct <= once.distinct
 
 
-@pytest.mark.parametrize("piece", ["x", "$", "x$", "@ ", "+|", "!a"])
+@pytest.mark.parametrize("piece", ["x", "$", "x$", "@ ", "+|", "!a", "a(", "a[x]", "a<b>", "a<"])
 def test_signs_take_no_longer_than_their_length(piece):
     # Quadratic behaviour would take minutes.
     query = tokenize_query("who built the harbour")
