@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from ragguard.fork import follow_forks
 
 _LEAST_ENTRIES = 256
+_FEW = 64
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -128,7 +129,7 @@ class FairLRU(LRU[tuple[str, K], V]):
 
     Whoever holds more than all may, if all are to fit, loses the least recently used of it
     (max-min fairness, Bertsekas and Gallager 1992). To find out takes a look at every owner, so a
-    sixteenth goes at a time; of a single owner only what must.
+    sixteenth goes at a time; of a single owner, and of few entries, only what must.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -139,7 +140,7 @@ class FairLRU(LRU[tuple[str, K], V]):
         if len(self._held) < 2:
             super()._let_go()
             return
-        low = self._max_bytes * 15 // 16
+        low = self._max_bytes * (15 if len(self._entries) > _FEW else 16) // 16
         share = _fair_share(sorted(self._held.values()), low)
         for key in list(self._entries):
             if self._bytes <= low:

@@ -63,6 +63,13 @@ def test_no_owner_pushes_out_what_one_holds_who_has_less(steps):
         assert all(before[name] > most * 15 // 16 / len(owned) for name in lost)
 
 
+def test_of_few_large_entries_no_more_goes_than_must():
+    cache = FairLRU(640)
+    for owner in "xyz":
+        cache.put((owner, "a"), 1, 320)
+    assert cache.held() == [("y", "a"), ("z", "a")]
+
+
 def test_what_weighs_nothing_is_nobody_s_burden():
     cache = FairLRU(640)
     for owner, size in (("x", 0), ("y", 400), ("z", 300)):

@@ -11,7 +11,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from ragguard import Guard
 from ragguard.arguments import require_text, require_whole
+from ragguard.background.reports import MAX_PASSAGES
 from ragguard.errors import InvalidInputError
+from ragguard.recent_passages import light
 
 from langchain_ragguard.passages import as_passage
 from langchain_ragguard.run_log import RunLog, answer_in, kind_of
@@ -26,9 +28,12 @@ class RAGGuardFeedback(BaseCallbackHandler):
     and report with the same `run_id`. Documents are those of the outermost retrievers of the run:
     what the generator saw. Safe to share between threads and event loops.
 
+    Runs take 64 MB together at most. Whose they are, `"metadata": {"tenant": ..., "user_id": ...}`
+    in the config may say; of whoever has most, the oldest are forgotten first.
+
     Args:
         guard: Where complaints are reported.
-        max_runs: How many runs are remembered; the oldest go first.
+        max_runs: How many runs are remembered at most.
 
     Raises:
         InvalidInputError: `guard` is none, or `max_runs` is no whole number of at least 1.
@@ -76,7 +81,7 @@ class RAGGuardFeedback(BaseCallbackHandler):
                     f"no retrieval is remembered for run {run_id}; pass config="
                     '{"callbacks": [feedback], "run_id": run_id} and report with that run_id'
                 )
-            query, documents, returned = run.query, list(run.documents), run.returned
+            query, passages, returned = run.query, list(run.passages), run.returned
             response = run.response if response is None else response
         if response is None:
             raise InvalidInputError(
@@ -86,7 +91,7 @@ class RAGGuardFeedback(BaseCallbackHandler):
         return self._guard.report(
             query,
             require_text("response", response),
-            passages=[as_passage(document) for document in documents],
+            passages=passages,
             reporter=reporter,
             tenant=tenant,
         )
@@ -98,11 +103,12 @@ class RAGGuardFeedback(BaseCallbackHandler):
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         """Note which run the step belongs to."""
-        with self._lock:
-            self._log.enter(run_id, parent_run_id)
+        with self._lock, self._log.step(run_id, parent_run_id, metadata):
+            pass
 
     def on_tool_start(
         self,
@@ -111,11 +117,12 @@ class RAGGuardFeedback(BaseCallbackHandler):
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         """Note which run the tool belongs to: an agent retrieves inside of one."""
-        with self._lock:
-            self._log.enter(run_id, parent_run_id)
+        with self._lock, self._log.step(run_id, parent_run_id, metadata):
+            pass
 
     def on_retriever_start(
         self,
@@ -124,12 +131,12 @@ class RAGGuardFeedback(BaseCallbackHandler):
         *,
         run_id: UUID,
         parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
         """Note the query of the run's first retrieval."""
-        with self._lock:
-            run = self._log.enter(run_id, parent_run_id)
-            run.retrievals.add(run_id)
+        with self._lock, self._log.step(run_id, parent_run_id, metadata) as run:
+            run.steps[run_id] = True
             run.query = query if run.query is None else run.query
 
     def on_retriever_end(
@@ -141,10 +148,10 @@ class RAGGuardFeedback(BaseCallbackHandler):
         **kwargs: Any,
     ) -> None:
         """Keep the documents, unless another retriever still works on them."""
-        with self._lock:
-            run = self._log.enter(run_id, parent_run_id)
-            if parent_run_id not in run.retrievals:
-                run.documents.extend(documents)
+        found = [light(as_passage(document)) for document in documents]
+        with self._lock, self._log.step(run_id, parent_run_id) as run:
+            if parent_run_id is None or not run.steps[parent_run_id]:
+                run.passages = [*run.passages, *found][: MAX_PASSAGES + 1]  # one more is told of
 
     def on_chain_end(
         self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -152,8 +159,7 @@ class RAGGuardFeedback(BaseCallbackHandler):
         """Keep the answer of the outermost run."""
         if parent_run_id is not None:
             return
-        with self._lock:
-            run = self._log.enter(run_id, None)
+        with self._lock, self._log.step(run_id, None) as run:
             run.response, run.returned = answer_in(outputs), kind_of(outputs)
 
 

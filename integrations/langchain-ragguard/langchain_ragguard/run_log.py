@@ -2,67 +2,90 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
+from weakref import WeakValueDictionary
 
-from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage
+from ragguard import Passage
+from ragguard.lru import FairLRU
+from ragguard.recent_passages import passages_bytes
 
 __all__ = ["Run", "RunLog", "answer_in", "kind_of"]
 
 _KEYS = ("answer", "output", "result", "response", "generation", "text", "messages")
+_MOST_STEPS, _STEP_BYTES = 1_000, 500
 
 
-@dataclass
+@dataclass(eq=False)
 class Run:
     """One outermost run.
 
     Attributes:
+        key: Whose it is, and its id.
         query: The query of its first retrieval.
         response: Its answer, if that can be told from what it returned.
         returned: What it returned, in words.
-        documents: What its outermost retrievers returned: what the generator saw.
-        retrievals: The ids of its retriever runs.
-        members: The ids of all its steps that were seen.
+        passages: What its outermost retrievers returned first: what the generator saw.
+        steps: The ids of its newest steps, and whether they retrieve.
     """
 
+    key: tuple[str, UUID]
     query: str | None = None
     response: str | None = None
     returned: str = "a run that has not ended"
-    documents: list[Document] = field(default_factory=list)
-    retrievals: set[UUID] = field(default_factory=set)
-    members: set[UUID] = field(default_factory=set)
+    passages: list[Passage] = field(default_factory=list)
+    steps: dict[UUID, bool] = field(default_factory=dict)
+
+    def bytes(self) -> int:
+        """Return about what it takes in memory."""
+        texts = sum(map(sys.getsizeof, (self.query, self.response, self.returned, self.key[0])))
+        return 1_000 + texts + _STEP_BYTES * len(self.steps) + passages_bytes(self.passages)
 
 
 class RunLog:
-    """The newest `max_runs` outermost runs; the caller holds a lock."""
+    """The newest outermost runs, whoever has most losing the oldest; the caller holds a lock.
 
-    def __init__(self, max_runs: int) -> None:
-        self._max_runs = max_runs
-        self._runs: OrderedDict[UUID, Run] = OrderedDict()
-        self._root_of: dict[UUID, UUID] = {}
+    Args:
+        max_runs: How many there may be.
+        max_bytes: How much they may take together.
+    """
+
+    def __init__(self, max_runs: int, max_bytes: int = 64_000_000) -> None:
+        self._least = max_bytes // max_runs  # what a run weighs, so that no more of them fit
+        self._runs: FairLRU[UUID, Run] = FairLRU(max_bytes)
+        self._run_of: WeakValueDictionary[UUID, Run] = WeakValueDictionary()  # of each step
 
     def find(self, root: UUID) -> Run | None:
         """Return the outermost run with that id, or None."""
-        return self._runs.get(root)
+        run = self._run_of.get(root)
+        return run if run is not None and run.key[1] == root else None
 
-    def enter(self, run_id: UUID, parent_run_id: UUID | None) -> Run:
-        """Return the outermost run that a step belongs to."""
-        root = self._root_of.get(run_id)
-        if root is None:
-            parent = run_id if parent_run_id is None else parent_run_id
-            root = self._root_of.setdefault(parent, parent)
-            self._root_of[run_id] = root
-        run = self._runs.setdefault(root, Run())
-        run.members |= {root, run_id}
-        while len(self._runs) > self._max_runs:
-            _, oldest = self._runs.popitem(last=False)
-            for member in oldest.members:
-                self._root_of.pop(member, None)
-        return run
+    @contextmanager
+    def step(
+        self, run_id: UUID, parent_run_id: UUID | None, metadata: Mapping[str, Any] | None = None
+    ) -> Iterator[Run]:
+        """Yield the outermost run that a step belongs to, and keep what it has become."""
+        parent = run_id if parent_run_id is None else parent_run_id
+        run = self._run_of.get(run_id) or self._run_of.get(parent)
+        run = run or Run((_owner(metadata or {}), parent))
+        for step in (run.key[1], parent, run_id):
+            self._run_of[step] = run
+            run.steps[step] = run.steps.pop(step, False)  # the newest stand last
+        while len(run.steps) > _MOST_STEPS:
+            oldest = next(iter(run.steps))
+            del run.steps[oldest], self._run_of[oldest]
+        yield run
+        self._runs.put(run.key, run, max(self._least, run.bytes()))
+
+
+def _owner(metadata: Mapping[str, Any]) -> str:
+    """Return whose run it is, as far as the application says."""
+    return "\n".join(str(metadata.get(name, ""))[:200] for name in ("tenant", "user_id"))
 
 
 def answer_in(returned: Any) -> str | None:
@@ -88,7 +111,7 @@ def answer_in(returned: Any) -> str | None:
 def kind_of(returned: Any) -> str:
     """Return in words what a chain returned, for an error."""
     if isinstance(returned, Mapping):
-        return f"a dict with {', '.join(map(repr, returned)) or 'no keys'}"
+        return f"a dict with {', '.join(map(repr, returned)) or 'no keys':.500}"
     return f"an object of type {type(returned).__name__}"
 
 

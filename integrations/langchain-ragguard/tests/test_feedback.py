@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from langchain_core.documents import Document
@@ -201,7 +201,51 @@ def test_the_oldest_runs_are_forgotten(chain: Runnable[str, str], guard: Reports
         feedback.report(run_ids[0])
     assert feedback.report(run_ids[1])
     assert feedback.report(run_ids[2])
-    assert len(feedback._log._root_of) < 40
+    assert len(feedback._log._run_of) < 40
+
+
+def retrieved(feedback: RAGGuardFeedback, size: int = 1, **metadata: str) -> UUID:
+    """Let a run retrieve a document of that size, and return its id."""
+    run_id, retrieval = uuid4(), uuid4()
+    feedback.on_chain_start({}, {}, run_id=run_id, metadata=metadata)
+    feedback.on_retriever_start({}, QUERY, run_id=retrieval, parent_run_id=run_id)
+    found = [Document(page_content="x" * size)]
+    feedback.on_retriever_end(found, run_id=retrieval, parent_run_id=run_id)
+    return run_id
+
+
+@pytest.mark.parametrize("whose", ["tenant", "user_id"])
+def test_nobody_pushes_out_the_runs_of_another(guard: Reports, whose: str) -> None:
+    feedback = RAGGuardFeedback(guard, max_runs=4)
+    quiet = retrieved(feedback, **{whose: "ann"})
+    loud = [retrieved(feedback, **{whose: "bo"}) for _ in range(9)]
+    for run_id in (quiet, *loud[-3:]):
+        assert feedback.report(run_id, "wrong")
+    with pytest.raises(InvalidInputError, match="remembered"):
+        feedback.report(loud[-4], "wrong")
+
+
+def test_large_runs_are_forgotten_by_what_they_take(guard: Reports) -> None:
+    feedback = RAGGuardFeedback(guard)
+    run_ids = [retrieved(feedback, 10_000_000) for _ in range(7)]
+    with pytest.raises(InvalidInputError, match="remembered"):
+        feedback.report(run_ids[0], "wrong")
+    for run_id in run_ids[1:]:
+        assert feedback.report(run_id, "wrong")
+
+
+def test_of_a_long_run_its_first_passages_and_its_newest_steps_are_kept(guard: Reports) -> None:
+    feedback = RAGGuardFeedback(guard)
+    run_id, agent = retrieved(feedback), uuid4()
+    feedback.on_chain_start({}, {}, run_id=agent, parent_run_id=run_id)
+    for number in range(3_000):
+        step = uuid4()
+        feedback.on_retriever_start({}, QUERY, run_id=step, parent_run_id=agent)
+        feedback.on_retriever_end([Document(page_content=str(number))], run_id=step)
+    assert len(feedback._log._run_of) <= 1_000
+    feedback.report(run_id, "wrong")
+    texts = [passage.text for passage in guard.received[0][2]]
+    assert texts == ["x", *map(str, range(50))]  # of which the event takes 50, and says so
 
 
 def test_a_complaint_reaches_the_audit_store(store: InMemoryVectorStore) -> None:
