@@ -28,8 +28,18 @@ __all__ = [
 ]
 
 
+_HALF = 490  # characters of a message, at most two of which are told
+
+
 class RagguardError(Exception):
     """Base of every error that ragguard raises."""
+
+    def __str__(self) -> str:
+        """Return the message; of one that quotes a long argument both ends, and what to do."""
+        told = super().__str__()
+        if len(told) <= 2 * _HALF:
+            return told
+        return f"{told[:_HALF]} ... {told[-_HALF:]}"
 
 
 class InvalidInputError(RagguardError, ValueError):
