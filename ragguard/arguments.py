@@ -24,11 +24,13 @@ RetrievedSets = Iterable[tuple[str, Sequence[str | Passage]]]
 
 def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, Sequence[str | Passage]]]:
     """Yield pairs of query and passages; `name` is what the caller calls them."""
-    if not isinstance(given, Iterable):
+    try:
+        numbered = enumerate(given)
+    except TypeError as error:  # an array of no dimension is an Iterable, too
         raise InvalidInputError(
             f"{name} must be pairs (query, passages), not a {type(given).__name__}"
-        )
-    for number, pair in enumerate(given):
+        ) from error
+    for number, pair in numbered:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise InvalidInputError(f"{name}[{number}] must be a pair (query, passages)")
         if not isinstance(pair[0], str):

@@ -125,6 +125,7 @@ class Trust:
             raise InvalidInputError(
                 f"known_share must be between 0 and 1, not {share!r}; try {_KNOWN_SHARE}"
             )
+        object.__setattr__(self, "known_share", float(share))
 
     def class_of(self, passage: Passage) -> Class:
         """Return the class of a passage; metadata that cannot be read makes it open."""
@@ -151,7 +152,7 @@ def as_trust(given: Trust | Collection[str] | None) -> Trust | None:
     """
     if given is None or isinstance(given, Trust):
         return given
-    if isinstance(given, Collection) and not isinstance(given, str | bytes):
+    if _are_several(given):
         return Trust(protected=list(given))
     raise InvalidInputError(
         f"trust must be a Trust or names of sources, not a {type(given).__name__}; pass "
@@ -160,7 +161,7 @@ def as_trust(given: Trust | Collection[str] | None) -> Trust | None:
 
 
 def _origins(name: str, given: Any) -> tuple[Origin, ...]:
-    if isinstance(given, str | Origin) or not isinstance(given, Collection):
+    if not _are_several(given):
         raise InvalidInputError(
             f"{name} must be a list of Origin or names of sources, not a {type(given).__name__}"
         )
@@ -173,13 +174,19 @@ def _origins(name: str, given: Any) -> tuple[Origin, ...]:
 
 
 def _names(name: str, given: Any) -> frozenset[str]:
-    if isinstance(given, str | bytes) or not isinstance(given, Collection):
+    if not _are_several(given):
         raise InvalidInputError(
             f"{name} must be a list of names, not a {type(given).__name__}; pass [name, ...]"
         )
     if not all(isinstance(one, str) for one in given):
         raise InvalidInputError(f"{name} must hold names as str; pass [name, ...]")
     return frozenset(given)
+
+
+def _are_several(given: Any) -> bool:
+    """Return whether it is a collection, and neither one text nor an array of no dimension."""
+    several = isinstance(given, Collection) and not isinstance(given, str | bytes)
+    return several and getattr(given, "shape", None) != ()
 
 
 def _named(passage: Passage, name: str) -> str | None:

@@ -152,6 +152,7 @@ def test_one_bad_set_costs_its_own_verdict_only(caplog):
     [
         3,
         "no pairs",
+        np.array(3),
         [QUESTION],
         [(QUESTION, QUIET), (QUESTION,)],
         [(QUESTION, QUIET), (3, QUIET)],

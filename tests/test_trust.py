@@ -97,6 +97,7 @@ def test_shares_are_one_together():
     given_ = [passage(source=name) for name in ("a", "b", "c")]
     assert trust.shares(given_).tolist() == [0.0, 0.25, 0.75]
     assert Trust(protected=["a"]).shares(given_).tolist() == [0.0, 1.0, 1.0]
+    Guard(trust=trust).close()  # which the trail tells of
 
 
 def test_names_of_sources_are_protected():
@@ -125,6 +126,9 @@ def test_names_of_sources_are_protected():
         lambda: Origin(older_than=30),
         lambda: Origin(older_than=-DAY),
         lambda: Guard(trust="wiki"),
+        lambda: Guard(trust=np.array("wiki")),
+        lambda: Trust(known=np.array("wiki")),
+        lambda: Origin(source=np.array("wiki")),
     ],
 )
 def test_a_wrong_policy_says_what_to_pass(make):
