@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
-from ragguard.arguments import require_choice, require_number, require_positive, require_whole
+from ragguard.arguments import (
+    require_choice,
+    require_names,
+    require_number,
+    require_positive,
+    require_whole,
+)
 from ragguard.audit.fair_queueing import lane_of
 from ragguard.audit.quarantine import Limits
 from ragguard.audit.trail import Change, this_process
@@ -50,6 +56,10 @@ class Policy(Limits):
 
     def __post_init__(self) -> None:
         require_choice("policy", self.name, _NAMES)
+        if not isinstance(self.answered_only, bool):
+            raise InvalidInputError(
+                f"answered_only must be True or False, not {self.answered_only!r}"
+            )
         for name in ("quorum", "top_k", "per_reporter", "per_hour", "proposals"):
             object.__setattr__(self, name, require_whole(name, getattr(self, name)))
         if not 0.0 < require_number("attack_alpha", self.attack_alpha) < 1.0:
@@ -61,6 +71,7 @@ class Policy(Limits):
                 f"weights must be numbers by reporter, not a {type(self.weights).__name__}"
             )
         for name, weight in self.weights.items():
+            require_names(**{"a reporter in weights": name})
             require_whole(f"the weight of {name!r}", weight, least=0)
         if self.days is not None:
             require_positive(days=self.days)

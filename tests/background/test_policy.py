@@ -116,6 +116,8 @@ def test_there_is_no_other_policy(wrong):
             {"days": float("inf")},
             {"days": "5"},
             {"weights": 5},
+            {"weights": {7: 2}},
+            {"answered_only": "no"},
         ),
     ],
 )
