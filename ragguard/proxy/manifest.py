@@ -165,10 +165,20 @@ def export_folder(name: str | os.PathLike[str]) -> Path:
 
     Raises:
         InvalidInputError: It is no path.
-        ProxyError: The model is known and not exported yet.
+        ProxyError: The model is known and not exported yet, or no folder can have that name.
     """
     if name not in MODELS:
-        return require_path("a proxy", name).expanduser().resolve()
+        path = require_path("a proxy", name)
+        try:
+            folder = path.expanduser().resolve()
+            (folder / "manifest.json").is_file()
+        except (OSError, RuntimeError, ValueError) as error:  # NUL, too long, or not to be read
+            why = getattr(error, "strerror", error)
+            raise ProxyError(
+                f"{str(path)!r:.200} cannot be looked up ({why}); pass a folder that `ragguard "
+                f"proxy export` wrote, or a name: {', '.join(MODELS)}, lexical"
+            ) from error
+        return folder
     folder = cache_folder(os.fspath(name))
     if not (folder / "manifest.json").is_file():
         raise ProxyError(f"{name} is not exported yet; run: ragguard proxy get {name}")

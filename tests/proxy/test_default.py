@@ -148,6 +148,12 @@ class TestGuard:
         with pytest.raises(ProxyError, match=r"holds no manifest\.json; pass a folder"):
             Guard(proxy=tmp_path)
 
+    @pytest.mark.parametrize("proxy", ["a\0b", "\ud800", "x" * 300, "~nobody-here/x"], ids=range(4))
+    def test_a_name_that_no_folder_has(self, proxy):
+        for make in (default, lambda name: Guard(proxy=name)):
+            with pytest.raises(ProxyError, match=r"cannot be looked up .* or a name: smollm2"):
+                make(proxy)
+
     def test_an_attributor_has_its_own(self):
         with pytest.raises(InvalidInputError, match=r"RAGOrigin\(proxy=\.\.\.\)"):
             Guard(proxy="lexical", attributor=RAGOrigin())
