@@ -33,10 +33,15 @@ def open_input(path: str | Path) -> BinaryIO:
     try:
         return Path(path).open("rb")
     except (OSError, ValueError) as error:  # no file can have a name with NUL in it
-        why = getattr(error, "strerror", error)
-        raise InvalidInputError(
-            f"cannot read {path}: {why}; pass a file that exists and is readable"
-        ) from error
+        raise _unreadable(path, error) from error
+
+
+def raw_lines(stream: BinaryIO, name: str | Path) -> Iterator[bytes]:
+    """Yield every line of a file or stdin, called `name` where it cannot be read."""
+    try:
+        yield from stream
+    except OSError as error:  # what can be opened need not be readable
+        raise _unreadable(name, error) from error
 
 
 def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
@@ -48,7 +53,7 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
     call the stream by its `name`.
     """
     end = 0
-    for number, raw in enumerate(stream, start=1):
+    for number, raw in enumerate(raw_lines(stream, name), start=1):
         end += len(raw)
         line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
         if line.strip():
@@ -59,7 +64,8 @@ def read_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
 def read_json(path: str | Path) -> Any:
     """Return the one JSON value that a file holds, under the rules of `read_lines`."""
     with open_input(path) as stream:
-        return _parsed(stream.read().removeprefix(_BYTE_ORDER_MARK), str(path), _A_FILE)
+        raw = b"".join(raw_lines(stream, path))
+    return _parsed(raw.removeprefix(_BYTE_ORDER_MARK), str(path), _A_FILE)
 
 
 def passage_from_json(value: Any, place: str) -> Passage:
@@ -125,6 +131,11 @@ _KINDS = {
     bool: "a boolean",
     type(None): "null",
 }
+
+
+def _unreadable(name: str | Path, error: Exception) -> InvalidInputError:
+    why = getattr(error, "strerror", error)
+    return InvalidInputError(f"cannot read {name}: {why}; pass a file that exists and is readable")
 
 
 def _parsed(raw: bytes, place: str, wanted: str) -> Any:

@@ -138,6 +138,15 @@ def test_reads_one_document(tmp_path):
         read_json(path)
 
 
+def test_what_opens_and_cannot_be_read_is_named():
+    class Broken(io.BytesIO):
+        def __next__(self):
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(InvalidInputError, match="cannot read f: Input/output error; pass a file"):
+        list(read_lines(Broken(), "f"))
+
+
 @given(st.binary(max_size=12) | st.text('[]{}":,\\\\u01aNf.-+e ', max_size=12).map(str.encode))
 def test_no_message_is_of_the_json_module(raw):
     message = ""

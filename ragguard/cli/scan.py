@@ -5,7 +5,6 @@ The report for people is one HTML file, which loads nothing and shows texts of s
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -21,7 +20,7 @@ from ragguard.arguments import require_share
 from ragguard.cli import options
 from ragguard.cli.output import FINDING, complain, excerpt, show_table, write_json
 from ragguard.cli.traffic import opened_output, opened_traffic, read_with_bar, require_other
-from ragguard.jsonl import passage_from_json, read_lines
+from ragguard.jsonl import passage_from_json, raw_lines, read_lines
 from ragguard.text import encodable, printable
 
 if TYPE_CHECKING:
@@ -84,12 +83,12 @@ def scan(
             opened.callback(watch.close)
             watch.refresh()
             held = watch.held()
-        stream = _twice(opened.enter_context(opened_traffic(source)), opened)
+        name = "<stdin>" if source == "-" else source
+        stream = _twice(opened.enter_context(opened_traffic(source)), name, opened)
         if save_base is not None:
             require_other(save_base, "--save-base", source)
-        name = "<stdin>" if source == "-" else source
         judge = Scan(held)
-        size = stream.seek(0, SEEK_END)
+        size = stream.tell()
         stream.seek(0)
         judge.add(
             passage_from_json(line.value, line.place)
@@ -115,14 +114,15 @@ def scan(
         raise typer.Exit(FINDING)
 
 
-def _twice(stream: BinaryIO, opened: ExitStack) -> BinaryIO:
-    """Return a stream that can be read again: texts are not kept in memory."""
-    if stream.seekable():
-        return stream
-    copy = opened.enter_context(TemporaryFile())  # noqa: SIM115
-    shutil.copyfileobj(stream, copy)
-    copy.seek(0)
-    return copy
+def _twice(stream: BinaryIO, name: str, opened: ExitStack) -> BinaryIO:
+    """Return a stream, at its end, that can be read again: texts are not kept in memory."""
+    try:
+        stream.seek(0, SEEK_END)
+    except OSError:  # a pipe, or a file that has no end
+        copy = opened.enter_context(TemporaryFile())  # noqa: SIM115
+        copy.writelines(raw_lines(stream, name))
+        return copy
+    return stream
 
 
 def _judged(

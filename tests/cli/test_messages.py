@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+_BROKEN = "/proc/self/mem"
 _PYTHON = re.compile(r"\w+=|\w+\(\)|\bNone\b|\bstr\b")
 
 
@@ -28,6 +30,10 @@ _PYTHON = re.compile(r"\w+=|\w+\(\)|\bNone\b|\bstr\b")
         (["filter", "--alpha", "2"], "--alpha must be"),
         (["scan", "--alpha", "2"], "--alpha must be"),
         (["attribute", "-b", "b.jsonl", "--query", "", "--response", "r"], "--query is blank"),
+        (["scan", _BROKEN], f"cannot read {_BROKEN}"),
+        (["filter", _BROKEN], f"cannot read {_BROKEN}"),
+        (["worker", "--once", "-b", _BROKEN], f"cannot read {_BROKEN}"),
+        (["attribute", "-b", _BROKEN, "--query", "q", "--response", "r"], "cannot read /"),
         (["demo", "--model", "llama"], "--model must be one of smollm2"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else None,
@@ -35,6 +41,8 @@ _PYTHON = re.compile(r"\w+=|\w+\(\)|\bNone\b|\bstr\b")
 def test_a_message_names_what_to_type(run, store_url, command, told):
     if command[0] == "review":
         pytest.importorskip("uvicorn")
+    if _BROKEN in command and not Path(_BROKEN).exists():
+        pytest.skip("needs a file that opens and cannot be read")
     own = [] if command[0] in ("calibrate", "demo") else ["--store", store_url]
     result = run(*command, *own)
     assert (result.exit_code, result.stdout) == (2, "")
