@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, field_validator
 from ragguard import Guard
 from ragguard.arguments import require_tenant
 
-from langchain_ragguard.passages import as_passage, kept_documents
+from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.telling import atell, tell
 
 __all__ = ["RAGGuardCompressor"]
@@ -47,8 +47,7 @@ class RAGGuardCompressor(BaseDocumentCompressor):
         Raises:
             ragguard.errors.RagguardError: The guard was made with `on_error="raise"` and failed.
         """
-        documents = list(documents)  # or a generator would be read once too often
-        passages = [as_passage(document) for document in documents]
+        documents, passages = as_passages(documents)
         verdict = self.guard.filter(query, passages, k=self.k, tenant=self.tenant)
         tell(verdict, callbacks)
         return kept_documents(documents, passages, verdict)
@@ -57,8 +56,7 @@ class RAGGuardCompressor(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         """Return what `compress_documents` returns, without blocking the event loop."""
-        documents = list(documents)  # or a generator would be read once too often
-        passages = [as_passage(document) for document in documents]
+        documents, passages = as_passages(documents)
         verdict = await self.guard.afilter(query, passages, k=self.k, tenant=self.tenant)
         await atell(verdict, callbacks)
         return kept_documents(documents, passages, verdict)

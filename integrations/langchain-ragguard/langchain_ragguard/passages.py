@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from langchain_core.documents import Document
 from ragguard import Passage, Verdict
 from ragguard.errors import InvalidInputError
 
-__all__ = ["MARKED", "Vector", "as_passage", "kept_documents"]
+__all__ = ["MARKED", "Vector", "as_passage", "as_passages", "kept_documents"]
 
 MARKED = "ragguard_marked"
 """Metadata key of a document that is kept and unusual; its value is True."""
@@ -34,6 +34,21 @@ def as_passage(document: Document, vector: Vector | None = None) -> Passage:
         embedding=None if vector is None else np.asarray(vector, dtype=np.float32),
         metadata=document.metadata,
     )
+
+
+def as_passages(found: Iterable[Document]) -> tuple[list[Document], list[Passage]]:
+    """Return what was retrieved, by a generator too, as a list, and as passages in that order.
+
+    Raises:
+        InvalidInputError: It is no list, or not of documents.
+    """
+    if not isinstance(found, Iterable):
+        raise InvalidInputError(
+            f"what is retrieved must be a list of Document objects, not {type(found).__name__}; "
+            "pass an empty list where nothing is found"
+        )
+    documents = list(found)
+    return documents, [as_passage(document) for document in documents]
 
 
 def kept_documents(

@@ -20,7 +20,7 @@ from ragguard.arguments import require_tenant, require_whole
 from ragguard.errors import InvalidInputError
 
 from langchain_ragguard.over_fetch import fetching
-from langchain_ragguard.passages import as_passage, kept_documents
+from langchain_ragguard.passages import as_passages, kept_documents
 from langchain_ragguard.stores import KnowledgeBase, StoreEmbedder
 from langchain_ragguard.telling import atell, tell
 
@@ -146,10 +146,10 @@ class RAGGuardRetriever(BaseRetriever):
         k: int | None = None,
         tenant: str | None = None,
     ) -> list[Document]:
-        wanted = self._wanted(k)
+        wanted = self._wanted(query, k)
         base, can_widen = self._asking(wanted)
-        documents = base.invoke(query, RunnableConfig(callbacks=run_manager.get_child()))
-        passages = [as_passage(document) for document in documents]
+        found = base.invoke(query, RunnableConfig(callbacks=run_manager.get_child()))
+        documents, passages = as_passages(found)
         with self._knowing(documents):
             whose = self.tenant if tenant is None else tenant
             verdict = self.guard.filter(query, passages, k=wanted, tenant=whose)
@@ -166,10 +166,10 @@ class RAGGuardRetriever(BaseRetriever):
         k: int | None = None,
         tenant: str | None = None,
     ) -> list[Document]:
-        wanted = self._wanted(k)
+        wanted = self._wanted(query, k)
         base, can_widen = self._asking(wanted)
-        documents = await base.ainvoke(query, RunnableConfig(callbacks=run_manager.get_child()))
-        passages = [as_passage(document) for document in documents]
+        found = await base.ainvoke(query, RunnableConfig(callbacks=run_manager.get_child()))
+        documents, passages = as_passages(found)
         with self._knowing(documents):
             whose = self.tenant if tenant is None else tenant
             verdict = await self.guard.afilter(query, passages, k=wanted, tenant=whose)
@@ -181,7 +181,12 @@ class RAGGuardRetriever(BaseRetriever):
     def _knowing(self, documents: list[Document]) -> AbstractContextManager[None]:
         return nullcontext() if self.embedder is None else self.embedder.knowing(documents)
 
-    def _wanted(self, k: int | None) -> int | None:
+    def _wanted(self, query: object, k: int | None) -> int | None:
+        if not isinstance(query, str):
+            raise InvalidInputError(
+                f"a retriever is asked with a str, not a {type(query).__name__}; in a chain that "
+                'hands on a dict, put the question before it: itemgetter("question") | retriever'
+            )
         return self.k if k is None else require_whole("k", k)
 
     def _asking(self, wanted: int | None) -> tuple[RetrieverLike, bool]:

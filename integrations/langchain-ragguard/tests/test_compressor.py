@@ -73,12 +73,12 @@ async def test_in_a_contextual_compression_retriever(guard: Guard) -> None:
     assert retriever.invoke(QUERY) == await retriever.ainvoke(QUERY) == found[2:]
 
 
-@pytest.mark.parametrize("found", [["a text"], "a text", [None]])
+@pytest.mark.parametrize("found", [["a text"], "a text", [None], None])
 async def test_what_is_no_document_is_refused(guard: Guard, found: list[Document]) -> None:
     compressor = RAGGuardCompressor(guard=guard)
-    with pytest.raises(InvalidInputError, match=r"pass Document\(page_content="):
+    with pytest.raises(InvalidInputError, match=r"must be .*Document objects"):
         compressor.compress_documents(found, QUERY)
-    with pytest.raises(InvalidInputError, match=r"pass Document\(page_content="):
+    with pytest.raises(InvalidInputError, match=r"must be .*Document objects"):
         await compressor.acompress_documents(found, QUERY)
 
 

@@ -240,6 +240,33 @@ async def test_any_runnable_that_returns_documents_can_be_the_base(guard: Guard)
     assert texts(await retriever.ainvoke(QUERY)) == FACTS[:3]
 
 
+async def test_documents_may_come_from_a_generator(guard: Guard) -> None:
+    class Lazy(ListRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> Any:
+            return iter(self.found)
+
+    retriever = RAGGuardRetriever(base=Lazy(found=documents()), guard=guard, k=3)
+    assert texts(retriever.invoke(QUERY)) == FACTS[:3]
+    assert texts(await retriever.ainvoke(QUERY)) == FACTS[:3]
+
+
+async def test_a_base_that_returns_nothing_says_so(guard: Guard) -> None:
+    retriever = RAGGuardRetriever(base=RunnableLambda(lambda query: None), guard=guard)
+    with pytest.raises(InvalidInputError, match="a list of Document objects, not NoneType"):
+        retriever.invoke(QUERY)
+    with pytest.raises(InvalidInputError, match="a list of Document objects, not NoneType"):
+        await retriever.ainvoke(QUERY)
+
+
+@pytest.mark.parametrize("query", [None, 1, {"query": QUERY}, [QUERY]])
+async def test_a_question_that_is_no_text_is_refused(guard: Guard, query: Any) -> None:
+    retriever = listing(documents(), guard)
+    with pytest.raises(InvalidInputError, match=r"asked with a str, not a .* hands on a dict"):
+        retriever.invoke(query)
+    with pytest.raises(InvalidInputError, match=r"asked with a str, not a .* hands on a dict"):
+        await retriever.ainvoke(query)
+
+
 @pytest.mark.parametrize("options", [{"k": 0}, {"k": 4, "fetch_k": 3}, {"guard": "a guard"}])
 def test_bad_construction_is_refused(guard: Guard, options: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

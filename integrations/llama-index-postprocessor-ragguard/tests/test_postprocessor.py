@@ -250,8 +250,9 @@ def test_a_report_needs_the_source_nodes(
         postprocessor.report(QUERY, Response("text", source_nodes=["text"]))
 
 
-async def test_what_is_no_node_is_refused(postprocessor: RAGGuardPostprocessor) -> None:
-    with pytest.raises(InvalidInputError, match="pass NodeWithScore"):
-        postprocessor.postprocess_nodes(["text"], query_str=QUERY)
-    with pytest.raises(InvalidInputError, match="pass NodeWithScore"):
-        await postprocessor.apostprocess_nodes(["text"], query_str=QUERY)
+@pytest.mark.parametrize("found", [["text"], None])
+async def test_what_is_no_node_is_refused(postprocessor: RAGGuardPostprocessor, found: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"must be .*NodeWithScore objects"):
+        postprocessor.postprocess_nodes(found, query_str=QUERY)
+    with pytest.raises(InvalidInputError, match=r"must be .*NodeWithScore objects"):
+        await postprocessor.apostprocess_nodes(found, query_str=QUERY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, Self
 
 from llama_index.core import Settings, VectorStoreIndex
@@ -177,6 +177,11 @@ def _asked(
     nodes: Sequence[NodeWithScore], query_bundle: QueryBundle | None
 ) -> tuple[list[NodeWithScore], str, list[Passage]]:
     """Return the nodes, what was asked, and those of the nodes that can be judged."""
+    if not isinstance(nodes, Iterable):
+        raise InvalidInputError(
+            f"nodes must be a list of NodeWithScore objects, not {type(nodes).__name__}; "
+            "pass an empty list where nothing is found"
+        )
     given = list(nodes)  # or a generator would be read once too often
     if query_bundle is None:
         raise InvalidInputError(
