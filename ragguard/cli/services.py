@@ -68,6 +68,16 @@ def worker(
             "--answered-only", "Attribute only what `Guard.answered` recorded in the day before."
         ),
     ] = False,
+    alpha: options.Alpha = 0.01,
+    calibration: options.Calibration = None,
+    protected: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SOURCE",
+            help='Only a person quarantines what has this "source" in its metadata; may be given '
+            "again.",
+        ),
+    ] = None,
     tenant: options.EveryTenant = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -78,10 +88,22 @@ def worker(
     line for every finished event to stdout. Any number of workers may share a store.
     """
     from ragguard.attribution import RAGOrigin
+    from ragguard.audit.trail import note_quietly
     from ragguard.background import Policy, Worker
     from ragguard.background.attribute_event import EventAttributor
+    from ragguard.background.policy import trust_change
+    from ragguard.calibrator import Calibrator
+    from ragguard.embedding import HashedEmbedder
+    from ragguard.inline.calibration_file import as_calibration
     from ragguard.knowledge.memory import KnowledgeBase
+    from ragguard.trust import Trust
 
+    require_share("--alpha", alpha)
+    sources = protected or []
+    options.require_not_blank(*[("--protected", name) for name in sources])
+    trust = Trust(protected=sources)
+    measure = as_calibration(calibration)
+    calibrator = Calibrator(HashedEmbedder(), strategy="auto", alpha=alpha, calibration=measure)
     log_to_stderr(debug=context.find_root().params["debug"], progress=True)
     with (
         _stopped_by_signals() as stop,
@@ -90,7 +112,18 @@ def worker(
         base = None if knowledge_base is None else KnowledgeBase.from_jsonl(knowledge_base)
         search = None if base is None else base.retrieve
         limits = Policy(policy, quorum=quorum, answered_only=answered_only)
-        events = EventAttributor(opened, search, attributor=RAGOrigin(), policy=limits)
+        if sources:
+            note_quietly(opened, trust_change(trust))
+        if measure is not None:
+            note_quietly(opened, calibrator.change)
+        events = EventAttributor(
+            opened,
+            search,
+            attributor=RAGOrigin(),
+            policy=limits,
+            trust=trust,
+            judge=calibrator.judge,
+        )
         desk = _Desk(events, stop, as_json=as_json)
         runner = Worker(opened, desk, lease_s=lease, skip_without_passages=base is None)
         if once:

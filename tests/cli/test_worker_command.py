@@ -7,12 +7,18 @@ import signal
 import sqlite3
 import time
 
+import numpy as np
 import pytest
 
 from ragguard.attribution import Attribution
 from ragguard.audit import Event, open_store
 from ragguard.errors import ProxyError
+from ragguard.inline.calibration_file import save_calibration
+from ragguard.inline.conformal import Calibration
+from ragguard.inline.scoring import SCORER
 from ragguard.passage import Passage
+
+_OF_GUARDS = {"trust.set", "calibration.adopted"}
 
 
 class _Finds:
@@ -109,6 +115,58 @@ def test_searches_the_knowledge_base_and_quarantines(run, jsonl, store_url, with
     assert (result.exit_code, result.stdout) == (0, "")
     entries = json.loads(run("quarantine", "--store", store_url, "--json").stdout)
     assert ("k", "e-pending") in {(entry["passage_id"], entry["event_id"]) for entry in entries}
+
+
+@pytest.fixture
+def calibration(tmp_path):
+    """A file of clean traffic as suspicious as any attack."""
+    scores, path = np.full(100, 1e6), tmp_path / "calibration.json"
+    save_calibration(Calibration(scores, scores, 5, False, SCORER, "a test"), path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "told"),
+    [
+        ([], "quarantined", []),
+        (["--protected", "wiki", "--protected", "web"], "proposed", ["trust.set"]),
+        (["--protected", "wiki"], "quarantined", ["trust.set"]),
+        (["--calibration"], "proposed", ["calibration.adopted"]),
+    ],
+)
+def test_goes_by_the_calibration_and_the_trust_of_the_guards(
+    run, jsonl, tmp_path, attacked, calibration, given, status, told
+):
+    url = tmp_path / "audit.db"
+    pages = [one | {"metadata": {"source": "web"}} for one in attacked["passages"]]
+    base = jsonl("kb.jsonl", *pages)
+    run("report", "--store", url, "--query", attacked["query"], "--response", "In 1921.")
+    given = [*given, calibration] if given == ["--calibration"] else given
+    result = run("worker", "--once", "--store", url, "-b", base, "--policy", "auto", *given)
+    assert result.exit_code == 0
+    entries = json.loads(run("quarantine", "--store", url, "--json").stdout)
+    assert {(one["passage_id"], one["status"]) for one in entries} == {("x", status), ("y", status)}
+    rows = json.loads(run("audit", "list", "--store", url, "--json").stdout)
+    assert [row["action"] for row in rows if row["action"] in _OF_GUARDS] == told
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--calibration", "nowhere.json"], "make one with `ragguard calibrate`"),
+        (["--alpha", "0.001", "--calibration"], "add clean traffic or raise alpha"),
+        (["--alpha", "1"], "--alpha"),
+        (["--protected", " "], "--protected is blank; pass the text"),
+    ],
+)
+def test_what_it_cannot_go_by_stops_it_before_anything_is_attributed(
+    run, store_url, calibration, given, says
+):
+    given = [*given, calibration] if given[-1] == "--calibration" else given
+    result = run("worker", "--once", "--store", store_url, *given)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert _statuses(store_url)["e-pending"] == "pending"
 
 
 def test_once_fails_when_an_event_does(run, store_url, with_attributor):
