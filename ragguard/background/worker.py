@@ -201,9 +201,8 @@ class Worker:
             given_up = f"given up after {self._max_starts} starts: {reason}"
             return self._fail(event, given_up, stop, hopeless=True)
         try:
-            with self._lease(event) as is_lost:
-                with shared_interpreter():
-                    found = self._attributor.attribute(event)
+            with self._lease(event) as is_lost, shared_interpreter():
+                found = self._attributor.attribute(event)
                 if is_lost():
                     return _give_way(event)
                 # An attribution may have cost minutes: it waits for a store that is down.

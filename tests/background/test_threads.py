@@ -6,8 +6,9 @@ import threading
 
 import pytest
 
-from ragguard import Guard
 from ragguard.attribution.result import Attribution
+from ragguard.audit import Event, MemoryStore
+from ragguard.background import Worker
 from ragguard.background.threads import Backoff, Deadline, insist, rest_s, shared_interpreter
 from ragguard.errors import StoreError
 
@@ -46,21 +47,23 @@ def test_the_child_of_a_fork_begins_anew(usual):
         assert os.waitpid(pid, 0)[1] == 0
 
 
-def test_an_attribution_shares(usual):
-    seen = threading.Event()
+def test_an_attribution_shares_and_so_does_what_becomes_of_it(usual):
+    seen = {}
 
     class Looks:
-        def attribute(self, query, response, retrieve):
-            if sys.getswitchinterval() < usual:
-                seen.set()
-            return Attribution(query, response, "looks", [], [], 0, "unclear", "so")
+        def attribute(self, event):
+            seen["attribute"] = sys.getswitchinterval()
+            return Attribution("who?", "me", "looks", [], [], 0, "unclear", "so")
 
-        async def aattribute(self, query, response, retrieve):
-            return self.attribute(query, response, retrieve)
+        def quarantine(self, event, found):
+            seen["quarantine"] = sys.getswitchinterval()
 
-    with Guard(attributor=Looks()) as guard:
-        guard.attribution(guard.report("who?", "me", passages=["a"]), timeout=60)
-    assert seen.is_set()
+    store = MemoryStore()
+    store.add_event(Event("1", "who?", "me"))
+    worker = Worker(store, Looks())
+    assert worker.run_once()
+    assert store.event("1").status == "done"
+    assert seen["attribute"] == seen["quarantine"] < usual
 
 
 def test_a_rest_is_in_proportion_to_the_work_and_bounded():
