@@ -137,25 +137,28 @@ class EventAttributor:
         """
         if self._policy.name == "observe":
             return []
-        blamed: dict[str, Passage] = {}
+        # Not above: a guard that only filters searches no knowledge base.
+        from ragguard.background import evidence
+
+        blamed, readings = dict[str, Passage](), evidence.Readings()
         for passage in attribution.accused:
-            blamed.setdefault(content_key(passage.text), passage)
+            blamed.setdefault(readings.key(passage.text), passage)
         if not blamed:
             return []
-        # Not above: a guard that only filters searches no knowledge base.
-        from ragguard.background.evidence import doubt, found_beside, held_parts, said_lately
-
         entries = []
         store = self._store.of_tenant(event.tenant or None)
         spared = as_allowed(one for one in store.allowances() if one.holds)
-        found = found_beside(self._retrieve, event, [*blamed.values()], least=self._policy.top_k)
-        said = said_lately(self._seen, event, blamed)
+        least = self._policy.top_k
+        found = evidence.found_beside(self._retrieve, event, [*blamed.values()], least=least)
+        said = evidence.said_lately(self._seen, event, blamed, readings)
         each = enumerate(zip(blamed.items(), found, strict=True))
         for place, ((key, passage), (words, beside)) in each:
             lacks = self._lacks(attribution, key, place)
             shown = self._retrieve is not None or self._has_passed(passage, event)
             if lacks is None:
-                lacks = doubt(self._seen, event, passage.text, beside, known=shown)
+                lacks = evidence.doubt(
+                    self._seen, event, passage.text, beside, readings, known=shown
+                )
             if lacks is None and (
                 spared.holds(passage)
                 or spared.protects(passage)
@@ -165,7 +168,8 @@ class EventAttributor:
             # Whoever reports may have put words around an honest page.
             signed = words if shown or lacks is not None else ""
             known = [*attribution.cleared]
-            known += held_parts(event.query, passage.text, beside, blamed.keys())
+            query, accused = event.query, blamed.keys()
+            known += evidence.held_parts(query, passage.text, beside, accused, readings)
             entries.append(
                 QuarantineEntry(
                     key=key,

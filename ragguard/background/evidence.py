@@ -20,6 +20,7 @@ import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -51,6 +52,7 @@ _STRETCH, _MOST = 500, 10  # letters that are searched for at once, and how many
 _NEW = 0.25  # of a stretch's fingerprints, that one is searched for
 _FOUND = 20  # pages for each stretch, beside those accused
 _SEARCHES = 100  # for one event: reports can have very many texts accused
+_REMEMBERED = 500  # texts of one event
 # What a search may take for an order, or refuse; a planted text is asked for by its words.
 _NO_WORDS = re.compile(r"[\x00-\x1f!-/:-@\[-`{-\x7f\ud800-\udfff]+")
 
@@ -158,10 +160,22 @@ def _shingles(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(words[at : at + _SHINGLE]) for at in islice(places, _SHINGLES))
 
 
+class Readings:
+    """What is read of an event's texts, each once: long ones are remembered nowhere else."""
+
+    def __init__(self) -> None:
+        self.key = lru_cache(_REMEMBERED)(content_key)
+        self.marks = lru_cache(_REMEMBERED)(_distinct)
+
+
+def _distinct(text: str) -> NDArray[np.uint32]:
+    return fingerprints([text]).distinct(0)
+
+
 def found_beside(
     retrieve: Retrieve | None, event: Event, accused: Sequence[Passage], *, least: int
-) -> Iterator[tuple[str, list[Passage]]]:
-    """Yield what was searched for of each text, and what was found; else the event's passages.
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield what was searched for of each text, and what was found; else the event's texts.
 
     Of a long text stretches that are spread over it are searched for; of very many texts less of
     each, and nothing of the last of them, but something of the first `least`. What was not searched
@@ -171,7 +185,7 @@ def found_beside(
         RagguardError: The search fails.
     """
     if retrieve is None:
-        yield from ((one.text, [*event.passages]) for one in accused)
+        yield from ((one.text, [other.text for other in event.passages]) for one in accused)
         return
     search, left = as_retrieve(of_tenant(retrieve, event.tenant)), max(_SEARCHES, least)
     for place, passage in enumerate(accused):
@@ -183,8 +197,10 @@ def found_beside(
         left -= count
         # Those accused are found first: they must not take the places of the others.
         limit = _FOUND + min(len(accused), _SEARCHES)
-        found = [one for part in some for one in search(_NO_WORDS.sub(" ", part).strip(), limit)]
-        yield "".join(some), found
+        asked = [_NO_WORDS.sub(" ", part).strip() for part in some]
+        # Most stretches of a text find the same pages.
+        found = dict.fromkeys(one.text for part in asked for one in search(part, limit))
+        yield "".join(some), [*found]
 
 
 def _stretches(text: str) -> list[str]:
@@ -195,30 +211,35 @@ def _stretches(text: str) -> list[str]:
     read = signed_part(text)
     parts = [read[at : at + _STRETCH] for at in range(0, len(read), _STRETCH)]
     parts = [part for part in parts if part.strip()]
-    marks, kept, said = fingerprints(parts), [], NONE
+    marks, kept, said = fingerprints(parts), [], set[int]()
     for place, part in enumerate(parts):
-        own = marks.distinct(place)
-        new = np.setdiff1d(own, said, assume_unique=True)
-        if not said.size or len(new) > _NEW * len(own):
+        own = {*marks.distinct(place).tolist()}
+        if not said or len(own - said) > _NEW * len(own):
             kept.append(part)
-            said = np.union1d(said, new)
+            said |= own
     return kept
 
 
 def doubt(
-    seen: RecentPassages | None, event: Event, text: str, beside: Sequence[Passage], *, known: bool
+    seen: RecentPassages | None,
+    event: Event,
+    text: str,
+    beside: Sequence[str],
+    readings: Readings,
+    *,
+    known: bool,
 ) -> str | None:
     """Return why a text's marks may be the doing of whoever reports, or None.
 
     `known` is whether `beside` was found in a knowledge base, or the text was let through.
     """
-    same = [one.text for one in beside]
+    same = [*beside]
     if seen is not None:
         if not known and seen.has_passed(text, event.tenant) is False:
             return "this guard has not let it through, so no answer can rest on it"
         same += seen.of_same_letters(text, event.tenant)
-    key = content_key(text)
-    others = {one for one in same if one != text and content_key(one) == key}
+    key = readings.key(text)
+    others = {one for one in same if one != text and readings.key(one) == key}
     if not known:  # then a page of the same words may be written in any way
         others.add(" ".join(tokens(text[:MAX_CHARS])))
     if all(shows_one(event.query, other) for other in others):
@@ -227,26 +248,23 @@ def doubt(
 
 
 def held_parts(
-    query: str, text: str, pages: Sequence[Passage], accused: Collection[str]
+    query: str, text: str, pages: Sequence[str], accused: Collection[str], readings: Readings
 ) -> Iterator[str]:
     """Yield the pages of which a text may hold parts: all but those accused, and marked copies.
 
     A page that has nearly all of the text, and shows no mark of attack, is one that was copied.
     `accused` are content keys.
     """
-    others = [one.text for one in pages if content_key(one.text) not in accused]
-    if not others:
-        return
-    read = fingerprints([text, *others])
-    own = read.distinct(0)
-    for place, other in enumerate(others, start=1):
-        shared = np.isin(own, read.distinct(place), assume_unique=True)
+    for other in pages:
+        if readings.key(other) in accused:
+            continue
+        shared = np.isin(readings.marks(text), readings.marks(other), assume_unique=True)
         if shared.any() and (shared.mean() < TAKEN or not shows_one(query, other)):
             yield other
 
 
 def said_lately(
-    seen: RecentPassages | None, event: Event, accused: Mapping[str, Passage]
+    seen: RecentPassages | None, event: Event, accused: Mapping[str, Passage], readings: Readings
 ) -> NDArray[np.uint32]:
     """Return which fingerprints of the accused, by content key, pages say that were let through.
 
@@ -259,5 +277,5 @@ def said_lately(
     return said_elsewhere(
         own,
         seen.texts(event.tenant),
-        lambda text: content_key(text) not in accused and not shows_one(event.query, text),
+        lambda text: readings.key(text) not in accused and not shows_one(event.query, text),
     )

@@ -1,5 +1,6 @@
 """What is in quarantine already is left out of the search for the next report."""
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -11,9 +12,11 @@ from ragguard.attribution import RAGOrigin
 from ragguard.attribution.result import Attribution
 from ragguard.audit import Event, MemoryStore, QuarantineEntry
 from ragguard.audit.decisions import Decisions
+from ragguard.background import Policy, evidence
 from ragguard.background.attribute_event import EventAttributor
 from ragguard.content import content_key
 from ragguard.errors import StoreError
+from ragguard.inline.fingerprints import fingerprints
 from ragguard.knowledge.memory import KnowledgeBase
 from ragguard.passage import Passage
 from ragguard.recent_passages import RecentPassages
@@ -142,6 +145,38 @@ def test_a_second_report_finds_the_second_attack():
             assert again.details["left_out"] == 2 * len(blamed)
         assert blamed == [set(FIRST), set(SECOND)]
         assert guard.store.quarantine_keys() == {content_key(text) for text in FIRST + SECOND}
+
+
+def test_of_an_event_each_text_is_worked_out_once(monkeypatch):
+    worked_out = Counter()
+
+    def key(text):
+        worked_out["key of", text] += 1
+        return content_key(text)
+
+    def marks(texts):
+        worked_out.update(("marks of", text) for text in texts)
+        return fingerprints(texts)
+
+    monkeypatch.setattr(evidence, "content_key", key)
+    monkeypatch.setattr(evidence, "fingerprints", marks)
+    lies = [f"{QUESTION} Orla Venn {n}. {page(4_000)}" for n in range(3)]
+    texts = [*lies, *[page(4_000) for _ in range(5)]]
+    details = {"counterfactual": True, "marks": {content_key(one): 0.01 for one in lies}}
+    accused = [Passage(one) for one in lies]
+    found = Attribution(QUESTION, "r", "listing", accused, [], 9, "poisoning", "listed", details)
+    asked = []
+
+    def search(query, limit):
+        asked.append(query)
+        return [Passage(one) for one in texts]
+
+    attributor = EventAttributor(MemoryStore(), search, policy=Policy("auto"))
+    done = attributor.quarantine(Event("1", QUESTION, "r"), found)
+    assert [one.quarantined for one in done] == [True] * 3
+    assert len(asked) > 2 * len(lies)
+    whole = {worked: times for worked, times in worked_out.items() if worked[1] in texts}
+    assert whole == {(what, text): 1 for what in ("key of", "marks of") for text in texts}
 
 
 def test_what_very_many_are_accused_of_is_searched_for_within_bounds():
