@@ -16,8 +16,9 @@ from ragguard.lru import on_forget
 _REMEMBERED = 21_000  # characters; a table of more would have twice the slots
 
 # Twice what "+" would say, since a search skips to a character but not to a repetition. Long runs
-# are cut: between two, other threads get their turn.
-_NON_ASCII = re.compile(r"[^\x00-\x7f][^\x00-\x7f]{0,4095}")
+# are cut: between two, other threads get their turn. A few letters behind
+# each are taken along, or a text of which every second one is not ASCII would take a call for each.
+_NON_ASCII = re.compile(r"[^\x00-\x7f][^\x00-\x7f]{0,4095}.{0,31}", re.DOTALL)
 
 # Letters and signs that are drawn like ASCII ones (Unicode TR 39, the single-letter part), in lower
 # case: Latin, Greek, Cyrillic, Armenian, Georgian, Cherokee, Canadian syllabics, Coptic, Lisu.
@@ -82,7 +83,7 @@ _TO_SPACE = frozenset({"Cs", "Cn"})
 
 
 class Characters(dict[int, str]):
-    """What `str.translate` makes of characters, worked out when one is met."""
+    """What `str.translate` makes of characters, worked out when one is met; ASCII stays."""
 
     def __init__(self, work_out: Callable[[str], str]) -> None:
         self._work_out = work_out
@@ -90,7 +91,8 @@ class Characters(dict[int, str]):
     def __missing__(self, code: int) -> str:
         if len(self) >= _REMEMBERED:
             self.clear()
-        out = self[code] = self._work_out(chr(code))
+        one = chr(code)
+        out = self[code] = one if one.isascii() else self._work_out(one)
         return out
 
 
@@ -109,7 +111,7 @@ def _folded(character: str) -> str:
         return read
     parts = unicodedata.normalize("NFKD", character)
     # What is decomposed already has itself as its only part.
-    return _lower(parts) if parts == character else "".join([FOLDED[ord(part)] for part in parts])
+    return _lower(parts) if parts == character else "".join(map(_folded, parts))
 
 
 def _lower(character: str) -> str:
