@@ -10,14 +10,15 @@ from itertools import count
 from ragguard.content import HEAD, content_heads, content_key, content_letters
 from ragguard.inline.near_copies import NearCopies, NearCopy
 from ragguard.lru import LRU, on_forget
-from ragguard.passage import Passage
+from ragguard.passage import Passage, text_digest
 from ragguard.trust import source_of
 
 _MAX_BYTES = 16 * 2**20  # of the answers remembered, with their texts
 _ENTRY_BYTES = 400
+_LONG = 16_000  # characters; the cache would keep no longer text
 
 # One cache, so that many tenants take no more than one; by number, so that none is held for it.
-_answers: LRU[tuple[int, str], NearCopy | None] = LRU(_MAX_BYTES)
+_answers: LRU[tuple[int, str | bytes], NearCopy | None] = LRU(_MAX_BYTES)
 _numbers = count()
 on_forget(_answers.clear)
 
@@ -113,11 +114,16 @@ class Quarantined:
         """
         if not self.keys:
             return [None] * len(texts)
-        numbered = [(self._number, text) for text in texts]
-        return _answers.answers(numbered, self._worked_out, _bytes)
+        named = [text if len(text) <= _LONG else text_digest(text) for text in texts]
+        numbered = [(self._number, name) for name in named]
 
-    def _worked_out(self, numbered: Sequence[tuple[int, str]]) -> list[NearCopy | None]:
-        texts = [text for _, text in numbered]
+        def worked_out(new: Sequence[tuple[int, str | bytes]]) -> list[NearCopy | None]:
+            text_of = dict(zip(named, texts, strict=True))
+            return self._worked_out([text_of[name] for _, name in new])
+
+        return _answers.answers(numbered, worked_out, _bytes)
+
+    def _worked_out(self, texts: Sequence[str]) -> list[NearCopy | None]:
         letters = content_letters(texts)
         found = self.copies.find(texts, letters)
         heads = content_heads(letters)
@@ -131,5 +137,5 @@ class Quarantined:
         return found
 
 
-def _bytes(key: tuple[int, str], _: NearCopy | None) -> int:
+def _bytes(key: tuple[int, str | bytes], _: NearCopy | None) -> int:
     return 4 * len(key[1]) + _ENTRY_BYTES

@@ -59,6 +59,17 @@ def test_answers_are_those_of_one_moment():
 
 
 @pytest.mark.usefixtures("forgotten")
+@pytest.mark.parametrize("times", [1, 20_000])
+def test_what_was_found_of_a_text_is_remembered_however_long_it_is(times):
+    held, texts = quarantine_of([LIE]), ["a\u200b" * times + end for end in ("", "b", LIE)]
+    found = held.find(texts)
+    assert [copy is None for copy in found] == [True, True, False]
+    with patch.object(quarantined, "content_letters", side_effect=AssertionError):
+        assert held.find(texts[::-1]) == found[::-1]
+    assert held.find([texts[1] + "c", texts[2]]) == found[1:]
+
+
+@pytest.mark.usefixtures("forgotten")
 def test_no_key_is_worked_out_for_what_has_other_letters():
     held = quarantine_of([LIE, SHORT])
     with patch.object(quarantined, "content_key", side_effect=AssertionError):
