@@ -3,8 +3,8 @@
 Whoever reports an answer can copy the question from the page that they want gone: that the page
 repeats it is then their doing. But they cannot make the page ask, as a planted text in the form of
 PoisonedRAG does (S + I), nor address the language model. Honest pages tell, or list many questions.
-So a repetition counts if the passage asks what it repeats and nothing else. Prompt injection always
-counts.
+So a repetition counts if the passage asks what it repeats and nothing else. Prompt injection counts
+unless a passage beside it, which nobody accuses, speaks so too: some pages are about such machines.
 
 Where one in twenty of the passages beside it has another question for its heading, the only one
 with this question for its heading shows no mark, if nothing in its manner speaks against it. But no
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from ragguard.text.ngrams import ngrams
 
 _MORE_VERBS = frozenset("may might must shall will".split())  # which names and months are, too
 _OF_TIME = frozenset("when where why".split())
-_TELLING = TELLING | {"most"}  # as in "when most had left"
+_TELLING = TELLING | {"most", "to"}  # as in "when most had left", "how to lift it"
 _ASKED = re.compile(r"\?(?!\w)|[\uff1f\u061f\u037e]")  # and not within an address
 _FIRST_END = re.compile(r"(?<!\d)[.!](?!\w)|\?(?!\w)|[\uff1f\u061f\u037e\u3002]")
 _HEADING_CHARS = 200
@@ -68,8 +69,9 @@ def mark_p_values(
     (weight,) = injection.weights.values()
     addressed = injection.bias + weight * scored.signals[:, _INJECTION]
     found = np.ones(k)
-    for row in np.flatnonzero(scored.signals[:k, _INJECTION]).tolist():
-        found[row] = calibration.p_value(float(addressed[row]), k)
+    if not any(tokenize_passage(text).injection for text in beside):
+        for row in np.flatnonzero(scored.signals[:k, _INJECTION]).tolist():
+            found[row] = calibration.p_value(float(addressed[row]), k)
     # One question by itself after the other: a second one must not take a heading's excuse away.
     for question in (asked, *asked.reduced):
         headings = _are_headings_usual(question, beside) and (
@@ -93,9 +95,10 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
     """Return True if a passage begins or ends with the question, and asks it and nothing else.
 
     Nine tenths of the question's words stand there in a row. At the beginning these are a question
-    if they begin as one ("who lit", "in what year", "is there", but not "when Ann lit") or end with
-    a question mark; at the end only with the mark. Any other mark is of another question. Where
-    pages have `headings`, a mark behind the question at the beginning says nothing.
+    if they begin as one ("who lit", "in what year", "is there", but not "when Ann lit", "how to
+    lift" nor with the capitals of a title) or end with a question mark; at the end only with the
+    mark. Any other mark is of another question. Where pages have `headings`, a mark behind the
+    question at the beginning says nothing.
 
     >>> query = tokenize_query("Who lit the Marrow lamp?")
     >>> asks(query, "Q: who lit the Marrow lamp? Ann did."), asks(query, "Ann lit the Marrow lamp.")
@@ -118,7 +121,7 @@ def asks(query: TokenizedQuery, text: str, *, headings: bool = False) -> bool:
         before, mark, _ = QUESTION_MARK.sub("?", text[:chars]).partition("?")
         if mark and _ends_with(before, run):
             return not headings
-        return _begins_as_one(run)
+        return _begins_as_one(run) and not _is_title(text[:MAX_CHARS], lead, length)
     closing = text[-chars:].rstrip(_CLOSING)
     return bool(QUESTION_MARK.match(closing[-1:])) and _ends_with(closing, run)
 
@@ -154,6 +157,15 @@ def _is_typed(text: str, lead: int, length: int) -> bool:
         return False
     names = {name.lower() for name in _CAPITAL_WITHIN.findall(text, head[-1].end())}
     return not names.difference(rest, STOP_WORDS).isdisjoint(word[0] for word in head)
+
+
+def _is_title(text: str, lead: int, length: int) -> bool:
+    """Return True if words have the capitals of a title, as of a film: "Who Framed Ann is ..."."""
+    words = [word[0] for word in islice(_WORD.finditer(text), lead, lead + length)]
+    large = [word for word in words if word.lower() not in STOP_WORDS]
+    return bool(large) and all(
+        word[0].isupper() or word[0].isdigit() for word in [words[0], *large]
+    )
 
 
 def _ends_with(text: str, run: Sequence[str]) -> bool:

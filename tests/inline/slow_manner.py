@@ -16,9 +16,9 @@ def buckets(text):
 
 
 def manner(model, text):
-    """How a text is written: the highest of its readings, all but the text for less.
+    """How a text is written: the highest of its readings, each other one for 2 nats less.
 
-    That is 2 nats for its sentences, 1 for neighbours among them, 2 for a text without notes.
+    These are its sentences, neighbours among them, and all of that without notes.
     """
     bare = without_notes(text)
     return max(read(model, text), read(model, bare) - 2.0 if bare != text else -inf)
@@ -27,7 +27,7 @@ def manner(model, text):
 def read(model, text):
     found = prose_tokens(text)
     whole = nats(model, as_prose(found))
-    return max(whole, nats(model, sentences(found)) - 2.0, part(model, as_prose(found)) - 1.0)
+    return max(whole, nats(model, sentences(found)) - 2.0, part(model, as_prose(found)) - 2.0)
 
 
 def part(model, found):

@@ -313,12 +313,16 @@ def company(text, texts):
     return max(0.0, min(3.0, *[least_manner(one) + 3.5 for one in others]))
 
 
-def concentration(text, texts):
+def content_in(asked, text):
+    """The words of a text that are no function words, signs read as letters where that counts."""
+    shown = with_letters_for_signs(asked, text) or text
+    return {word for word in words_of(shown) if word not in STOP_WORDS}
+
+
+def concentration(asked, text, texts):
     """The mean cosine of a text and the others of its set, as sets of words."""
-    own, *others = [
-        {word for word in words_of(one) if word not in STOP_WORDS}
-        for one in (text, *[one for one in texts if one != text])
-    ]
+    each = (text, *[one for one in texts if one != text])
+    own, *others = [content_in(asked, one) for one in each]
     cosines = [
         sum(word in other for word in own) / (len(own) * len(other)) ** 0.5 if own and other else 0
         for other in others
@@ -368,8 +372,12 @@ def parts_of(text):
             asks = asks or shown[at:end].rstrip()[-1:] not in (".", "!")
         if asks:
             asking.append(shown[at:end])
-    stops = [at for end in (". ", ": ", "! ") if (at := shown[:300].find(end)) >= 0]
-    begin = shown[: min(stops) + 2] if stops else ""
+    stops = [
+        (at, at + len(end))
+        for end in (". ", ": ", "! ", *PARTED)
+        if (at := shown[:300].find(end)) >= 0
+    ]
+    begin = shown[: min(stops)[1]] if stops else ""
     if len(begin.split()) > 8 or not shown[len(begin) :].strip():
         begin = ""
     first = ""
@@ -470,9 +478,8 @@ def own_signals(query, texts, k):
             others = [one for at, one in enumerate(coverages[:10]) if at != row]
             lead = coverage - sum(others) / len(others) if others else 0.0
             relevance = 2.0 * above(coverage, 0.0, 0.5) + 2.5 * above(lead, -0.1, 0.35)
-            content = {word for word in words_of(text) if word not in STOP_WORDS}
-            shared = 3.0 * above(concentration(text, texts[: min(k, 10)]), 0.0, 0.2)
-            shared *= min(1.0, len(content) / 12)
+            shared = 3.0 * above(concentration(asked, text, texts[: min(k, 10)]), 0.0, 0.2)
+            shared *= min(1.0, len(content_in(asked, text)) / 12)
             nats = least_manner(shown) + by_length * relevance + shared
             own["manner"] = above(nats - company(text, texts), 4.5, 15.0)
         own.update(keyword_runs(asked, said, english))

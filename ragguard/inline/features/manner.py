@@ -4,7 +4,8 @@
     whole  = the same of all n tokens
     count  = min(max(n / 48, 1), 4), how many windows side by side the text is taken to have
     nats   = max(highest window - ln(count), u + (whole - u) sqrt(count))
-    manner = max(nats of the text, nats of its sentences by themselves - 2, both without notes - 2)
+    manner = max(nats of the text, nats of its sentences by themselves - 2, nats of a part - 2,
+                 all three without notes - 2)
     relevance = long (2 min(c / 0.5, 1) + 2.5 lead) + 3 min(concentration / 0.2, 1) min(m / 12, 1)
     company = max(0, min(least manner of the others + 3.5, 3)), of 8 others at least
     signal = (manner + relevance - company - 4.5) / 10.5, at least 0 and at most 1
@@ -19,7 +20,9 @@ A window is 48 tokens of the passage, whose beginning and end are tokens too; n-
 three. A function word and a mark stand for themselves, a number for how many digits it has, a word
 with a capital for that alone, any other for its last three letters and for whether it is long: no
 name, number or subject has a weight. The sentences are read by themselves as well, since what
-stands around them is the attacker's to choose (`prose.sentence_tokens`). So are notes in brackets.
+stands around them is the attacker's to choose (`prose.sentence_tokens`). So are notes in brackets,
+and whole sentences: a part is the neighbouring ones that have most, of 24 to 150 tokens, as if they
+were all there is, less ln(sentences).
 
 Of more windows the highest is higher by chance, hence ln(count) (a trials factor). u = -6 nats is
 the median of honest passages, from which the mean of a longer text strays less by chance, by the
@@ -80,7 +83,7 @@ _LONG = 7  # letters of a short word
 _ODD, _ODDER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT = np.uint64(48)  # of 64 bits, the upper 16 are the bucket
 _REREAD = 2.0  # nats: how much less another reading of a text says
-_PART, _LONGEST_PART = 1.0, 150  # nats, how much less a part of it says; and tokens of one
+_LONGEST_PART = 150  # tokens
 _MOST_KEPT, _LONGEST_KEPT = 50_000, 24  # tokens, and letters of one
 
 
@@ -161,12 +164,16 @@ class MannerModel:
     def _read(self, text: str) -> float:
         found = prose_tokens(text)
         prose, sentences = as_prose(found), sentence_tokens(found)
-        return max(
-            self._manner(prose), self._manner(sentences) - _REREAD, self._part(prose) - _PART
-        )
+        each = self._nats(prose)
+        others = max(self._manner(self._nats(sentences)), self._part(prose, each))
+        return max(self._manner(each), others - _REREAD)
 
-    def _manner(self, found: list[str]) -> float:
-        each, tokens = self.weights.take(buckets_of(found)).sum(axis=0), len(found)
+    def _nats(self, found: list[str]) -> NDArray[np.float64]:
+        return self.weights.take(buckets_of(found))
+
+    def _manner(self, nats: NDArray[np.float64]) -> float:
+        each: NDArray[np.float64] = nats.sum(axis=0)
+        tokens = len(each)
         whole = self.bias + float(each.sum()) / max(tokens, WINDOW)
         if tokens <= WINDOW:
             return whole
@@ -176,28 +183,26 @@ class MannerModel:
         count = min(tokens / WINDOW, _MOST_WINDOWS)
         return max(highest - log(count), _USUAL + (whole - _USUAL) * sqrt(count))
 
-    def _part(self, found: list[str]) -> float:
+    def _part(self, found: list[str], nats: NDArray[np.float64]) -> float:
         """Return the manner of the neighbouring sentences that have most, as if they were all."""
         begins, ends = sentence_bounds(found)
         if len(begins) < 2:
             return -inf
-        sums = np.zeros((3, len(found) + 3))
-        self.weights.take(buckets_of(found)).cumsum(axis=1, out=sums[:, 1 : len(found) + 1])
-        sums[:, len(found) + 1 :] = sums[:, [len(found)]]
-        # An n-gram of a part ends in it; of those that hold its edges all but the mark is its own.
-        first, last = np.array(begins), np.array(ends)
-        edges = [["\x02", *found[at : at + 2]] for at in begins]
-        edges += [[*found[at - 2 : at], "\x03"] for at in ends]
-        each = self.weights.take(buckets_of([one for edge in edges for one in edge])).T
-        opens = np.array([each[3 * at].sum() for at in range(len(begins))])
-        at_end = each[3 * len(begins) :].reshape(-1, 3, 3)
-        closes = at_end[:, 0, 2] + at_end[:, 1, 1] + at_end[:, 2, 0]
-        inner = sum(sums[n][np.maximum(last[None, :] - n, first[:, None])] for n in range(3))
-        inner = inner - sum(sums[n][first] for n in range(3))[:, None]
-        lengths = last[None, :] - first[:, None] + 2
-        nats = self.bias + (inner + opens[:, None] + closes) / np.maximum(lengths, WINDOW)
+        count, length = len(begins), len(found)
+        sums = np.zeros((3, length + 1))
+        nats.cumsum(axis=1, out=sums[:, 1:])
+        # Of the n-grams at an edge those with its mark are the part's own; the others end in it.
+        edges = [token for at in begins for token in ("\x02", *found[at : at + 2])]
+        edges += [token for at in ends for token in (*found[at - 2 : at], "\x03")]
+        own = self._nats(edges).reshape(3, 2 * count, 3)
+        opens = own[:, :count, 0].sum(axis=0)
+        closes = own[0, count:, 2] + own[1, count:, 1] + own[2, count:, 0]
+        first, last = np.array(begins)[:, None], np.array(ends)
+        inner = sums[0][last] + sums[1][last - 1] + sums[2][last - 2] - sums[:, first].sum(axis=0)
+        lengths = last - first + 2
+        each = self.bias + (inner + opens[:, None] + closes) / np.maximum(lengths, WINDOW)
         fits = (lengths >= WINDOW // 2) & (lengths <= _LONGEST_PART)
-        return float(np.where(fits, nats, -inf).max()) - log(len(begins))
+        return float(np.where(fits, each, -inf).max()) - log(count)
 
     def of(self, passage: TokenizedPassage) -> float:
         """Return the manner of a passage, markup aside, and with the signs of Markdown or without.

@@ -131,7 +131,8 @@ def test_the_sentences_count_less_than_the_text_as_it_stands() -> None:
     model = model_of()
     for text in (PLANTED, f"Home | News | {PLANTED} | Contact", "Ann Dove | Skelby | Rome " * 20):
         found = prose_tokens(text)
-        whole, sentences = model._manner(as_prose(found)), model._manner(sentence_tokens(found))
+        readings = as_prose(found), sentence_tokens(found)
+        whole, sentences = (model._manner(model._nats(one)) for one in readings)
         assert model.manner(text) == max(whole, sentences - 2.0)
 
 
