@@ -37,7 +37,8 @@ WORK = """
 
     store = open_store(sys.argv[1])
     unlimited = Policy("auto", per_reporter=10**6, per_hour=10**6)
-    worker = Worker(store, BlamesAll(store, policy=unlimited), lease_s=1.0, poll_s=0.05)
+    blames = BlamesAll(store, lambda query, limit: [], policy=unlimited)
+    worker = Worker(store, blames, lease_s=1.0, poll_s=0.05)
     print("ready", flush=True)
     worker.run_forever(threading.Event())
     """
