@@ -140,6 +140,9 @@ def begins_answer(asked, said, text, words):
         return False
     if asking:
         return True
+    to_complete = {"are", "called", "is", "named", "was", "were"}
+    if asked[-1] in to_complete or (asked[-2] in to_complete and asked[-1] in STOP_WORDS):
+        return False
     places = [at for at, sign in enumerate(part) if sign.isalnum()]
     begins = [at for at in places if at == 0 or not part[at - 1].isalnum()]
     for at in begins:

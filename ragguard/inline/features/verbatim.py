@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 
 from ragguard.inline.features.coverage import FEW_WORDS, Match, idf_coverage, rescale
+from ragguard.inline.query_form import is_to_complete
 from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_label
 from ragguard.text import tokens
 
@@ -135,7 +136,8 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     on behind them; behind a name in small letters, a comma or a bracket.
 
     Args:
-        query: The question, or what asks nothing, as a name does.
+        query: The question, or what asks nothing, as a name does; of what is to be completed
+            ("the keeper was called") no sentence is an answer.
         passage: The passage; one in which something else was read as the question's words has none.
         words: With how many words it begins, a label included, that are the question's.
 
@@ -156,7 +158,9 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
     sentence = tokens(text)
     if len(sentence) <= words or tuple(sentence[:words]) != said:
         return False
-    return bool(query.asking) or _goes_on(text, words)
+    if query.asking:
+        return True
+    return not is_to_complete(query.sequence) and _goes_on(text, words)
 
 
 def _goes_on(sentence: str, words: int) -> bool:

@@ -194,6 +194,12 @@ def test_a_sentence_goes_on_behind_a_name(text, at_boundary, query):
     assert found(query, text).at_boundary == at_boundary
 
 
+def test_what_is_to_be_completed_is_no_name():
+    text = "The lights of Marrow Bay were called the lights by all, Ann says."
+    assert found("the lights of Marrow Bay were called", text).at_boundary == 1.0
+    assert found("the lights of Marrow Bay", text).at_boundary == 0.3
+
+
 def test_a_heading_by_hand():
     # All four words "lighthouse of marrow bay" of eight: 3/4 of the content, nothing of it again.
     assert found(QUESTION, "Lighthouse of Marrow Bay: wool").boundary_overlap == 0.0
