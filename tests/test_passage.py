@@ -237,7 +237,9 @@ def test_content_key_sees_through_disguise():
 
 
 def has_no_signs(text):
-    """Whether a text holds nothing but letters, digits and what parts words."""
+    """Whether a text holds nothing but letters, plain digits and what parts words."""
+    if re.search(f"[{RAISED}]", text):
+        return False
     decomposed = unicodedata.normalize("NFKD", text)
     categories = {unicodedata.category(character) for character in decomposed}
     return categories.isdisjoint({"Sc", "Sm", "Mn", "Mc", "Me"}) and not set("-%#./") & {
