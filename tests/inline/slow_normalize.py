@@ -3,11 +3,12 @@
 import re
 
 from ragguard.inline.class_bigram import class_bigram
-from ragguard.inline.query_form import INTERROGATIVES
+from ragguard.inline.query_form import BEFORE, INTERROGATIVES, TELLING
 from ragguard.text import STOP_WORDS, parted_words, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams
 
+FIRST = STOP_WORDS - TELLING - BEFORE
 RAISED = "[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]"
 SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
 
@@ -108,7 +109,7 @@ def row_is_alike(asked, said):
     differing = [pair for pair in zip(asked, said, strict=True) if pair[0] != pair[1]]
     unlike = [one for one, other in differing if not alike(one, other)]
     content = [pair for pair in differing if pair[0] not in STOP_WORDS]
-    asking = INTERROGATIVES.intersection(asked) or STOP_WORDS.intersection(asked[:1])
+    asking = INTERROGATIVES.intersection(asked) or FIRST.intersection(asked[:1])
     if len(unlike) > len(asked) // 5 or asking.intersection(unlike):
         return False
     if len(content) == 1:
