@@ -60,12 +60,16 @@ def run(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> Rows:
 def plain(datasets: Sequence[Dataset], embedders: Sequence[Embedder]) -> Rows:
     """Return what is found of texts that do not repeat the question, and touched without them."""
     rows = Counts("sets", "fired", "poison", "poison_removed")
+    clean = {
+        one: [found for data in datasets for found in _retrieved(data.choosing, one)]
+        for one in embedders
+    }
     for embedder, (k, factor) in tracked([*product(embedders, _SETTINGS)], "plain"):
-        clean = [one for data in datasets for one in _retrieved(data.choosing, embedder)]
-        made = _calibrated(clean, k, factor)
-        enough = made is not None and made.queries >= 1 / min(ALPHAS) - 1
-        for how in ("shipped", "calibrated")[: 1 + enough]:
-            with Guard(calibration=made if how == "calibrated" else None) as guard:
+        guards = {"shipped": None, "calibrated": _calibrated(clean[embedder], k, factor)}
+        for how, made in guards.items():
+            if how == "calibrated" and (made is None or made.queries < 1 / min(ALPHAS) - 1):
+                continue
+            with Guard(calibration=made) as guard:
                 defence = guarded("ragguard", guard, factor)
                 for name, record, kind, count in _attacked(datasets):
                     place = {"embedder": embedder.name, "k": k, "over_fetch": factor, "how": how}

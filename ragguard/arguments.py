@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from pathlib import Path
 
 from ragguard.errors import InvalidInputError
-from ragguard.passage import Passage
+from ragguard.passage import Passage, as_passages
 
 _LONGEST_TENANT = 200  # characters
 _MOST = 1_000_000  # seconds, days or things: no clock or calendar ends before
@@ -22,8 +22,8 @@ RetrievedSets = Iterable[tuple[str, Sequence[str | Passage]]]
 """A query and its passages each."""
 
 
-def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, Sequence[str | Passage]]]:
-    """Yield pairs of query and passages; `name` is what the caller calls them."""
+def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, list[Passage]]]:
+    """Yield pairs of query and passages; `name` is what the caller calls them, in errors too."""
     try:
         numbered = enumerate(given)
     except TypeError as error:  # an array of no dimension is an Iterable, too
@@ -37,7 +37,11 @@ def pairs(name: str, given: RetrievedSets) -> Iterator[tuple[str, Sequence[str |
             raise InvalidInputError(
                 f"{name}[{number}] has a query of type {type(pair[0]).__name__}; pass a str"
             )
-        yield str.__str__(pair[0]), pair[1]
+        try:
+            passages = as_passages(pair[1])
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{name}[{number}]: {error}") from error
+        yield str.__str__(pair[0]), passages
 
 
 def require_k(k: object, name: str = "k") -> int | None:

@@ -14,7 +14,7 @@ from ragguard.arguments import RetrievedSets, require_k, require_path
 from ragguard.audit.records import ScoredQuery
 from ragguard.audit.trail import Change, this_process
 from ragguard.embedding.adapt import Embedder
-from ragguard.errors import CalibrationError, InvalidInputError
+from ragguard.errors import CalibrationError
 from ragguard.inline.admission import require_admissible, require_calm
 from ragguard.inline.calibration_file import (
     default_calibration,
@@ -181,12 +181,8 @@ def calibrated_on(traffic: RetrievedSets, k: int | None) -> Calibration:
     """
     learned: list[tuple[bool, float, NDArray[np.float64]]] = []
     size, with_reference = 1, False
-    for number, (query, passages) in enumerate(traffic):
-        try:
-            given = as_passages(passages)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"traffic[{number}]: {error}") from error
-        if given:
+    for query, passages in traffic:
+        if given := as_passages(passages):
             judged = min(k or len(given), len(given))
             scored = gather(query, given, judged)
             learned.append((scored.naming, scored.score, scored.suspicion))

@@ -85,13 +85,7 @@ class Filtering:
     ) -> list[Verdict]:
         """Return what `Guard.filter_batch` returns."""
         most, whose = require_k(k), require_tenant(tenant)
-        checked = []
-        sets = pairs("queries_and_passages", queries_and_passages)
-        for number, (query, passages) in enumerate(sets):
-            try:
-                checked.append(_checked(query, passages))
-            except InvalidInputError as error:
-                raise InvalidInputError(f"queries_and_passages[{number}]: {error}") from error
+        checked = list(pairs("queries_and_passages", queries_and_passages))
         found = [self._screened(query, given, most, whose) for query, given in checked]
         needs = [one.gated.needs for one in found if isinstance(one, Screened)]
         embedder = embedded_at_once(needs, self.embedder)

@@ -15,8 +15,8 @@ spelling, is no company, or what is planted would make itself usual. Nor is a he
 with the text that has an interrogative of the query: that is a question without its mark.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
-interrogative before it. And where a page
-has the name for its heading that is the query, the others refer to it.
+interrogative before it. And where a page has the name for its heading that is the query, the others
+refer to it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _REPEATS = 0.75  # of the query's content: such a part is no company
 _CHARS = 300  # in which a heading ends
 _ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
 _LINE_WORDS, _QUESTION_WORDS, _START_WORDS = 20, 30, 8  # at most
-_ASKED_WORDS = 4
+_ASKED_WORDS = 4  # an interrogative and three more words, which no page has by chance
 _FIRST_LINE = re.compile(r"\s*[^\n]*\n")
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
 _STOP = re.compile(r"[.:!] | [-\u2013\u2014|] ")

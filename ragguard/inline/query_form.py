@@ -118,7 +118,7 @@ def asks_about_clause(words: Sequence[str]) -> bool:
     [True, False, False]
     """
     if words[0] == "how":
-        return words[1] in TELLING
+        return words[1] in TELLING or words[1] == "come"
     return words[0] in _ADVERBS and words[1] not in _INVERTED
 
 

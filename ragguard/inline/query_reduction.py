@@ -76,9 +76,9 @@ def is_one_question(text: str, words: Sequence[str]) -> bool:
     """Return True if a query is a question and nothing else, at a look; most are."""
     if len(words) < _LEAST_WORDS or words[0] not in INTERROGATIVES:
         return False
-    if asks_about_clause(words) or words[1] == "come":
+    if asks_about_clause(words) or not begins_as_question(words):
         return False
-    return begins_as_question(words) and _PARTED.search(text) is None
+    return _PARTED.search(text) is None
 
 
 def questions_in(text: str) -> list[str]:

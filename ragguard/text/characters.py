@@ -16,8 +16,8 @@ from ragguard.lru import on_forget
 _REMEMBERED = 21_000  # characters; a table of more would have twice the slots
 
 # Twice what "+" would say, since a search skips to a character but not to a repetition. Long runs
-# are cut: between two, other threads get their turn. What follows
-# one is taken along: where every second character is a run, each would else take a call.
+# are cut: between two, other threads get their turn. What follows one is taken along: where every
+# second character is a run, each would else take a call.
 _NON_ASCII = re.compile(r"[^\x00-\x7f][^\x00-\x7f]{0,4095}.{0,31}", re.DOTALL)
 
 # Letters and signs that are drawn like ASCII ones (Unicode TR 39, the single-letter part), in lower

@@ -44,6 +44,12 @@ def test_transfer(data, tmp_path):
     assert result["command"] == "python -m benchmarks.transfer --data data --limit 4"
     # Far too little to calibrate on, so only what is shipped judges.
     assert {row["how"] for row in result["sections"]["pairs"]} == {"shipped"}
+    plain = result["sections"]["plain"]
+    assert {row["how"] for row in plain} == {"shipped"}
+    assert {row["planted"] for row in plain} == {0, 1, 5}
+    assert all((row["poison"] > 0) == (row["planted"] > 0) for row in plain)
+    assert all(row["poison_removed"] <= row["poison"] for row in plain)
+    assert all(0 <= row["fired"] <= row["sets"] for row in plain)
 
 
 def test_protocol(data, tmp_path, monkeypatch):

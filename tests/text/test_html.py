@@ -86,7 +86,25 @@ def test_of_a_very_long_text_both_ends_are_read():
 
 
 @pytest.mark.parametrize(
-    "piece", ["<a ", "&", "<", "&#1", "%20", "</a", "&a;", "<a x>", "\\u0061", "\\u00", "\\"]
+    "piece",
+    [
+        "<a ",
+        "&",
+        "<",
+        "&#1",
+        "%20",
+        "</a",
+        "&a;",
+        "<a x>",
+        "\\u0061",
+        "\\u00",
+        "\\",
+        "%4",
+        "=6",
+        "U+00",
+        "[1;",
+        "\x1b[",
+    ],
 )
 def test_much_markup_takes_no_longer_than_its_length(piece):
     # Quadratic behaviour would take minutes, beyond the time that a test has.

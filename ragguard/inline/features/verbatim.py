@@ -9,6 +9,7 @@ with them and goes on is a sentence, where a heading ends.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from ragguard.inline.features.coverage import FEW_WORDS, Match, idf_coverage, rescale
@@ -165,11 +166,12 @@ def begins_answer(query: TokenizedQuery, passage: TokenizedPassage, words: int) 
 
 def _goes_on(sentence: str, words: int) -> bool:
     """Return True if what follows the first words of a sentence does not begin another one."""
-    for word in _WORD.finditer(sentence):
-        if len(tokens(sentence[: word.start()])) == words:
-            between = sentence[: word.start()].rstrip()[-1:]
-            return word[0][0].islower() or between in ("(", ",")
-    return False
+    starts = [word.start() for word in _WORD.finditer(sentence)]
+    place = bisect_left(starts, words, key=lambda at: len(tokens(sentence[:at])))
+    if place == len(starts):
+        return False
+    before, after = sentence[: starts[place]], sentence[starts[place]]
+    return len(tokens(before)) == words and (after.islower() or before.rstrip()[-1:] in ("(", ","))
 
 
 def _boundary_overlap(match: Match) -> float:

@@ -1,5 +1,6 @@
 """Word for word: the question's longest run in a passage, and its runs at the edges."""
 
+import importlib
 from typing import NamedTuple
 
 import pytest
@@ -192,6 +193,16 @@ def test_nearly_the_whole_question_is_the_whole():
 def test_a_sentence_goes_on_behind_a_name(text, at_boundary, query):
     text = text.replace("Lights", "The lights") if query.startswith("the") else text
     assert found(query, text).at_boundary == at_boundary
+
+
+def test_where_a_long_name_ends_is_found_in_few_looks(monkeypatch):
+    module = importlib.import_module("ragguard.inline.features.verbatim")
+    looked = []
+    monkeypatch.setattr(module, "tokens", lambda text: looked.append(text) or tokens(text))
+    name = " ".join(f"x{n}" for n in range(90))
+    passage = tokenize_passage(f"{name} and so on, without an end")
+    assert module.begins_answer(tokenize_query(name), passage, 90)
+    assert len(looked) < 12
 
 
 def test_what_is_to_be_completed_is_no_name():
