@@ -20,8 +20,9 @@ CHARS = 10_000
 
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]|[\n\x02\x03]")
 _WITHIN = re.compile(r"[*~`](?<=[^\W\d_].)[*~`]*(?=[^\W\d_])")  # signs of Markdown inside a word
-_NO_WORD = re.compile(r"[^\W_]{30,}")  # a key, an address, something encoded
-_WORDS, _SMALL = 0.8, 0.5  # of the tokens, and of the words: prose has more, and small ones
+# A key, an address, something encoded; looked for where a word begins, so that it is read once.
+_NO_WORD = re.compile(r"(?<![^\W_])[^\W_]{30,}")
+_SMALL = 0.5  # of the words: prose has more small ones
 _FEW, _BETWEEN = 7, 0.3  # marks of one kind, and for a word: no prose has more of both
 _CAPITALS = 0.6  # of the function words
 _SENTENCE, _SMALL_WORDS = 5, 0.2  # words, and how many of them are function words
@@ -49,9 +50,9 @@ def as_prose(found: list[str]) -> list[str]:
     only those stay that begin a sentence.
     """
     words = sum(map(str.isalpha, found))
-    if words < _WORDS * len(found):
+    many = max(_FEW, _BETWEEN * words)
+    if len(found) - words > many:
         kinds = ["0" if token.isdigit() else token for token in found]
-        many = max(_FEW, _BETWEEN * words)
         parting = {one for one, n in Counter(kinds).items() if n > many and not one.isalpha()}
         found = [token for token, kind in zip(found, kinds, strict=True) if kind not in parting]
     if sum(map(str.islower, found)) < _SMALL * words:
