@@ -166,3 +166,10 @@ def require_method(name: str, value: object, call: str) -> None:
         raise InvalidInputError(
             f"{name} must be an object with a method {call}, not a {type(value).__name__}"
         )
+
+
+def require_callable(**functions: object) -> None:
+    """Check that each of these arguments can be called."""
+    for name, value in functions.items():
+        if not callable(value):
+            raise InvalidInputError(f"{name} must be callable, not a {type(value).__name__}")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
-from ragguard.arguments import require_number, require_whole
+from ragguard.arguments import require_callable, require_number, require_whole
 from ragguard.attribution.claim import contains_phrase
 from ragguard.attribution.prompts import short_answer_prompt
 from ragguard.attribution.refusal import is_refusal
@@ -83,6 +83,7 @@ class InfluenceScore(LLMAttributor):
         similarity = require_number("similarity", similarity)
         if not 0.0 < similarity <= 1.0:
             raise InvalidInputError(f"similarity must be in (0, 1], not {similarity:g}; try 0.8")
+        require_callable(prompt=prompt, equivalent=bool if equivalent is None else equivalent)
         super().__init__(generate, embedder=embedder, concurrency=concurrency)
         self._samples = require_whole("samples", samples, least=2)
         self._top_k = require_whole("top_k", top_k)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ragguard.arguments import require_whole
+from ragguard.arguments import require_callable, require_whole
 from ragguard.attribution.prompts import fenced, without_thoughts
 from ragguard.attribution.result import Cause, Retrieve
 from ragguard.attribution.rounds import Conclusion, LLMAttributor, Rounds
@@ -130,6 +130,7 @@ class RAGForensics(LLMAttributor):
     ) -> None:
         self._top_k = require_whole("top_k", top_k)
         self._max_scope = require_whole("max_scope", max_scope, least=self._top_k)
+        require_callable(prompt=prompt, read=read)
         super().__init__(judge, embedder=embedder, concurrency=concurrency)
         self._prompt = prompt
         self._read = read

@@ -198,6 +198,11 @@ class TestBadInput:
         with pytest.raises(InvalidInputError):
             InfluenceScore(generate=str.upper, **options)
 
+    @pytest.mark.parametrize("name", ["prompt", "equivalent"])
+    def test_functions_must_be_callable(self, name):
+        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not a int"):
+            InfluenceScore(generate=str.upper, **{name: 5})
+
     async def test_blank_query(self):
         method = InfluenceScore(generate=str.upper)
         with pytest.raises(InvalidInputError, match="query"):

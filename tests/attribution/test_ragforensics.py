@@ -226,6 +226,11 @@ class TestBadInput:
         with pytest.raises(InvalidInputError, match="blank"):
             await finder.aattribute(query, response, KnowledgeBase(BENIGN))
 
+    @pytest.mark.parametrize("name", ["prompt", "read"])
+    def test_functions_must_be_callable(self, name):
+        with pytest.raises(InvalidInputError, match=f"{name} must be callable, not a str"):
+            RAGForensics(judge=honest_judge, **{name: "yes"})
+
     def test_retrieve_must_be_callable(self):
         with pytest.raises(InvalidInputError, match="retrieve"):
             RAGForensics(judge=honest_judge).attribute(QUERY, RESPONSE, BENIGN)  # type: ignore[arg-type]
