@@ -10,7 +10,8 @@ by them (Nogueira et al. 2019, "Document expansion by query prediction"). Who ty
 page that repeats the query; a planted text repeats it among passages of another form. So where a
 form is usual, its repetition speaks less against a passage (`scoring.EXPECTED` nats).
 
-The forms are `questions`, `heading`, `first_lines` and `field`. What repeats the query, in whatever
+The forms are `questions`, `heading`, `first_lines`, `field` and `title`; the last is usual where
+4/5 have it, and expected where it holds 3/4 of the query, since much prose begins so. What repeats the query, in whatever
 spelling, is no company, or what is planted would make itself usual. Nor is a heading in one line
 with the text that has an interrogative of the query: that is a question without its mark.
 
@@ -24,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise, takewhile
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +42,14 @@ USUAL, LEAST = 2 / 5, 2
 """Share of the others, and how many, that have a form where it is usual: prose has headings by
 chance, and one other is soon planted."""
 
+_NEARLY_ALL = 4 / 5  # of the others: what may be a title prose has more often
 _MOST = 50  # passages whose form is looked at: a section may fill the first ranks
 _REPEATS = 0.75  # of the query's content: such a part is no company
 _CHARS = 300  # in which a heading ends
 _ASKED_CHARS = 2_000  # of a longer passage both ends are read for what asks
 _LINE_WORDS, _QUESTION_WORDS, _START_WORDS = 20, 30, 8  # at most
 _ASKED_WORDS = 4  # an interrogative and three more words, which no page has by chance
+_VERBS = ASKING_VERBS | frozenset("be been being may might must shall will".split())
 _FIRST_LINE = re.compile(r"\s*[^\n]*\n")
 _TO_LAST_WORD = re.compile(r".*\w", re.DOTALL)
 _STOP = re.compile(r"[.:!] | [-\u2013\u2014|] ")
@@ -89,10 +93,27 @@ def heading(text: str) -> str:
     """
     if first := _FIRST_LINE.match(first_lines(text)):
         return first.group()
+    start = _to_stop(text)
+    return start if len(start.split()) <= _START_WORDS else ""
+
+
+def title(text: str) -> str:
+    r"""Return all up to the first stop if it may be a title, of twenty words and without a verb.
+
+    >>> title("On the lamps of Marrow Light and their keepers. It was lit in 1874.")
+    'On the lamps of Marrow Light and their keepers. '
+    """
+    start = _to_stop(text)
+    words = start.lower().split()
+    return start if len(words) <= _LINE_WORDS and _VERBS.isdisjoint(words) else ""
+
+
+def _to_stop(text: str) -> str:
+    """Return all up to the first stop; "" if nothing follows."""
     beginning = text[:_CHARS]
     end = _STOP.search(beginning)
     start = beginning[: end.end()] if end else ""
-    return start if len(start.split()) <= _START_WORDS and text[len(start) :].strip() else ""
+    return start if text[len(start) :].strip() else ""
 
 
 def field(text: str) -> str:
@@ -105,7 +126,7 @@ def field(text: str) -> str:
     name = _FIELD.match(beginning)
     end = _FIELD_END.search(beginning, name.end()) if name else None
     said = beginning[name.end() : end.start()] if name and end else ""
-    return said if len(said.split()) <= _START_WORDS else ""
+    return said if len(said.split()) <= _LINE_WORDS else ""
 
 
 def questions(text: str) -> str:
@@ -138,18 +159,25 @@ def _asks(text: str, at: int, end: int) -> bool:
     return begins and not _STATED.search(said)
 
 
-_FORMS: Mapping[str, Callable[[str], str]] = {
-    "question": questions,
-    "heading": heading,
-    "lines": first_lines,
-    "field": field,
+class _Form(NamedTuple):
+    find: Callable[[str], str]
+    usual: float = USUAL
+    least: float = 0.0  # of the query's content; what holds more repeats as expected
+
+
+_FORMS: Mapping[str, _Form] = {
+    "question": _Form(questions),
+    "heading": _Form(heading),
+    "lines": _Form(first_lines),
+    "field": _Form(field),
+    "title": _Form(title, _NEARLY_ALL, _REPEATS),
 }
 
 
 def parts(passage: TokenizedPassage) -> dict[str, str]:
     """Return the parts of a passage by form, without those that it lacks; read `once`."""
     shown = strip_markup(passage.text)
-    return {form: part for form, find in _FORMS.items() if (part := find(shown))}
+    return {form: part for form, one in _FORMS.items() if (part := one.find(shown))}
 
 
 def repeats_as_expected(
@@ -168,7 +196,7 @@ def repeats_as_expected(
     asked = frozenset[str]() if "to" in query.sequence[1:2] else INTERROGATIVES & query.distinct
     asks = not query.names  # what is named other pages name as well
     weights: dict[str, float] = {}
-    for form in _FORMS:
+    for form, (_, usual, least) in _FORMS.items():
         has = [row for row in range(size) if form in found[row]]
         repeating = [row for row in rows if form in found[row]]
         if not repeating or len(has) < LEAST:  # as of most sets
@@ -184,13 +212,13 @@ def repeats_as_expected(
             if held[row] < _REPEATS and not (asks and quotes(query, passages[row]))
         }
         for row in repeating:
-            enough = len(others - {row}) >= max(LEAST, USUAL * (size - (row < size)))
+            enough = len(others - {row}) >= max(LEAST, usual * (size - (row < size)))
             run_on = form != "question" and "\n" not in found[row][form]
             if not enough or (run_on and not asked.isdisjoint(said[row])):
                 continue
-            if query.names and not asked and held[row] >= _REPEATS:
+            if query.names and not (asked or least) and held[row] >= _REPEATS:
                 return np.ones(k, dtype=np.bool_)
-            expected[row] |= held[row] > 0.0
+            expected[row] |= held[row] > least
     return expected if expected.any() else None
 
 

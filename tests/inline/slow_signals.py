@@ -381,8 +381,11 @@ def parts_of(text):
         if (at := shown[:300].find(end)) >= 0
     ]
     begin = shown[: min(stops)[1]] if stops else ""
-    if len(begin.split()) > 8 or not shown[len(begin) :].strip():
+    if not shown[len(begin) :].strip():
         begin = ""
+    verbs = "are be been being can could did do does had has have is may might must shall should"
+    verbs = f"{verbs} was were will would".split()
+    titled = len(begin.split()) <= 20 and not any(one in verbs for one in begin.lower().split())
     first = ""
     for one in lines:
         first += one
@@ -390,9 +393,10 @@ def parts_of(text):
             break
     found = {
         "question": " ".join(asking),
-        "heading": first or begin,
+        "heading": first or (begin if len(begin.split()) <= 8 else ""),
         "lines": "".join(lines),
         "field": field_of(shown[:300]),
+        "title": begin if titled else "",
     }
     return {form: part for form, part in found.items() if part}
 
@@ -419,7 +423,7 @@ def field_of(shown):
         )
         if shown[at] in '.:!;|,"' and shown[at + 1 + signs : at + 2 + signs].isspace():
             said = shown[name.end() : at]
-            return said if len(said.split()) <= 8 else ""
+            return said if len(said.split()) <= 20 else ""
     return ""
 
 
@@ -434,12 +438,12 @@ def expected_of(query, texts, row):
     """Whether a text in a row that repeats the query does so as expected, but for names."""
     asked = list(ngrams(tokens(query)))
     weights = weights_of(asked, [words_of(text) for text in texts])
-    for form in ("question", "heading", "lines", "field"):
+    for form in ("question", "heading", "lines", "field", "title"):
         said = [
             set(normalized(asked, part)) if (part := parts_of(text).get(form)) else None
             for text in texts
         ]
-        if said[row] is None or not held(said[row], weights):
+        if said[row] is None or held(said[row], weights) <= (0.75 if form == "title" else 0):
             continue
         asking = set(INTERROGATIVES) & set(asked) if asked[1:2] != ["to"] else set()
         run_on = form != "question" and "\n" not in parts_of(texts[row])[form]
@@ -449,7 +453,7 @@ def expected_of(query, texts, row):
         quoting = [run >= max(3, 0.9 * len(asked)) for run in runs]
         others = [None if quoting[at] else said[at] for at in range(len(runs)) if at != row]
         usual = sum(one is not None and held(one, weights) < 0.75 for one in others)
-        if usual >= max(2, 2 / 5 * len(others)):
+        if usual >= max(2, (4 if form == "title" else 2) / 5 * len(others)):
             return True
     return False
 

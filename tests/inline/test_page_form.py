@@ -75,7 +75,16 @@ def expected(query, texts, rows=None, k=None):
         ('{"title": "Marrow Light", "year": 1874}', "field", "Marrow Light"),
         ("Title: Marrow Light", "field", None),
         ("A title: Marrow Light; Keeper: Ann", "field", None),
-        ("Title: " + "word " * 9 + "; Keeper: Ann", "field", None),
+        ("Title: " + "word " * 21 + "; Keeper: Ann", "field", None),
+        ("Title: " + "word " * 20 + "; Keeper: Ann", "field", "word " * 20),
+        (
+            "On the lamps of old harbours, their wicks and keepers. Ann lit it.",
+            "title",
+            "On the lamps of old harbours, their wicks and keepers. ",
+        ),
+        ("On the lamps that were lit in old harbours by keepers. Ann lit it.", "title", None),
+        ("word " * 21 + ". Ann lit it.", "title", None),
+        ("On the lamps of old harbours. ", "title", None),
     ],
 )
 def test_a_part_by_hand(text, form, part):
@@ -216,6 +225,28 @@ def test_a_question_without_its_mark_is_no_start():
     assert expected("How to trim the wick", [f"How to trim the wick. {ANSWER}", *STARTS], [0]) == [
         0
     ]
+
+
+TITLES = [
+    f"{one} of brass lamps in old harbours: a study of their keepers. It has many pages."
+    for one in ("On the care", "Effects", "On the glass", "Notes on the price")
+]
+
+
+def test_a_title_in_one_line_with_the_text_is_expected_where_nearly_all_have_one():
+    title = "Effects of salt air on the wicks of harbour lamps"
+    page = f"{title}. {ANSWER}"
+    assert expected(title, [page, *TITLES], [0]) == [0]
+    assert expected(f"paper {title}", [page, *TITLES], [0]) == [0]
+    assert expected(title, [page, *TITLES[:3], PROSE[0]], [0]) == []
+    assert expected("price of colza for wicks of harbour lamps", [page, *TITLES], [0]) == []
+    planted = f"{title}: {title} were first told by Ann Dow."
+    assert expected(title, [planted, *PROSE], [0]) == []
+
+
+def test_a_name_in_a_long_title_makes_nothing_else_expected():
+    page = f"Effects of colza oil and of salt air on the Marrow Light. {ANSWER}"
+    assert expected("Marrow Light", [page, *TITLES, "The Marrow Light is old."]) == [0]
 
 
 def test_the_company_is_the_first_ten_of_which_a_page_below_is_none():
