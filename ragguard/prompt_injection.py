@@ -4,7 +4,8 @@
 
 Indirect prompt injection (Greshake et al. 2023), blocker documents among it (Shafran et al. 2024),
 addresses a machine, orders what it is to answer, and claims to stand above other sources. One of
-these three kinds of cues says nothing.
+these three kinds of cues says nothing. Who ends the prompt in front, by a sign of a chat format or
+by "ignore all previous instructions" (Perez and Ribeiro 2022), does the first and the last at once.
 """
 
 from __future__ import annotations
@@ -42,6 +43,18 @@ _PATTERNS = (
     r"confidential|withheld)\b",
 )
 _MACHINE, _ORDER, _AUTHORITY = (re.compile(cue) for cue in _PATTERNS)
+_TAKEOVER = re.compile(
+    r"<\|[a-z_]{2,20}\|>|\[/?inst\]|(?<!\S)###? ?instructions?:|"
+    r"\b(?:ignore|disregard|forget|override) (?:[a-z]+ ){0,3}(?:(?:previous|prior|earlier|above|"
+    r"preceding|original|system|your|other|retrieved) (?:instructions?|prompts?|passages|context)|"
+    r"(?:the|instructions?|everything|all|anything|what) (?:above|before|so far|you|that you))\b"
+)
+# Beside it, an order may be a bare imperative.
+_IMPERATIVE = re.compile(
+    r"(?:\A|[^\w ]|\b(?:and|then|now|must|only|just|always|instead|please)) *"
+    r"(?:answer|say|print|output|reply|respond)\b"
+)
+_TAKING = frozenset("disregard forget ignore inst instruction instructions override".split())
 
 # One word at least of every machine, authority and order that the patterns find: most passages
 # lack them, and a look at a set of words costs a hundredth of a search.
@@ -85,6 +98,11 @@ def injection_strength(text: str, words: Set[str] | None = None) -> float:
     >>> injection_strength("The ferry leaves at nine.")
     0.0
     """
+    if words is None or "<|" in text or not _TAKING.isdisjoint(words):
+        shown = fold(text)
+        if _TAKEOVER.search(shown):
+            ordered = _IMPERATIVE.search(shown) or _ORDER.search(shown)
+            return 1.0 if ordered else 0.5
     machine = order = authority = True
     if words is not None:
         machine = not _MACHINES.isdisjoint(words)
