@@ -1,6 +1,7 @@
 """What a passage means, again: from the description alone and as slowly as may be."""
 
 import re
+from functools import cache
 
 from ragguard.inline.class_bigram import class_bigram
 from ragguard.inline.query_form import BEFORE, INTERROGATIVES, TELLING
@@ -9,7 +10,6 @@ from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import has_unspaced, ngrams
 
 FIRST = STOP_WORDS - TELLING - BEFORE
-RAISED = "[\u00b2\u00b3\u00b9\u2070-\u209c\u2460-\u24ff\u2776-\u2793]"
 SIGNS = {"@": "a", "$": "s", "!": "i", "|": "l", "+": "t"}
 
 
@@ -135,46 +135,51 @@ def at_an_edge(asked, said, odd, lead):
             return [*said[:first], *asked, *said[first + n :]]
     if any(said[at : at + n] == asked for at in range(len(said))):
         return None
-    return (
-        with_words_between(asked, said, lead, 1)
-        or in_two_pieces(asked, said, lead)
-        or without_numbers(asked, said)
-    )
+    return in_two_pieces(asked, said, lead)
 
 
-def with_words_between(asked, said, lead, most):
-    """The words with the question where it begins or ends them with words between; or None."""
-    rest = said[lead:]
-    if (found := words_between(asked, rest, most)) is not None:
-        return [*said[:lead], *asked, *found, *rest[len(asked) + len(found) :]]
-    if (found := words_between(asked[::-1], said[::-1], most)) is not None:
-        return [*said[: len(said) - len(asked) - len(found)], *found[::-1], *asked]
-    return None
+def strewn(asked, said, lead, much):
+    """The words with the question where others stand between its own; or None."""
+    if not could_be_read(asked, said):
+        return None
+    n, last = len(asked), len(said) - 1
+    places = places_of(asked, said, 10, range(len(said))) if much else None
+    asking = INTERROGATIVES.intersection(asked) or FIRST.intersection(asked[:1])
+    if not places or all(
+        asked[at] in asking or places[at + 1] == places[at] + 1 for at in range(n - 1)
+    ):
+        found = places_of(asked, said[lead:], 2, (0, 1))
+        places = [lead + at for at in found] if found else None
+    if not places:
+        found = places_of(asked[::-1], said[::-1], 2, (0, 1))
+        places = sorted(last - at for at in found) if found else None
+    if not places:
+        return None
+    begin, end = places[0], places[-1] + 1
+    between = [said[at] for at in range(begin, end) if at not in places]
+    if begin <= lead + 1:
+        return [*said[:lead], *asked, *said[lead:begin], *between, *said[end:]]
+    if end >= last:
+        return [*said[:begin], *between, *said[end:], *asked]
+    return [*said[:begin], *asked, *between, *said[end:]]
 
 
-def words_between(asked, said, most):
-    """The words between the question's at the beginning, as few as there may be; or None."""
-    for stop in range(len(asked), (most + 1) * len(asked) + 1):
-        ways = ways_through(asked, said[:stop], 1, most)
-        if len(said) < stop or next(ways, None) is None:
-            continue
-        between = list(said[:stop])
-        for word in asked:
-            between.remove(word)
-        return between
-    return None
+def places_of(asked, said, most, begins):
+    """Where words stand in order, the last as early and the others as late as may be; or None."""
 
+    @cache
+    def leads_to(number, at):
+        if said[at] != asked[number]:
+            return False
+        if not number:
+            return at in begins
+        return any(leads_to(number - 1, one) for one in range(max(0, at - most - 1), at))
 
-def ways_through(asked, said, here, most):
-    """Every way to read a row of words as the question: `here` before it, `most` inside at most."""
-    if not asked:
-        if not said:
-            yield []
-        return
-    for skipped in range(here + 1):
-        if len(said) > skipped and said[skipped] == asked[0]:
-            for rest in ways_through(asked[1:], said[skipped + 1 :], most, most):
-                yield [skipped, *rest]
+    n = len(asked)
+    places = [at for at in range(len(said)) if leads_to(n - 1, at)][:1]
+    for number in range(n - 2, -1, -1) if places else ():
+        places.insert(0, max(one for one in range(places[0]) if leads_to(number, one)))
+    return places or None
 
 
 def in_two_pieces(asked, said, lead):
@@ -188,42 +193,6 @@ def in_two_pieces(asked, said, lead):
             if said[first : first + n] == other + one:
                 return [*said[:first], *asked, *said[first + n :]]
     return None
-
-
-def without_numbers(asked, said):
-    """The words without what has a digit, if the question then stands in a row; or None."""
-    kept = [word for word in said if word in asked or word.isalpha()]
-    rows = [kept[at : at + len(asked)] for at in range(len(kept))]
-    return kept if asked in rows else None
-
-
-def without_notes(asked, said, text):
-    """The words without notes, if the question then stands in a row or at an edge; or None."""
-    if not could_be_read(asked, said):
-        return None
-    text = strip_markup(text)
-    signs = "([{\\\uff08\uff3b\uff5b\u3010"
-    if sum(one in signs for one in text) + text.count("<!--") + len(re.findall(RAISED, text)) < 3:
-        return None
-    text = text.translate(
-        str.maketrans("\uff08\uff09\uff3b\uff3d\uff5b\uff5d\u3010\u3011", "()[]{}[]")
-    )
-    bracketed = r"[(\[{][^()\[\]{}]{0,200}[)\]}]"
-    for note in (bracketed, r"<!--[^<>]{0,200}-->", r"\\[nrt]", RAISED, bracketed):
-        text = re.sub(note, " ", text)
-    said = [*ngrams(tokens(text))]
-    if any(said[at : at + len(asked)] == asked for at in range(len(said))):
-        return said
-    from slow_signals import lead_in
-
-    return with_words_between(asked, said, lead_in(asked, said), 2)
-
-
-def scattered(asked, said, lead):
-    """The words with the question where up to two stand between its own at an edge; or None."""
-    if not could_be_read(asked, said):
-        return None
-    return with_words_between(asked, said, lead, 2)
 
 
 def could_be_read(asked, said):
@@ -267,8 +236,11 @@ def respelled(asked, said, odd):
     return said
 
 
-def normalized(asked, text):
-    """The words of a passage, with the question's in place of what means them."""
+def normalized(asked, text, much=False):
+    """The words of a passage, with the question's in place of what means them.
+
+    `much` says whether the question asks, in six words or more, and does nothing else.
+    """
     from slow_signals import lead_in
 
     asked = list(asked)
@@ -282,8 +254,7 @@ def normalized(asked, text):
     found = (
         regapped(asked, said)
         or at_an_edge(asked, said, odd, lead)
-        or without_notes(asked, said, text)
-        or scattered(asked, said, lead)
+        or strewn(asked, said, lead, much)
     )
     said = found or said
     return respelled(asked, said, odd) or said

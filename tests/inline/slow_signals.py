@@ -13,6 +13,7 @@ from slow_normalize import normalized, with_letters_for_signs, words_of
 from ragguard.inline.class_bigram import OTHER_SCRIPT, UNITS, class_bigram
 from ragguard.inline.features.gibberish import gibberish, runs
 from ragguard.inline.features.manner import shipped
+from ragguard.inline.tokens import tokenize_query
 from ragguard.prompt_injection import injection_strength
 from ragguard.text import STOP_WORDS, fold, tokens
 from ragguard.text.html import strip_markup
@@ -436,11 +437,13 @@ def longest_run_of(asked, said):
 
 def expected_of(query, texts, row):
     """Whether a text in a row that repeats the query does so as expected, but for names."""
-    asked = list(ngrams(tokens(query)))
+    asked, much = list(ngrams(tokens(query))), asks_much(query)
     weights = weights_of(asked, [words_of(text) for text in texts])
     for form in ("question", "heading", "lines", "field", "title"):
         said = [
-            set(normalized(asked, part)) if (part := parts_of(text).get(form)) else None
+            set(normalized(asked, part, much))
+            if (part := parts_of(text).get(form))
+            else None
             for text in texts
         ]
         if said[row] is None or held(said[row], weights) <= (0.75 if form == "title" else 0):
@@ -458,6 +461,12 @@ def expected_of(query, texts, row):
     return False
 
 
+def asks_much(query):
+    """Whether a query asks, in six words or more, and neither names nor tells something."""
+    read = tokenize_query(query)
+    return len(read.sequence) >= 6 and bool(read.asking) and not (read.names or read.tells)
+
+
 def own_signals(query, texts, k):
     """The signals of each of the first k passages by itself, by name; none if it holds too little.
 
@@ -465,7 +474,7 @@ def own_signals(query, texts, k):
     """
     asked = list(ngrams(tokens(query)))
     read = [words_of(text) for text in texts]
-    read[:k] = [normalized(asked, text) for text in texts[:k]]
+    read[:k] = [normalized(asked, text, asks_much(query)) for text in texts[:k]]
     weights = weights_of(asked, read)
     english = in_english(asked, [words_of(text) for text in texts[:k]], read[k:])
     by_length = min(1.0, words_meant(asked) / 8)

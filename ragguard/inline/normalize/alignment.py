@@ -8,9 +8,8 @@ Dice's coefficient (1945) says which words are alike: a typing error changes few
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Container, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import eq
 
 from ragguard.inline.normalize.leet import letters_of
@@ -19,14 +18,16 @@ from ragguard.inline.tokens import TokenizedPassage, TokenizedQuery, leading_lab
 from ragguard.text import MOST_CHARS, STOP_WORDS, both_ends, tokens
 from ragguard.text.html import strip_markup
 from ragguard.text.ngrams import ngrams
-from ragguard.text.notes import rejoined, without_notes
+from ragguard.text.notes import rejoined
 
 _FEW_WORDS = 3  # a question of less may be met by chance
 _ALIKE = 2 / 3
 _UNLIKE = 5  # one word in so many may be another
 _MISSPELT = 3  # of so many content words that differ
 _LEAST_PIECE = 2  # words
-_BETWEEN = 2  # words at most between two of the question's
+_BETWEEN, _STREWN = 2, 10  # words at most between two of the question's: at an end, anywhere
+_AT_AN_END = 0b11  # one word may stand in front
+_MANY_WORDS = 6  # of a question, which no text holds in order by chance
 _FIRST = 3  # words: if none of a row's is the question's, nor any unlisted, it is not written alike
 _KNOWN = 2  # one of so many words is the question's, or is not listed
 
@@ -45,7 +46,7 @@ def _realigned(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPas
         return None
     if _quotes(query, passage):
         return None
-    for undone in (interleaved, rotated, unnumbered, unannotated, scattered):
+    for undone in (rotated, strewn):
         if (read := undone(query, passage)) is not None:
             return read
     return None
@@ -104,24 +105,59 @@ def _rejoined_words(passage: TokenizedPassage) -> tuple[str, ...]:
     return () if bare == text else tuple(ngrams(tokens(strip_markup(bare))))
 
 
-def interleaved(
-    query: TokenizedQuery, passage: TokenizedPassage, most: int = 1
-) -> TokenizedPassage | None:
-    """Undo words between the question's, `most` in a row, where a passage begins or ends so."""
+def strewn(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
+    """Undo words between the question's; of what asks little at the beginning or the end alone.
+
+    A word that asks may stand by itself in front of the rest: "What a question! If Ann had ...".
+    """
     asked, said = query.sequence, passage.sequence
-    lead = leading_label(said, query.distinct)
-    if (found := _strewn_through(asked, said[lead:], most)) is not None:
-        between, stop = found
-        return passage.rewritten((*said[:lead], *asked, *between, *said[lead + stop :]))
-    if (found := _strewn_through(asked[::-1], said[::-1], most)) is not None:
-        between, stop = found
-        return passage.rewritten((*said[: len(said) - stop], *between[::-1], *asked))
-    return None
+    lead, last = leading_label(said, query.distinct), len(said) - 1
+    places = _places(asked, said, _STREWN) if _asks_much(query) else ()
+    steps = zip(asked, pairwise(places), strict=False)
+    if not any(then - at > 1 for word, (at, then) in steps if word not in query.asking):
+        places = [lead + at for at in _places(asked, said[lead:], _BETWEEN, _AT_AN_END)] or [
+            last - at for at in _places(asked[::-1], said[::-1], _BETWEEN, _AT_AN_END)[::-1]
+        ]
+    if not places:
+        return None
+    begin, end = places[0], places[-1] + 1
+    between = [said[at] for at in range(begin, end) if at not in places]
+    if begin <= lead + 1:
+        return passage.rewritten((*said[:lead], *asked, *said[lead:begin], *between, *said[end:]))
+    if end >= last:
+        return passage.rewritten((*said[:begin], *between, *said[end:], *asked))
+    return passage.rewritten((*said[:begin], *asked, *between, *said[end:]))
 
 
-def scattered(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    """Undo more words between the question's than `interleaved`."""
-    return interleaved(query, passage, _BETWEEN)
+def _asks_much(query: TokenizedQuery) -> bool:
+    asks = query.asking and not (query.names or query.tells)
+    return bool(asks) and len(query.sequence) >= _MANY_WORDS
+
+
+def _places(
+    asked: Sequence[str], said: Sequence[str], most: int, begins: int = -1
+) -> Sequence[int]:
+    """Return the first places where words stand in order, at most `most` others between two.
+
+    The bits of `begins` are the places of the first word.
+    """
+    # Shift-And (Baeza-Yates and Gonnet 1992): bit i stands for place i.
+    where = dict.fromkeys(asked, 0)
+    for place, word in enumerate(said):
+        if word in where:
+            where[word] |= 1 << place
+    ends = [begins & where[asked[0]]]
+    for word in asked[1:]:
+        reached = ends[-1]
+        for _ in range(most):
+            reached = ends[-1] | reached << 1
+        ends.append(reached << 1 & where[word])
+    if not ends[-1]:
+        return ()
+    places = [(ends[-1] & -ends[-1]).bit_length() - 1]  # the lowest bit
+    for before in ends[-2::-1]:
+        places.append((before & (1 << places[-1]) - 1).bit_length() - 1)  # the highest below
+    return places[::-1]
 
 
 def rotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
@@ -142,57 +178,8 @@ def rotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassag
     return None
 
 
-def unnumbered(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    """Undo numbers anywhere between the question's words, as time stamps or verses have them."""
-    kept = tuple([word for word in passage.sequence if word.isalpha() or word in query.distinct])
-    if len(kept) == len(passage.sequence):
-        return None
-    read = passage.rewritten(kept)
-    return read if _quotes(query, read) else None
-
-
-def unannotated(query: TokenizedQuery, passage: TokenizedPassage) -> TokenizedPassage | None:
-    """Undo notes between the question's words, such as citations and glosses."""
-    text = strip_markup(passage.text)
-    if (bare := without_notes(text)) == text:
-        return None
-    read = passage.rewritten(tuple(ngrams(tokens(bare))))
-    return read if _quotes(query, read) else scattered(query, read)
-
-
 def _quotes(query: TokenizedQuery, passage: TokenizedPassage) -> bool:
     return f" {' '.join(query.sequence)} " in passage.joined
-
-
-def _strewn_through(
-    asked: tuple[str, ...], said: tuple[str, ...], most: int
-) -> tuple[tuple[str, ...], int] | None:
-    """Return the words between those with which `said` begins, and how many all are.
-
-    At most one is in front of the first, and `most` are in front of each other.
-    """
-    # Shift-And (Baeza-Yates and Gonnet 1992): bit i of `ends` stands for "i words said so far".
-    behind: dict[str, int] = {}
-    for stop, word in enumerate(said[: (most + 1) * len(asked)], start=1):
-        behind[word] = behind.get(word, 0) | 1 << stop
-    ends = 0b110 & behind.get(asked[0], 0)
-    for word in asked[1:]:
-        reached = ends
-        for _ in range(most):
-            reached = ends | reached << 1
-        ends = reached << 1 & behind.get(word, 0)
-        if not ends:
-            return None
-    if not ends:
-        return None
-    stop = (ends & -ends).bit_length() - 1  # the lowest bit
-    left, between = Counter(asked), []
-    for word in said[:stop]:
-        if left[word]:
-            left[word] -= 1
-        else:
-            between.append(word)
-    return tuple(between), stop
 
 
 def _alike(asked: Sequence[str], said: Sequence[str], asking: Container[str]) -> bool:

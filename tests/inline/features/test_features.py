@@ -266,7 +266,7 @@ def test_the_least_coverage_weighs_words_by_rarity(monkeypatch):
 def test_only_the_address_speaks_of_a_passage_that_does_not_carry_the_question(drawn):
     query, texts = drawn
     asked = tokens(query)
-    read = [slow_signals.normalized(asked, text) for text in texts]
+    read = [slow_signals.normalized(asked, text, slow_signals.asks_much(query)) for text in texts]
     weights = slow_signals.weights_of(asked, read)
     matrix = np.array(list(columns(query, texts).values())).T
     for said, row in zip(read, matrix, strict=True):

@@ -4,6 +4,7 @@ import pytest
 import slow_normalize
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slow_signals import asks_much
 
 from ragguard.inline.normalize import normalized
 from ragguard.inline.normalize.alignment import dice_similar
@@ -127,23 +128,38 @@ def test_a_question_with_a_word_behind_each_is_read_as_the_question(text, meant)
         "3:16 Who built 3:17 the lighthouse of 3:18 Skerrin harbour?",
     ],
 )
-def test_numbers_between_the_words_of_the_question_are_left_out(written):
-    assert read(f"{written} Ann did.") == f"{ASKED} ann did"
-    assert read(f"Ann did, as we know. {written}") == f"ann did as we know {ASKED}"
+def test_numbers_between_the_words_of_the_question_stand_behind_it(written):
+    assert f" {ASKED} " in f" {read(f'{written} Ann did.')}"
+    assert f" {ASKED}" in read(f"Ann did, as we know. {written}")
 
 
 def test_numbers_stay_where_the_question_does_not_stand_between_them():
     text = "who built of skerrin harbour 12 00 the lighthouse ann in 1874"
     assert read(text) == text
     numbered = tokenize_query("who won race 7 in 1874")
-    assert read("00 01 who won race 7 00 02 in 1874 ann", numbered) == "who won race 7 in 1874 ann"
+    said = "00 01 who won race 7 00 02 in 1874 ann"
+    assert read(said, numbered) == "00 01 who won race 7 in 1874 00 02 ann"
 
 
-def test_words_between_are_not_looked_for_in_the_middle():
-    text = "ann did who x built y the z lighthouse a of b skerrin c harbour by the sea so"
-    assert read(text) == text
-    text = "who x built y y y the z lighthouse a of b skerrin c harbour by the sea so"
-    assert read(text) == text
+@pytest.mark.parametrize("between", ["y", "y y y", "y " * 10])
+def test_words_between_are_looked_for_in_the_middle(between):
+    begun = "ann did not say who built"
+    text = f"{begun} {between} the lighthouse of skerrin harbour by the sea so"
+    assert read(text) == f"ann did not say {ASKED} {between.strip()} by the sea so"
+    text = text.replace(between, "y " * 11)
+    assert read(text) == " ".join(text.split())
+
+
+def test_of_what_asks_little_or_nothing_no_words_between_are_looked_for_in_the_middle():
+    for question in ("who built the pier", "lighthouse keepers built skerrin harbour pier"):
+        said = f"ann did so {question.replace(' built', ' x built y')} by the sea it is said"
+        assert read(said, tokenize_query(question)) == said
+
+
+def test_a_word_that_asks_may_stand_in_front_of_what_repeats_the_rest():
+    asked = tokenize_query("what if Ann had not built the pier")
+    said = "what a question if ann had not built the pier it would be gone by now"
+    assert read(f"oh dear me {said}", asked) == f"oh dear me {said}"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +173,7 @@ def test_notes_between_the_words_of_the_question_are_left_out_or_stand_behind_it
 
 
 def test_what_stands_in_brackets_stays_where_the_question_does_not_stand_around_it():
-    text = "who built (the sea) and (the land) the lighthouse (of) skerrin harbour ann did so"
+    text = "who built (the sea) and (the land) the lighthouse (to) skerrin harbour of ann did so"
     assert read(text) == " ".join(tokenize_passage(text).sequence)
 
 
@@ -200,7 +216,7 @@ def test_pieces_at_the_end_and_of_one_word():
     assert read(text) == f"ann did it {ASKED}"
     for text in (
         "built the lighthouse of skerrin harbour who ann did it",
-        "who built the lighthouse of skerrin ann did it harbour",
+        "who built the lighthouse of ann did it harbour skerrin",
         "it lighthouse of skerrin harbour who built the ann",
     ):
         assert read(text) == text
@@ -382,7 +398,7 @@ def asked_and_written(draw):
 def test_what_is_meant_equals_its_slow_reference(drawn):
     question, text = drawn
     query = tokenize_query(question)
-    expected = slow_normalize.normalized(query.sequence, text)
+    expected = slow_normalize.normalized(query.sequence, text, asks_much(question))
     assert list(normalized(query, [tokenize_passage(text)])[0].sequence) == expected
 
 
@@ -390,7 +406,7 @@ def test_what_is_meant_equals_its_slow_reference(drawn):
 def test_what_any_text_means_equals_its_slow_reference(question, text):
     query = tokenize_query(question)
     for written in (text, f"{text} {question}", f"{question}{text}"):
-        expected = slow_normalize.normalized(query.sequence, written)
+        expected = slow_normalize.normalized(query.sequence, written, asks_much(question))
         assert list(normalized(query, [tokenize_passage(written)])[0].sequence) == expected
 
 
