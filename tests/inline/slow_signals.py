@@ -441,9 +441,7 @@ def expected_of(query, texts, row):
     weights = weights_of(asked, [words_of(text) for text in texts])
     for form in ("question", "heading", "lines", "field", "title"):
         said = [
-            set(normalized(asked, part, much))
-            if (part := parts_of(text).get(form))
-            else None
+            set(normalized(asked, part, much)) if (part := parts_of(text).get(form)) else None
             for text in texts
         ]
         if said[row] is None or held(said[row], weights) <= (0.75 if form == "title" else 0):
