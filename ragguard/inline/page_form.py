@@ -18,7 +18,8 @@ its mark.
 
 A query that tells something (`ragguard.inline.query_form`) any page may repeat, but not an
 interrogative before it. And where a page has the name for its heading that is the query, the others
-refer to it.
+refer to it, if headings are usual; in a line of its own such a heading is expected anyway, since of
+a page that was cut in pieces the first alone has it.
 """
 
 from __future__ import annotations
@@ -200,7 +201,7 @@ def repeats_as_expected(
     for form, (_, usual, least) in _FORMS.items():
         has = [row for row in range(size) if form in found[row]]
         repeating = [row for row in rows if form in found[row]]
-        if not repeating or len(has) < LEAST:  # as of most sets
+        if not repeating or (len(has) < LEAST and not query.names):  # as of most sets
             continue
         weights = weights or idf_weights(query, passages)
         each = list(dict.fromkeys([*has, *repeating]))
@@ -214,12 +215,14 @@ def repeats_as_expected(
         }
         for row in repeating:
             enough = len(others - {row}) >= max(LEAST, usual * (size - (row < size)))
-            run_on = form != "question" and "\n" not in found[row][form]
-            if not enough or (run_on and not asked.isdisjoint(said[row])):
+            heads = form != "question"
+            line = heads and "\n" in found[row][form]
+            if heads and not line and not asked.isdisjoint(said[row]):
                 continue
-            if query.names and not (asked or least) and held[row] >= _REPEATS:
+            named = query.names and not (asked or least) and held[row] >= _REPEATS
+            if named and enough:
                 return np.ones(k, dtype=np.bool_)
-            expected[row] |= held[row] > least
+            expected[row] |= held[row] > least if enough else named and line
     return expected if expected.any() else None
 
 

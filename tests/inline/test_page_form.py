@@ -264,6 +264,19 @@ def test_what_refers_to_the_page_that_the_query_names_is_expected_too():
     assert expected("when was Marrow Light lit?", texts, [1]) == []
 
 
+def test_a_heading_that_is_the_name_in_a_line_of_its_own_is_expected_alone():
+    first = f"# Trim the harbour lamp\n\n{ANSWER}"
+    for query in ("Trim the harbour lamp", "trim the harbour lamp"):
+        assert expected(query, [first, *PROSE]) == [0]
+        assert expected(query, [first.replace("\n\n", ". "), *PROSE]) == []
+        assert expected(query, [f"Trim the glass\n{ANSWER} Trim the harbour lamp.", *PROSE]) == []
+    assert expected("Who trimmed the harbour lamp?", [first, *PROSE]) == []
+    assert (
+        expected("What is trim of the lamp", [f"What is trim of the lamp\n{ANSWER}", *PROSE]) == []
+    )
+    assert expected("trim the harbour lamp in winter with Ann", [first, *PROSE]) == []
+
+
 def test_of_a_query_that_tells_all_is_expected():
     told = "The keeper of the light, who lives on the northern tip, lights the lamp at dusk."
     assert expected(told, PROSE, [1]) == [0, 1, 2, 3]
